@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from workbench.rules.check import rules
-from workbench.rules.engines.table import rule_engine, rule_engines
-from workbench.rules.occurrence import Occurrence
+from workbench.tesla.check import rules
+from workbench.tesla.engines.table import rule_engine, rule_engines
+from workbench.tesla.occurrence import Occurrence
 
 R5 = """
 declare A(att: int, value: int)

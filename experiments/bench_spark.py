@@ -1,212 +1,256 @@
-"""Benchmark: a pipeline per key of a log on Spark, beside the executors in one process.
+"""Benchmark: a pipeline per key of a log on Spark, beside what Spark itself takes to read, shuffle, sort and write it.
 
-    python experiments/bench_spark.py [--events 2000000] [--keys 1000] [--master 'local[2]'] [--out reports/bench_spark]
+    python experiments/bench_spark.py [--events 1000000 10000000] [--keys 1000 1000000] [--formats parquet csv]
 
-Events per second of wall time, and CPU seconds per million events of all processes (Java's and Python's), over a log
-made up with a seed: a user and a whole number each. Before anything is measured, what Spark gives is compared with the
-reference executor on some of the keys. The processes without Spark read the same Parquet file, sort it by key and feed
-each key's events; they have one core, and Spark those of `--master`. The session is started before; how long that takes
-is said.
+CPU seconds per million events of all processes (Java's and Python's), over a log made up with a seed: a user and a
+number each. The floor is the same columns of the same file, brought together by user, sorted by user and place, and
+written, in the same session; `through Arrow` is that with a Python function between that gives on what it gets. The
+pipeline gives an output for each event, so that as much is written. Before, everything has run on a smaller log (Java
+compiles meanwhile, and Python starts), and what comes out has been compared with the reference executor on some keys.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import platform
 import random
 import shutil
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
 import workbench as wb
-from workbench.core.pipeline import Pipeline
 from workbench.executors.spark.executors import choose
 from workbench.executors.spark.keyed import run_located
 from workbench.executors.spark.logs import read_log
+from workbench.executors.spark.output import write_rows
 from workbench.executors.spark.session import session
-from workbench.lab.measure.tree import own_cpu
+from workbench.executors.spark.whole import SETTINGS
+from workbench.lab.measure.tree import cpu_with_ended, descendants, resident_mb
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = """
-pipeline sums(x: int) -> total: int { return window(x, 10, cumulate(+)) }
-pipeline alarm(x: int) -> peak: int { m = window(x, 10, cumulate(max)) return decimate(filter(m, m > 990), 5) }
-"""
-FEW = 200_000
-"""Events for the reference executor, which takes some microseconds for each."""
+SOURCE = "pipeline totals(x: int) -> total: int { return cumulate(x, +) }"
+PIECE = 1_000_000
+"""Events that are made up at a time."""
+WARM = 200_000
+"""Those of the smaller log."""
+FLOOR, ARROW, OURS = "Spark alone", "through Arrow", "workbench"
 
 
 @dataclass
-class Row:
-    """How fast a way is."""
+class Cost:
+    """What a way costs: seconds, CPU seconds of Java and of Python, and the MB of the largest Python worker."""
 
-    pipeline: str
-    way: str
+    format: str
     events: int
+    keys: int
+    way: str
     seconds: float
-    cpu: float
+    java: float
+    python: float
+    worker_mb: float
 
     @property
-    def rate(self) -> float:
-        """Million events a second."""
-        return self.events / self.seconds / 1e6
-
-    @property
-    def cost(self) -> float:
+    def per_million(self) -> float:
         """CPU seconds for a million events."""
-        return self.cpu / self.events * 1e6
+        return (self.java + self.python) / self.events * 1e6
 
 
-def log(folder: Path, events: int, keys: int) -> pa.Table:
-    """The log, also in the folder as Parquet and CSV."""
+def log(path: Path, events: int, keys: int) -> None:
+    """The log, piece by piece."""
     chosen = np.random.default_rng(1)
-    key = chosen.integers(0, keys, events)
-    names = pa.array([f"user{i:06}" for i in range(keys)])
-    table = pa.table({"user": names.take(pa.array(key)), "x": chosen.integers(0, 1000, events)})
-    pa.parquet.write_table(table, folder / "log.parquet", row_group_size=200_000)
-    pa.csv.write_csv(table, folder / "log.csv", pa.csv.WriteOptions(quoting_style="none"))
-    return table
+    schema = pa.schema([("user", pa.string()), ("x", pa.int64())])
+    options = pa.csv.WriteOptions(quoting_style="none")
+    with (
+        pa.parquet.ParquetWriter(path, schema)
+        if path.suffix == ".parquet"
+        else pa.csv.CSVWriter(path, schema, write_options=options)
+    ) as writer:
+        for first in range(0, events, PIECE):
+            count = min(PIECE, events - first)
+            numbers = pa.array(chosen.integers(0, keys, count)).cast(pa.string())
+            users = pc.binary_join_element_wise("user", pc.utf8_lpad(numbers, 7, "0"), "")
+            writer.write_table(pa.table([users, chosen.integers(0, 1000, count)], schema=schema))
 
 
-def by_key(path: Path, limit: int | None = None) -> list[tuple[str, Any]]:
-    """The events of each key, read from Parquet."""
-    table = pa.parquet.read_table(path)
-    table = table if limit is None else table.slice(0, limit)
-    codes = table["user"].combine_chunks().dictionary_encode()
-    order = np.argsort(codes.indices.to_numpy(), kind="stable")
-    sorted_codes, values = codes.indices.to_numpy()[order], table["x"].to_numpy()[order]
-    cuts = [0, *(np.flatnonzero(np.diff(sorted_codes)) + 1).tolist(), len(values)]
-    names = codes.dictionary.to_pylist()
-    return [(names[sorted_codes[a]], values[a:b]) for a, b in itertools.pairwise(cuts) if b > a]
+def read(spark: Any, path: Path) -> Any:
+    """The columns of the log, with the place of each row, as Spark itself reads them."""
+    from pyspark.sql import functions as F
+
+    if path.suffix == ".parquet":
+        return spark.read.parquet(str(path)).select("user", F.col("_metadata.row_index").alias("place"), "x")
+    rows = spark.read.schema("user string, x long").option("header", True).csv(str(path))
+    return rows.select("user", F.monotonically_increasing_id().alias("place"), "x")
 
 
-def compiled(pipeline: Pipeline, path: Path) -> int:
-    """One process, the compiled executor; how many outputs."""
-    running, count = wb.Compiled(pipeline), 0
-    for _, values in by_key(path):
-        running.reset()
-        count += sum(len(made) for made in running.feed(values).values())
-    return count
+def given_on(batches: Iterator[Any]) -> Iterator[Any]:
+    """What comes."""
+    yield from batches
 
 
-def reference(pipeline: Pipeline, path: Path) -> int:
-    """One process, the reference executor, on the first events of the log."""
-    running, count = wb.Reference(pipeline), 0
-    for _, values in by_key(path, FEW):
-        running.reset()
-        count += sum(map(len, running.run(values.tolist()).values()))
-    return count
+def ways(spark: Any, path: Path) -> dict[str, Callable[[], Any]]:
+    """The rows that are written, by the ways of making them."""
+    pipeline = wb.parse(SOURCE).get().pipeline
+    format = path.suffix[1:]
+
+    def floor() -> Any:
+        return read(spark, path).repartition("user").sortWithinPartitions("user", "place")
+
+    return {
+        FLOOR: floor,
+        ARROW: lambda: floor().mapInArrow(given_on, "user string, place long, x long"),
+        OURS: lambda: run_located(choose(pipeline), read_log(spark, str(path), pipeline, key="user", format=format)),
+    }
 
 
-def on_spark(spark: Any, pipeline: Pipeline, path: Path, format: Any) -> Any:
-    """The outputs, a DataFrame still to be computed."""
-    found = read_log(spark, str(path), pipeline, key="user", format=format)
-    return run_located(choose(pipeline), found)
-
-
-def agree(spark: Any, pipeline: Pipeline, path: Path) -> None:
+def agree(spark: Any, path: Path) -> None:
     """The reference executor and Spark, on some of the keys: the same outputs in the same steps."""
-    chosen = random.Random(2).sample(by_key(path), 20)
-    made = on_spark(spark, pipeline, path, "parquet")
-    rows = made.where(made.user.isin([key for key, _ in chosen])).collect()
-    output = pipeline.outputs[0][0]
-    for key, values in chosen:
-        want = wb.Reference(pipeline).run(values.tolist())[output]
-        got = [row[output] for row in sorted((r for r in rows if r.user == key), key=lambda r: r.step)]
-        assert got == want, key
+    table = pa.parquet.read_table(path) if path.suffix == ".parquet" else pa.csv.read_csv(path)
+    pipeline = wb.parse(SOURCE).get().pipeline
+    chosen = random.Random(2).sample(pc.unique(table["user"]).to_pylist(), 20)
+    made = ways(spark, path)[OURS]()
+    rows = made.where(made.user.isin(chosen)).collect()
+    for key in chosen:
+        want = wb.Reference(pipeline).run(table.filter(pc.equal(table["user"], key))["x"].to_pylist())["total"]
+        found = sorted((row.step, row.total) for row in rows if row.user == key)
+        assert found == list(enumerate(want)), key
 
 
-def measured(name: str, way: str, events: int, work: Callable[[], object], repeat: int) -> Row:
-    """The best of several runs."""
-    rows = []
-    for _ in range(repeat):
-        began, cpu = time.perf_counter(), own_cpu()
-        work()
-        rows.append(Row(name, way, events, time.perf_counter() - began, own_cpu() - cpu))
-    return min(rows, key=lambda row: row.seconds)
+class Processes:
+    """The CPU seconds of the processes below this one, and the memory of the largest Python worker meanwhile."""
+
+    def __init__(self) -> None:
+        self.largest, self._over = 0.0, threading.Event()
+        self._begun = self._seconds()
+        self._watching = threading.Thread(target=self._watch)
+        self._watching.start()
+
+    def _java(self) -> tuple[list[int], list[int]]:
+        """Those of Java, and the others."""
+        found: tuple[list[int], list[int]] = [], []
+        for pid in descendants(os.getpid()):
+            try:
+                name = Path(f"/proc/{pid}/comm").read_text()
+            except OSError:  # it has ended
+                continue
+            found[name.strip() != "java"].append(pid)
+        return found
+
+    def _seconds(self) -> tuple[float, float]:
+        java, others = self._java()
+        return cpu_with_ended(java), cpu_with_ended([os.getpid(), *others])
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.2):
+            self.largest = max(self.largest, *(resident_mb([pid]) for pid in self._java()[1]), 0.0)
+
+    def taken(self) -> tuple[float, float]:
+        """The CPU seconds of Java and of Python since the beginning."""
+        self._over.set()
+        self._watching.join()
+        java, python = (after - before for after, before in zip(self._seconds(), self._begun, strict=True))
+        return java, python
 
 
-def report(rows: list[Row], about: dict[str, Any], out: Path) -> None:
+def measured(spark: Any, path: Path, events: int, keys: int, way: str) -> Cost:
+    """One run of a way, written beside the log."""
+    out = path.with_suffix(".out")
+    processes, began = Processes(), time.perf_counter()
+    try:
+        write_rows(ways(spark, path)[way](), str(out), path.suffix[1:])
+    finally:
+        seconds, (java, python) = time.perf_counter() - began, processes.taken()
+        shutil.rmtree(out, ignore_errors=True)
+    return Cost(path.suffix[1:], events, keys, way, seconds, java, python, processes.largest)
+
+
+def compared(spark: Any, folder: Path, format: str, events: int, keys: int, repeat: int) -> list[Cost]:
+    """All ways on a log, the cheapest of some runs each."""
+    path = folder / f"log.{format}"
+    log(path, events, keys)
+    found = []
+    for way in ways(spark, path):
+        runs = [measured(spark, path, events, keys, way) for _ in range(repeat)]
+        found.append(min(runs, key=lambda cost: cost.per_million))
+    path.unlink()
+    floor, ours = found[0].per_million, found[-1].per_million
+    told = "  ".join(f"{cost.way} {cost.per_million:.2f}" for cost in found)
+    print(f"{format:8} {events:12,} {keys:10,} keys: {told}  ratio {ours / floor:.2f}", flush=True)
+    return found
+
+
+def report(costs: list[Cost], about: dict[str, Any], out: Path) -> None:
     """Markdown and the numbers."""
     out.mkdir(parents=True, exist_ok=True)
-    (out / "rows.json").write_text(json.dumps({**about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    (out / "rows.json").write_text(json.dumps({**about, "rows": [asdict(cost) for cost in costs]}, indent=1) + "\n")
     lines = [
         "# A pipeline per key of a log, on Spark\n",
         f"Command: `{about['command']}`, {about['date']}, PySpark {about['pyspark']},"
-        f" Python {platform.python_version()}, {os.cpu_count()} cores, load {about['load']:.1f} at the start."
-        f" {about['events']:,} events of {about['keys']:,} keys. The best of {about['repeat']} runs each."
-        f" The session and its first job, which no row counts, took {about['start']:.0f} s.\n",
-        "| pipeline | way | million events/s (wall) | CPU seconds per million events |",
-        "|---|---|---|---|",
-        *(f"| {r.pipeline} | {r.way} | {r.rate:.2f} | {r.cost:.2f} |" for r in rows),
-        "\nThe reference executor was given the first "
-        f"{min(FEW, about['events']):,} events only. Spark reads, shuffles, sorts and verifies the order; its outputs"
-        " go nowhere (the `noop` sink).\n",
-        f"The pipelines:\n\n```\n{SOURCE.strip()}\n```",
+        f" Python {platform.python_version()}, {os.cpu_count()} cores, load {about['load']:.1f} at the start.\n",
+        "CPU seconds per million events, of Java and Python together (Python's in brackets); the cheapest of"
+        f" {about['repeat']} runs each. `{FLOOR}` reads the same columns, brings rows together by key, sorts and writes"
+        f" them; `{ARROW}` is that with a Python function that gives on what it gets.\n",
+        f"| format | events | keys | {FLOOR} | {ARROW} | {OURS} | ratio | largest worker, MB |",
+        "|---|---|---|---|---|---|---|---|",
     ]
+    for floor, arrow, ours in zip(costs[::3], costs[1::3], costs[2::3], strict=True):
+        python = ours.python / ours.events * 1e6
+        lines.append(
+            f"| {ours.format} | {ours.events:,} | {ours.keys:,} | {floor.per_million:.2f} | {arrow.per_million:.2f}"
+            f" | {ours.per_million:.2f} ({python:.2f}) | {ours.per_million / floor.per_million:.2f}"
+            f" | {ours.worker_mb:.0f} |"
+        )
+    lines.append(f"\nThe pipeline:\n\n```\n{SOURCE}\n```")
     (out / "README.md").write_text("\n".join(lines) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--events", type=int, default=2_000_000)
-    parser.add_argument("--keys", type=int, default=1_000)
+    parser.add_argument("--events", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument("--keys", type=int, nargs="+", default=[1_000, 1_000_000])
+    parser.add_argument("--formats", nargs="+", default=["parquet", "csv"])
     parser.add_argument("--master", default="local[2]")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--out", type=Path, default=ROOT / "reports" / "bench_spark")
     args = parser.parse_args()
     import pyspark
 
     folder = Path(tempfile.mkdtemp(prefix="bench_spark"))
-    load = os.getloadavg()[0]
-    rows: list[Row] = []
+    load, costs = os.getloadavg()[0], list[Cost]()
+    several = {name: " ".join(map(str, getattr(args, name))) for name in ("events", "keys", "formats")}
+    command = f"python experiments/bench_spark.py {' '.join(f'--{name} {given}' for name, given in several.items())}"
+    about = {
+        "command": f"{command} --repeat {args.repeat}", "date": time.strftime("%Y-%m-%d"), "load": load,
+        "pyspark": pyspark.__version__, "repeat": args.repeat,
+    }  # fmt: skip
     try:
-        log(folder, args.events, args.keys)
-        parquet, text = folder / "log.parquet", folder / "log.csv"
-        began = time.perf_counter()
-        spark = session(args.master, **{"spark.sql.execution.arrow.maxRecordsPerBatch": "20000"})
+        spark = session(args.master, **SETTINGS)
         spark.conf.set("spark.sql.shuffle.partitions", str(2 * spark.sparkContext.defaultParallelism))
-        spark.range(10).repartition(2).collect()
-        start = time.perf_counter() - began
-        for name in ("sums", "alarm"):
-            pipeline = wb.parse(SOURCE).get(name).pipeline
-            agree(spark, pipeline, parquet)
-
-            def drop(path: Path, format: str, pipeline: Pipeline = pipeline) -> None:
-                on_spark(spark, pipeline, path, format).write.format("noop").mode("overwrite").save()
-
-            ways: list[tuple[str, int, Callable[[], object]]] = [
-                (f"Spark, {args.master}, Parquet", args.events, partial(drop, parquet, "parquet")),
-                (f"Spark, {args.master}, CSV", args.events, partial(drop, text, "csv")),
-                ("compiled, one process", args.events, partial(compiled, pipeline, parquet)),
-                ("reference, one process", min(FEW, args.events), partial(reference, pipeline, parquet)),
-            ]
-            for way, events, work in ways:
-                rows.append(measured(name, way, events, work, args.repeat))
-                print(
-                    f"{name:8} {way:28} {rows[-1].rate:8.2f} M events/s  {rows[-1].cost:8.2f} CPU s per M", flush=True
-                )
+        for format in args.formats:
+            path = folder / f"warm.{format}"
+            log(path, WARM, 1_000)
+            agree(spark, path)
+            for way in ways(spark, path):
+                measured(spark, path, WARM, 1_000, way)
+            for events in args.events:
+                for keys in args.keys:
+                    costs += compared(spark, folder, format, events, keys, args.repeat)
+                    report(costs, about, args.out)
         spark.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    command = f"python experiments/bench_spark.py --events {args.events} --keys {args.keys} --master '{args.master}'"
-    about = {
-        "command": command, "date": time.strftime("%Y-%m-%d"), "pyspark": pyspark.__version__, "events": args.events,
-        "keys": args.keys, "load": load, "start": start, "repeat": args.repeat,
-    }  # fmt: skip
-    report(rows, about, args.out)
 
 
 if __name__ == "__main__":

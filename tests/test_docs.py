@@ -26,6 +26,7 @@ PAGES_OF_DOCS = (
     "threads",
     "conformance",
     "lab",
+    "rules",
 )
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in PAGES_OF_DOCS)]
 

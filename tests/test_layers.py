@@ -30,7 +30,7 @@ PLACES = {
     "display": "errors",
     "builder": "processors",
     "logs": "verify",
-    "rules": "language",
+    "tesla": "language",
 }
 """Modules and packages that belong to a layer without being called like it."""
 
@@ -49,7 +49,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
         "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
-    "rules/engines": {"aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
+    "tesla/engines": {"aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""
@@ -68,7 +68,10 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/gpu/cuda.py", "numba"),
     ("executors/compiled/gpu/cuda.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numba"),
-    ("executors/compiled/keyed/hashing.py", "numba"),
+    ("executors/compiled/code/kernels.py", "llvmlite"),
+    ("executors/compiled/code/objects.py", "llvmlite"),
+    ("executors/compiled/keyed/hashing_loops.py", "numba"),
+    ("executors/compiled/keyed/hashing_loops.py", "numpy"),
     ("executors/compiled/keyed/hashing.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numpy"),
     ("conformance/compare/conform.py", "hypothesis"),

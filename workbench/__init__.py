@@ -61,7 +61,9 @@ if TYPE_CHECKING:
         read_file as read_file,
     )
     from workbench.language.faults import faultless as faultless, faulty as faulty
-    from workbench.logs.call import RunOptions as RunOptions, RunOutputs as RunOutputs, run as run
+    from workbench.logs.call import run as run
+    from workbench.logs.options import RunOptions as RunOptions
+    from workbench.logs.run_outputs import RunOutputs as RunOutputs
     from workbench.processors.apply import ApplyFunction as ApplyFunction
     from workbench.processors.cast import Cast as Cast
     from workbench.processors.count_decimate import CountDecimate as CountDecimate
@@ -99,6 +101,9 @@ if TYPE_CHECKING:
     from workbench.processors.unpack import Unpack as Unpack
     from workbench.show.explorer import explorer as explorer
     from workbench.show.timeline import render_timeline as render_timeline
+    from workbench.tesla.check import load_rules as load_rules, rules as rules
+    from workbench.tesla.live import RunningRules as RunningRules
+    from workbench.tesla.rule_set import RuleSet as RuleSet
     from workbench.verify.analyses import (
         constants as constants, dead_paths as dead_paths, latencies as latencies, latency as latency,
         longest_silence as longest_silence, order as order,

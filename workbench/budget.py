@@ -47,7 +47,9 @@ class _Work:
     def __init__(self) -> None:
         self.phases: list[str] = []
         self.budgets: list[Budget] = []
-        self.listener: Callable[[str], None] | None = None
+        self.listener: Callable[..., None] | None = None
+        self.unfinished: list[str] = []
+        """Files that vanish unless they are completed."""
 
     @property
     def phase(self) -> str:
@@ -56,7 +58,7 @@ class _Work:
 
     def tell(self) -> None:
         if self.listener is not None:
-            self.listener(self.phase)
+            self.listener(phase=self.phase, unfinished=self.unfinished)
 
 
 _local = threading.local()
@@ -82,14 +84,23 @@ class phase(ContextDecorator):  # noqa: N801 - it is used like a function
 
     def __init__(self, doing: str) -> None:
         self.doing = doing
+        self._place: int | None = None
 
     def __enter__(self) -> None:
         mine = work()
+        self._place = len(mine.phases)
         mine.phases.append(self.doing)
         mine.tell()
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def now(self, doing: str) -> None:
+        """Say how far it is, where this is being done."""
         mine = work()
+        if self._place is not None and self._place < len(mine.phases):
+            mine.phases[self._place] = doing
+            mine.tell()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        mine, self._place = work(), None
         if mine.phases:  # an interrupt may have come before it was said
             mine.phases.pop()
         mine.tell()

@@ -29,6 +29,7 @@ def deep(count: int, first: str, each: str, last: str) -> str:
     return "\n".join([first, *(each.format(i=i, before=i - 1) for i in range(1, count + 1)), last.format(i=count)])
 
 
+TOTAL = "pipeline p(x: int) -> int { return cumulate(x, +) }"
 WIDE = "pipeline p(x: int) -> int { return window(x, 1000000000, cumulate(+)) }"
 HARD = {
     "a wide window": WIDE,
@@ -90,6 +91,28 @@ def test_what_is_decided_is_not_lost(workbench: Run, pipe: Pipe) -> None:
     assert done.code == 3
 
 
+def test_a_run_that_waits_for_what_does_not_come(pipe: Pipe, tmp_path: Path) -> None:
+    """A stream keeps what has come out; a file is not left half-written."""
+    from .conftest import command
+
+    def run(*args: object) -> tuple[int, str, str]:
+        with subprocess.Popen(command(["run", pipe(TOTAL), "--input", "-", "--timeout", 4, *args]),
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+                              ) as process:  # fmt: skip
+            assert process.stdin is not None
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdin.write("x\n5\n6\n7\n")
+            process.stdin.flush()
+            return process.wait(60), process.stdout.read(), process.stderr.read()
+
+    code, out, err = run()
+    assert (code, out) == (3, "out\n5\n11\n18\n")
+    assert "time limit of 4 s met while running the log, after row 3\n" in err
+    assert run("--output", tmp_path / "out.csv")[0] == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["test.pipe"]
+
+
 # --- what no thread can interrupt ----------------------------------------------------------------------------------
 
 
@@ -124,11 +147,21 @@ def test_foreign_code_that_takes_memory_is_killed() -> None:
     assert "workbench: memory limit of 100 MB met while filling" in done.err
 
 
+def test_a_file_that_a_killed_process_wrote_vanishes(tmp_path: Path) -> None:
+    body = f"""from pathlib import Path
+            from workbench.events.files import replacing
+            with replacing(Path({str(tmp_path / "out")!r})) as file, phase("counting"):
+                file.write_text("half"); sum(range(10 ** 12))"""
+    assert attended(body, 0.5, None).code == 3
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_verdicts_of_a_process_that_is_killed() -> None:
     """They are well-formed objects, and one that fails still decides the exit code."""
     body = """attended.report_missing([{"property": "p", "verdict": "unknown"}], 1)
             import ctypes  # a call that keeps Python's lock, and costs the machine nothing
-            with phase("counting"): ctypes.PyDLL(None).sleep(1000)"""
+            library, mutex = ctypes.PyDLL(None), ctypes.create_string_buffer(128)
+            with phase("counting"): [library.pthread_mutex_lock(mutex) for _ in range(2)]  # no signal ends this"""
     done = attended(body, 0.5, None)
     assert [json.loads(line) for line in done.out.splitlines()] == [
         {

@@ -1,7 +1,7 @@
 """`workbench rules`: rules are checked, and printed in the extended grammar."""
 
-from tests.rules.test_language import OLDER
-from workbench.rules.check import load_rules
+from tests.tesla.test_language import OLDER
+from workbench.tesla.check import load_rules
 
 
 def test_the_command_checks_and_prints(workbench, tmp_path):

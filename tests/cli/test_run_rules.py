@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.rules.engines.table import rule_engines
+from workbench.tesla.engines.table import rule_engines
 
 ROOT = Path(__file__).parents[2]
 RULES = """

@@ -93,6 +93,18 @@ def test_a_small_check_needs_no_large_package(engine: str, tmp_path: Path) -> No
     assert not modules & (unused | ({"workbench.verify.decide.explicit"} if engine == "auto" else set()))
 
 
+def test_machine_code_that_is_kept_needs_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    path, log = tmp_path / "small.pipe", tmp_path / "log.csv"
+    path.write_text("pipeline p(x: int) -> int { return cumulate(x, +) }")
+    log.write_text("x\n" + "1\n" * 25_000)
+    run = ["run", str(path), "--input", str(log), "--backend", "numba", "--output", str(tmp_path / "out.csv")]
+    found = [after(each) for each in (run, run, [*run, "--key", "x"], [*run, "--key", "x"])]
+    needed = [(code, "numba" in packages(modules)) for each in found for code, modules in each.values()]
+    assert needed == [(0, True), (0, False)] * 2
+
+
 def test_a_small_run_needs_no_large_package(tmp_path: Path) -> None:
     path, log = tmp_path / "small.pipe", tmp_path / "log.csv"
     path.write_text("pipeline p(x: bool) -> bool { return not x }")

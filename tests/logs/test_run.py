@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench.cli.commands import run as command
-from workbench.cli.rule_runs import rule_options
-from workbench.errors import DomainError, InputError, Overflow
+from workbench.errors import DomainError, InputError, LimitMet, Overflow
 
 TOTAL = "pipeline total(x: int) -> int { return cumulate(x, +) }"
 LATE = "pipeline late(x: int, y: int) -> int { return x + trim(y, 1) }"
@@ -307,12 +306,21 @@ def test_all_kinds_of_data_give_the_same(rows: list[dict[str, Any]]) -> None:
 
 
 def test_python_has_the_options_of_the_command() -> None:
-    """Those of logs and of backends for pipelines; `wb.load` takes the others, or they are for a terminal."""
+    """`wb.load` takes the others, or they are for a terminal."""
     parser = argparse.ArgumentParser(add_help=False)
     command.options(parser)
     own = {"file", "param", "input", "output", "N"}  # arguments of their own, or of `wb.load`
-    own |= {"progress", "list_columns"}  # for who sits before a terminal
-    rules = argparse.ArgumentParser(add_help=False)
-    rule_options(rules)
-    names = {action.dest for action in parser._actions} - {action.dest for action in rules._actions} - own
-    assert {*wb.RunOptions.__annotations__} == names - {"column"} | {"columns"}
+    own |= {"progress", "list_columns", "infer"}  # for who sits before a terminal
+    names = {action.dest for action in parser._actions} - own
+    called = {"column": "columns", "timeout": "seconds", "memory": "memory_mb"}
+    assert {*wb.RunOptions.__annotations__} == {called.get(name, name) for name in names}
+
+
+def test_a_run_has_limits() -> None:
+    total = wb.parse(TOTAL).get()
+    with pytest.raises(LimitMet, match=r"time limit of 0\.2 s met while running the log"):
+        wb.run(total, {"x": [1] * 5_000_000}, backend="reference", seconds=0.2)
+    rows = iter([{"x": 1}])
+    with pytest.raises(InputError, match="an answer that comes bit by bit has no limits"):
+        wb.run(total, rows, seconds=1.0)
+    assert next(wb.run(total, rows)) == {"out": 1}  # nothing of it was taken

@@ -29,8 +29,12 @@ _REPORTS: list[int] = []
 """In the child: the pipe to the parent."""
 
 
-def attend(seconds: float | None, memory_mb: int | None) -> int | None:
+def attend(seconds: float | None, memory_mb: int | None, *, terminal: bool = False) -> int | None:
     """Do the rest of the program in a child process.
+
+    Parameters
+    ----------
+    terminal: whether it reads from the terminal, which only processes of one group may do.
 
     Returns
     -------
@@ -48,12 +52,13 @@ def attend(seconds: float | None, memory_mb: int | None) -> int | None:
     child = os.fork()
     if child:
         os.close(theirs)
-        return _Attendant(child, reports, seconds, memory_mb).wait()
+        return _Attendant(child, reports, seconds, memory_mb, passed_on=_PASSED_ON[terminal:]).wait()
     os.close(reports)
-    os.setpgid(0, 0)  # Ctrl-C reaches the parent only, which passes it on
+    if not terminal:
+        os.setpgid(0, 0)  # Ctrl-C reaches the parent only, which passes it on
     end_with_parent(signal.SIGKILL)
     _REPORTS.append(theirs)
-    work().listener = lambda phase: _report(phase=phase)
+    work().listener = _report
     return None
 
 
@@ -82,14 +87,18 @@ def _report(**report: Any) -> None:
 class _Attendant:
     """The parent: hears what the child reports, passes signals on, and watches the limits."""
 
-    def __init__(self, child: int, reports: int, seconds: float | None, memory_mb: int | None) -> None:
-        self.child, self.reports = child, reports
+    def __init__(
+        self, child: int, reports: int, seconds: float | None, memory_mb: int | None, passed_on: Sequence[int]
+    ) -> None:
+        self.child, self.reports, self.passed_on = child, reports, passed_on
         self.seconds, self.memory_mb = seconds, memory_mb
         self.deadline = None if seconds is None else time.monotonic() + seconds + GRACE + MERCY
         self.begun_mb = resident_mb()
         self.exceeded = 0.0
         self.printed: float | None = None
-        self.heard: dict[str, Any] = {"phase": "", "missing": [], "worst": 0}
+        self.asked: tuple[str, float] | None = None
+        """The limit because of which the child was asked to end, and when."""
+        self.heard: dict[str, Any] = {"phase": "", "missing": [], "worst": 0, "unfinished": []}
         self._buffer = b""
 
     def wait(self) -> int:
@@ -97,13 +106,17 @@ class _Attendant:
         before = {number: signal.getsignal(number) for number in _PASSED_ON}
         for number, handler in before.items():
             if handler != signal.SIG_IGN:
-                signal.signal(number, lambda came, _: os.kill(self.child, came))
+                signal.signal(number, self._pass_on)
         try:
             return self._watch()
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
             os.close(self.reports)
+
+    def _pass_on(self, came: int, _: object) -> None:
+        if came in self.passed_on:
+            os.kill(self.child, came)
 
     def _watch(self) -> int:
         """The exit code for how the child ends, or is ended."""
@@ -115,12 +128,15 @@ class _Attendant:
             ended, status = os.waitpid(self.child, os.WNOHANG)
             if ended:
                 return self._ended(status)
-            if limit := self._limit():
+            if (limit := self._limit()) and not self.asked:
+                os.kill(self.child, signal.SIGTERM)  # which also ends waiting for what does not come
+                self.asked = limit, time.monotonic()
+            if self.asked and (self._reckless() or time.monotonic() > self.asked[1] + GRACE):
                 os.kill(self.child, signal.SIGKILL)
                 _, status = os.waitpid(self.child, 0)
                 while self._hear():
                     pass
-                return self._ended(status, limit)
+                return self._ended(status)
 
     def _hear(self) -> bool:
         """Take in what the child reports; whether there may be more."""
@@ -138,19 +154,27 @@ class _Attendant:
         over = self.printed is not None and now > self.printed + GRACE  # all that is left is to give back memory
         if over or (self.deadline is not None and now > self.deadline):
             return time_limit(self.seconds or 0.0)
-        taken = resident_mb(self.child) - self.begun_mb if self.memory_mb is not None else 0.0
-        if self.memory_mb is None or taken <= self.memory_mb:
+        if self.memory_mb is None or self._taken() <= self.memory_mb:
             self.exceeded = 0.0
             return ""
         self.exceeded = self.exceeded or now
-        at_once = taken > RECKLESS * self.memory_mb + 64
-        return memory_limit(self.memory_mb) if at_once or now > self.exceeded + MERCY else ""
+        return memory_limit(self.memory_mb) if self._reckless() or now > self.exceeded + MERCY else ""
 
-    def _ended(self, status: int, limit: str = "") -> int:
+    def _taken(self) -> float:
+        return resident_mb(self.child) - self.begun_mb
+
+    def _reckless(self) -> bool:
+        """Whether there is no time to ask."""
+        return self.memory_mb is not None and self._taken() > RECKLESS * self.memory_mb + 64
+
+    def _ended(self, status: int) -> int:
         """The exit code of the child; where it was killed before all was printed, the rest is said here."""
-        code = self.heard.get("code", os.waitstatus_to_exitcode(status))
-        if code >= 0:
+        code, limit = self.heard.get("code", os.waitstatus_to_exitcode(status)), self.asked[0] if self.asked else ""
+        if code >= 0 and not (limit and code == 128 + signal.SIGTERM):
             return int(code)
+        for name in self.heard["unfinished"]:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
         phase = self.heard["phase"]
         error: WorkbenchError = LimitMet(limit, phase)
         if not limit:

@@ -145,7 +145,8 @@ def _executed(args: argparse.Namespace) -> int:
 def _bounded(args: argparse.Namespace, *, program: bool) -> int:
     """Execute a command within its limits; a program has a process for it, which can be killed."""
     limits = args.timeout, args.memory
-    code = attended.attend(*limits) if program else None
+    terminal = "-" in getattr(args, "input", ()) and sys.stdin.isatty()
+    code = attended.attend(*limits, terminal=terminal) if program else None
     if code is not None:
         return code
     with Budget(*limits), phase("starting"):

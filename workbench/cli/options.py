@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.language import Loaded, Source
-    from workbench.rules.rule_set import RuleSet
-    from workbench.rules.tree import Declaration
+    from workbench.tesla.rule_set import RuleSet
+    from workbench.tesla.tree import Declaration
     from workbench.verify.answer.check import Settings
 
 KINDS = ("modular", "saturating", "checked")
@@ -161,7 +161,7 @@ def program(
     if not is_rules(reference):
         return load(reference, params, faults).pipeline
     from workbench.errors import InputError
-    from workbench.rules.check import load_rules
+    from workbench.tesla.check import load_rules
 
     if params or faults:
         raise InputError("rules have no parameters and no faults", hint="leave --param and --fault out")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from workbench.core.program import Ports
     from workbench.executors.table import Start
-    from workbench.rules.rule_set import RuleSet
-    from workbench.rules.tree import Declaration
+    from workbench.tesla.rule_set import RuleSet
+    from workbench.tesla.tree import Declaration
 
 
 def rule_options(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def types_of_log(args: argparse.Namespace) -> Mapping[str, Declaration] | None:
     if not args.infer:
         return None
     from workbench.events.reading import Reading
-    from workbench.logs.rules import types_of
+    from workbench.logs.rule_log import types_of
 
     return types_of(args.input, args.time or "time", Reading.of(args))
 
@@ -54,7 +54,7 @@ def types_of_log(args: argparse.Namespace) -> Mapping[str, Declaration] | None:
 def ports_of_log(rules: RuleSet, args: argparse.Namespace) -> Ports:
     """What the columns of a log are for."""
     from workbench.events.clock import Clock
-    from workbench.logs.rules import log_ports
+    from workbench.logs.rule_log import log_ports
 
     return log_ports(rules, Clock(args.time or "time", args.time_unit, "0"))
 
@@ -70,12 +70,8 @@ def refuse_rule_options(args: argparse.Namespace) -> None:
 
 def run_rule_set(rules: RuleSet, start: Start) -> None:
     """Run and write."""
-    from workbench.errors import InputError
-    from workbench.executors.table import given
+    from workbench.logs.rules import run_rules, see_options
 
-    if others := given(start.options, "steps", "key", "threads", "seed", "rate", "N", "integers"):
-        raise InputError(f"not for rules: {others}", hint="leave it out")
-    from workbench.logs.rules import run_rules
-
+    see_options(start)
     with start.closing:
         run_rules(rules, start)

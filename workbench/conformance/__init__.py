@@ -37,8 +37,8 @@ _HOME = {
     "errors": ("Overflow",),
     "faults": ("Delay", "Duplicate", "Lose", "Strike"),
     "processors.moore": ("Transition", "Variable"),
-    "rules.check": ("rules",),
-    "rules.occurrence": ("Occurrence",),
+    "tesla.check": ("rules",),
+    "tesla.occurrence": ("Occurrence",),
     "verify.analyses.certify": ("certify_nodes",),
 }  # fmt: skip
 _MODULE = {name: f"workbench.{home}" for home, names in _HOME.items() for name in names}

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals, Texts
 from workbench.core.fields import Record, Tuple
@@ -85,7 +84,7 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
         if not (set(labels) <= set(domain.labels) if isinstance(domain, Enum) else None not in labels):
             return None
     wanted = pa.int64() if named else arrow_type(domain)
-    if pa.types.is_integer(column.type) and pa.types.is_int64(wanted) and column.type != pa.uint64():
+    if pa.types.is_integer(column.type) and pa.types.is_int64(wanted) and column.type not in (pa.uint64(), wanted):
         column = column.cast(wanted)
     if column.type != wanted:
         return None
@@ -100,6 +99,8 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
     if isinstance(domain, Reals):
         return EventArray(array, present) if stored or np.isfinite(array).all() else None
     if isinstance(domain, Integer | Range) and column.null_count < len(column):
+        import pyarrow.compute as pc  # takes as long to import as a million rows
+
         least, most = pc.min_max(column).values()
         if not (domain.lo <= least.as_py() and most.as_py() <= domain.hi):
             return None

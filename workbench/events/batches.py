@@ -121,7 +121,7 @@ class BatchReader(RowReader):
         used, first = {i: self.columns.names[i] for i in self.columns.used}, 1
         with batches_of(self.called, shown):
             for batch in read(list(used.values())):
-                batch.validate(full=True)  # nothing in the formats sees to it that buffers and texts are what they say
+                batch.validate(full=True)  # that buffers are what they say, and texts are UTF-8
                 for start in range(0, batch.num_rows, LARGE):
                     part = batch.slice(start, LARGE)
                     yield first, {i: part.column(name) for i, name in used.items()}

@@ -76,20 +76,6 @@ def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where:
         ) from error
 
 
-def plain_integers(domain: Domain, cells: Sequence[str]) -> Any:
-    """Cells as a column of whole numbers; None if some are neither plainly such nor empty."""
-    if kind(domain) != "long":
-        return None
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    given = pa.array(cells, pa.string())
-    plain = pc.match_substring_regex(given, PLAIN)
-    if pc.all(pc.or_(plain, pc.equal(given, ""))).as_py():
-        return pc.if_else(plain, given, pa.scalar(None, pa.string())).cast(pa.int64())
-    return None
-
-
 def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:
     """A numpy array per scalar field; None where some event may be no value of the domain, or has no place in one."""
     if not isinstance(domain, Tuple):

@@ -181,6 +181,11 @@ class CsvReader(RowReader):
 
         return self.arrays(lambda i, domain: given_array(domain, table[str(i)].combine_chunks()))
 
+    def columns_in(self, lines: bytes, count: int) -> dict[str, Any] | None:
+        """The Arrow column of each input in so many lines; None where there is doubt."""
+        table = self._table(lines) if whole_rows(lines, self.between) == len(lines) else None
+        return None if table is None or table.num_rows != count else self.plain_columns(lambda i: table[str(i)])
+
     def _table(self, lines: bytes) -> Any:
         """The columns that are used, by position; None where Arrow finds less in the lines, or more, than we do."""
         if len(lines) < lines_of.FEW or lines.startswith(BOM) or not find_spec("pyarrow") or not is_text(lines):

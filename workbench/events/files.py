@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
+from workbench.budget import work
 from workbench.errors import InputError
 from workbench.events.table import endings, format_rows
 
@@ -231,6 +232,9 @@ def replacing(target: Path) -> Iterator[Path]:
     InputError: it cannot be made there.
     """
     name = target.with_name(f".{target.stem}.{os.urandom(4).hex()}{target.suffix}")
+    mine = work()
+    mine.unfinished.append(str(name))
+    mine.tell()
     try:  # around the making, too: whenever this is interrupted, nothing is left behind
         try:
             name.touch(exist_ok=False)
@@ -242,6 +246,9 @@ def replacing(target: Path) -> Iterator[Path]:
         with suppress(OSError):
             name.unlink()
         raise
+    finally:
+        mine.unfinished.remove(str(name))
+        mine.tell()
 
 
 def is_stream(path: str | Path) -> bool:

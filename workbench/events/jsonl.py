@@ -74,6 +74,11 @@ class JsonReader(RowReader):
 
         return self.arrays(lambda i, domain: given_array(domain, table.column(i).combine_chunks()))
 
+    def columns_in(self, lines: bytes, count: int) -> dict[str, Any] | None:
+        """The Arrow column of each input in so many lines; None where there is doubt."""
+        table = self._table(lines)
+        return None if table is None or table.num_rows != count else self.plain_columns(table.column)
+
     def _table(self, lines: bytes) -> Any:
         """The events as an Arrow table; None where Arrow finds less in the lines, or more, than we do.
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
+from workbench.budget import phase
 from workbench.errors import InputError, did_you_mean
 from workbench.events.table import format_rows
 
@@ -94,6 +95,7 @@ class Tally:
     events, made: how many events have come in and out.
     ignored: the columns that no input needs.
     first: the first bad row.
+    doing: what is being done; `tell` says how far it is.
     """
 
     say: Callable[[str], object] = lambda _: None
@@ -103,7 +105,12 @@ class Tally:
     events: int = 0
     made: int = 0
     first: InputError | None = None
+    doing: phase = field(default_factory=lambda: phase("running the log"))
     ignored: dict[str, None] = field(default_factory=dict)
+
+    def tell(self) -> None:
+        """All that comes out of the rows so far has been given away."""
+        self.doing.now(f"running the log, after row {self.rows:,}")
 
     def take(self, columns: Mapping[str, EventArray]) -> None:
         """Rows have been read as columns."""

@@ -19,6 +19,7 @@ from workbench.core.fields import Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match
+from workbench.events.columns import has_array
 from workbench.events.files import is_stream
 from workbench.events.reading import Reading, Tally
 from workbench.events.values import UnreadableError, Words, in_words
@@ -261,6 +262,24 @@ class RowReader(ABC):
 
         assert self.columns is not None
         return table_steps(self.columns, column, nulls=self.reading.null != "error") if self.flat else None
+
+    def plain_columns(self, column: Callable[[int], Any]) -> dict[str, Any] | None:
+        """That of each input, by their positions; None where it has several, or a cell may be no event."""
+        import pyarrow as pa
+
+        from workbench.events.arrays import given_array
+        from workbench.events.tables import whole
+
+        assert self.columns is not None
+        found = {}
+        for name, place in self.columns.inputs.items():
+            if not isinstance(place, int):
+                return None
+            cells, domain = whole(column(place)), self.domains[name]
+            if has_array(domain) and given_array(domain, cells) is None:
+                return None
+            found[name] = cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells
+        return found
 
     def lists_of(self, column: Callable[[int], Any] | None) -> Mapping[str, list[Value]] | None:
         """The events of all inputs, where all rows have all of them, of Arrow columns by their positions."""

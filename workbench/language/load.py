@@ -64,6 +64,8 @@ def load(reference: str | Path, /, *, faults: Iterable[str] = (), **params: Valu
     InputError: the file cannot be read. LanguageError: it has a mistake, or no such pipeline or parameter.
     """
     path, name = split_reference(str(reference))
+    if path.endswith(".tesla"):
+        raise InputError("these are rules, and no pipeline", where=path, hint="wb.load_rules reads them")
     return read_file(path).get(name, **params).faulty(*faults)
 
 

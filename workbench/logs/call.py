@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import argparse
-import functools
 import itertools
-import logging
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack, cast, overload
 
-from workbench.core.domain import BOOL, INT, Domain, Integer, Value
+from workbench.budget import Budget
+from workbench.core.domain import BOOL, INT, Domain, Value
 from workbench.core.program import Port, Ported, Ports, Program
-from workbench.display import Displayed
-from workbench.errors import InputError, did_you_mean
+from workbench.errors import InputError
 from workbench.events.inputs import LogPath, named_files
 from workbench.events.read import key_domain, told_blocks
-from workbench.events.reading import Tally, reading_options
+from workbench.events.reading import Reading, Tally
 from workbench.events.rows import LogBlock, RowReader
 from workbench.events.values import Words
-from workbench.executors.table import AUTO, Start, backend_options
+from workbench.executors.table import Start
 from workbench.language import program_of
 from workbench.logs import answers
 from workbench.logs.answers import RunRow
 from workbench.logs.data import ArraysReader, RowsReader, TableReader
 from workbench.logs.keyed import ROW, keyed_parts
+from workbench.logs.options import LOG, Place, RunOptions, started
 from workbench.logs.run import BlockOutputs, LogRun, blocks_of, run_with, write_log
+from workbench.logs.run_outputs import FRAMES, RunOutputs, made_by
+from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-Place = str | Path
-LOG = logging.getLogger("workbench")
 
 
 class ArrowData(Protocol):
@@ -44,75 +41,31 @@ class ArrowData(Protocol):
 D = TypeVar("D", bound=ArrowData)
 
 
-class RunOptions(TypedDict, total=False):
-    """How `run` runs: the options of `workbench run`, by their names there."""
-
-    backend: str
-    """`reference`, `numba`, `threaded`, ...; `auto`, the default: numba where it runs the program and the data are
-    columns, else reference."""
-    columns: Mapping[str, str] | Sequence[str]
-    """The column for an input, or for a field of a record on one (`e.user`), where it is not called like that."""
-    strict: bool
-    """Whether columns that no input needs are an error."""
-    null: str
-    """`absent`: a null, a None or an empty cell is no event at this step; `error`: it is an error."""
-    bad_rows: str
-    """What becomes of rows that cannot be read: `error`, `skip`, or the name of a file that they are written to."""
-    head: int
-    """How many rows are read at most."""
-    format: str
-    """Of files, where their names do not tell."""
-    steps: bool
-    """Whether a step in which nothing came out has a row, too, without events."""
-    integers: Integer
-    """What `int` is; without it, numbers as the backend has them."""
-    fault: Sequence[str]
-    """What may go wrong, beside what the program says."""
-    seed: int
-    """Of the faults that strike at random (reference, threaded)."""
-    rate: float
-    """How likely a fault is to strike where it can."""
-    threads: int
-    """How many (threaded, numba, parallel)."""
-    reassociate: bool
-    """Whether sums of floats may be made in another order (numba and parallel, in several threads)."""
-    key: str
-    with_row: bool
-    """With `key`: a column `row` with the number of the row, counted from 1."""
-    """A column: the program runs once for each of its values, and rows of the answer have them."""
-    order: Sequence[str]
-    master: str
-    stream: bool
-    checkpoint: str
-    once: bool
-    files: int
-
-
 @overload
-def run(program: Program | Place, data: object, *, output: Place, **options: Unpack[RunOptions]) -> Path: ...
+def run(program: Program | RuleSet | Place, data: object, *, output: Place, **options: Unpack[RunOptions]) -> Path: ...
 @overload
 def run(
-    program: Program | Place, data: LogPath | Sequence[str] | Sequence[Path], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: LogPath | Sequence[str] | Sequence[Path], **options: Unpack[RunOptions]
 ) -> RunOutputs: ...
 @overload
 def run(
-    program: Program | Place, data: Mapping[str, NDArray[Any]], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: Mapping[str, NDArray[Any]], **options: Unpack[RunOptions]
 ) -> dict[str, NDArray[Any]]: ...
 @overload
 def run(
-    program: Program | Place, data: Mapping[str, Sequence[Value]], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: Mapping[str, Sequence[Value]], **options: Unpack[RunOptions]
 ) -> dict[str, list[Value]]: ...
 @overload
-def run(program: Program | Place, data: D, **options: Unpack[RunOptions]) -> D: ...
+def run(program: Program | RuleSet | Place, data: D, **options: Unpack[RunOptions]) -> D: ...
 @overload
 def run(  # type: ignore[overload-overlap]
-    program: Program | Place, data: Sequence[Mapping[str, Value]], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: Sequence[Mapping[str, Value]], **options: Unpack[RunOptions]
 ) -> list[RunRow]: ...
 @overload
 def run(
-    program: Program | Place, data: Iterable[Mapping[str, Value]], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: Iterable[Mapping[str, Value]], **options: Unpack[RunOptions]
 ) -> Iterator[RunRow]: ...
-def run(program: Program | Place, data: Any, *, output: Place | None = None, **options: Any) -> Any:
+def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None = None, **options: Any) -> Any:
     """Run a program on data; a row is a step, and a None or null is no event.
 
         wb.run(program, {"x": np.arange(10)})["out"]
@@ -121,8 +74,9 @@ def run(program: Program | Place, data: Any, *, output: Place | None = None, **o
 
     Parameters
     ----------
-    program: a pipeline or another program, or the file that it is in, `FILE` or `FILE:NAME`.
-    data: columns by the names of the inputs, or rows. Those that no input needs are passed over.
+    program: a pipeline or rules, or the file that they are in, `FILE` or `FILE:NAME`.
+    data: columns by the names of the inputs, or rows; for rules events, with their types, times and attributes.
+        Those that no input needs are passed over.
 
         =============================================  ================================================
         data                                           answer
@@ -148,8 +102,19 @@ def run(program: Program | Place, data: Any, *, output: Place | None = None, **o
     InputError: the data cannot be read (with the column and the row), written, or an option means nothing here.
     Refused, NoCapacity: the backend does not run the program.
     Overflow, DomainError: in a step, which the error has as `step` (from 0 on).
+    LimitMet: there was not enough time or memory; `phase` says how far it came.
     """
-    found, start = _started(program, data, output, options)
+    limits = Budget(options.get("seconds"), options.get("memory_mb"))
+    if limits.limited and not named_files(data) and output is None and _answers_as_it_comes(data):
+        raise InputError("an answer that comes bit by bit has no limits", hint="give a list or a table, or a file")
+    start = started(data, output, options)
+    found = rules_or_program(program)
+    with limits, start.tally.doing:
+        return _ruled(found, data, start) if isinstance(found, RuleSet) else _ran(found, data, output, start)
+
+
+def _ran(found: Program, data: Any, output: Place | None, start: Start) -> Any:
+    options = vars(start.options)
     if output is not None and named_files(data):
         run_with(found, start, options.get("integers"))
         return Path(output)
@@ -167,7 +132,9 @@ def run(program: Program | Place, data: Any, *, output: Place | None = None, **o
         return Path(output)
     _ = running.backend
     made = running.made(blocks, exact=False)
-    return _answered(data, running, made, running.program.ports.shown, (answers.streams, answers.arrays))
+    collected = (answers.streams, answers.arrays)
+    idle, name = running.start.options.steps, running.row.name
+    return _answered(data, made, running.program.ports.shown, collected, backend=name, idle=idle)
 
 
 def _keyed(data: Any, running: LogRun, backend: Any) -> Any:
@@ -185,7 +152,8 @@ def _keyed(data: Any, running: LogRun, backend: Any) -> Any:
         iter([{n: [value] for n, value in part.items()}]) if isinstance(part, Mapping) else part
         for some in parts for part in some
     )  # fmt: skip
-    return _answered(data, running, made, rows.shown, (answers.listed, answers.masked))
+    collected = (answers.listed, answers.masked)
+    return _answered(data, made, rows.shown, collected, backend=running.row.name)
 
 
 def _key_domain(data: Any, name: str, running: LogRun) -> tuple[Any, Domain]:
@@ -207,35 +175,48 @@ def _key_domain(data: Any, name: str, running: LogRun) -> tuple[Any, Domain]:
     return data, BOOL if isinstance(first, bool) else INT if isinstance(first, int) else Words()
 
 
-def _started(
-    program: Program | Place, data: Any, output: Place | None, options: dict[str, Any]
-) -> tuple[Program, Start]:
-    """The program, and the options as the command line has them."""
-    names = {*RunOptions.__annotations__}
-    if unknown := next(iter(options.keys() - names), None):
-        raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, names))
-    given = {name: value for name, value in options.items() if name not in ("columns", "integers")}
-    given |= {"column": options.get("columns"), "input": data, "output": None if output is None else str(output)}
-    return program_of(program), Start(
-        argparse.Namespace(**{**_defaults(), **given}), say=LOG.info, tally=Tally(LOG.info)
-    )
+def _ruled(rules: RuleSet, data: Any, start: Start) -> Any:
+    """What rules say of events: rows of composites."""
+    from workbench.logs.rules import RuleRun, run_rules, see_options
+
+    see_options(start)
+    output = start.options.output
+    if output is not None and named_files(data):
+        with start.closing:
+            run_rules(rules, start)
+        return Path(output)
+    files = named_files(data)
+    run = RuleRun(rules, start, lambda log: log.events(files) if files else log.of_data(partial(_reader, data)))
+    made: Iterator[Any] = (iter([{n: [v] for n, v in row.items()} for row in rows]) for rows in run.rows())
+    if output is not None:
+        from workbench.events.write import output_format, write_events
+
+        with start.closing, write_events(output, run.ports, format=output_format(output, None, "-")) as writer:
+            for row in answers.rows(made, run.ports.shown):
+                writer.row(row)
+        return Path(output)
+    collected = (answers.listed, answers.masked)
+    return _answered(data, made, run.ports.shown, collected, backend=start.option("engine", "cdp"))
 
 
-@functools.cache
-def _defaults() -> Mapping[str, Any]:
-    """The options that are not given."""
-    parser = argparse.ArgumentParser()
-    parser.register("type", "positive", int)
-    backend_options(parser)
-    reading_options(parser)
-    return {"steps": False, "fault": [], **vars(parser.parse_args([])), "backend": AUTO}
+def rules_or_program(given: Program | RuleSet | Place) -> Program | RuleSet:
+    """A program as it is, or what a file holds."""
+    if isinstance(given, str | Path) and str(given).endswith(".tesla"):
+        from workbench.tesla.check import load_rules
+
+        return load_rules(given)
+    return given if isinstance(given, RuleSet) else program_of(given)
 
 
 def _blocks(data: Any, running: LogRun, program: Ported) -> Iterator[LogBlock]:
     """The rows of the data, for the inputs of a program."""
     if named_files(data):
         return blocks_of(data, running, program)
-    reading, tally = running.reading, running.start.tally
+    return _reader(data, program, running.reading, running.start.tally)
+
+
+def _reader(data: Any, program: Ported, reading: Reading, tally: Tally) -> Iterator[LogBlock]:
+    """The same of what is no file."""
     reader: RowReader
     if isinstance(data, Mapping):
         reader = ArraysReader(program, reading, tally, data)
@@ -257,28 +238,31 @@ def _batches(data: Any) -> tuple[Any, Iterator[Any]] | None:
 
     if isinstance(data, pa.RecordBatch):
         return data.schema, iter([data])
-    if _made_by(data) == "pandas":  # its own stream has the index for a column
+    if made_by(data) == "pandas":  # its own stream has the index for a column
         data = pa.Table.from_pandas(data, preserve_index=False)
     found = data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
     return found.schema, iter(found)
 
 
-def _made_by(data: Any) -> str:
-    """The package that a class is from."""
-    return type(data).__module__.partition(".")[0].strip("_")
+def _answers_as_it_comes(data: Any) -> bool:
+    """Whether rows or tables of the answer are made when they are asked for."""
+    if hasattr(data, "__arrow_c_stream__"):
+        return type(data).__name__ == "RecordBatchReader"
+    return not isinstance(data, Sequence | Mapping) and not hasattr(data, "__arrow_c_array__")
 
 
 def _answered(
     data: Any,
-    running: LogRun,
     made: Iterator[BlockOutputs],
     shown: Mapping[str, Domain],
     collected: tuple[Callable[..., Any], Callable[..., Any]],
+    *,
+    backend: str,
+    idle: bool = False,
 ) -> Any:
     """The answer, as the data was; `collected` is what makes a dictionary of lists, and of arrays."""
-    idle = running.start.options.steps
     if named_files(data):
-        return RunOutputs(shown, running.row.name, made, idle=idle)
+        return RunOutputs(shown, backend, made, idle=idle)
     if isinstance(data, Mapping):
         lists = all(isinstance(each, Sequence) for each in data.values())
         return collected[not lists](made, shown)
@@ -293,80 +277,4 @@ def _answered(
     table = answers.joined(tables, shown)
     if isinstance(data, pa.RecordBatch):
         return pa.record_batch([column.combine_chunks() for column in table.columns], schema=table.schema)
-    return FRAMES.get(_made_by(data), lambda each: each)(table)
-
-
-def _pandas(table: Any) -> Any:
-    """A frame, which may be written to; integers with nulls stay integers, and numbers are not copied."""
-    import numpy as np
-    import pandas as pd
-    import pyarrow as pa
-
-    found, kinds = {}, {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if column.num_chunks == 1 and not column.null_count and column.type in (pa.int64(), pa.float64()):
-            chunk = column.chunk(0)
-            found[name] = np.frombuffer(chunk.buffers()[1], column.type.to_pandas_dtype())[chunk.offset :][: len(chunk)]
-        else:
-            found[name] = column.to_pandas(types_mapper=kinds.get if column.null_count else None)
-    return pd.DataFrame(found, copy=False)
-
-
-def _polars(table: Any) -> Any:
-    return sys.modules["polars"].from_arrow(table)
-
-
-def _relation(table: Any) -> Any:
-    return sys.modules["duckdb"].from_arrow(table)
-
-
-FRAMES: dict[str, Callable[[Any], Any]] = {"pandas": _pandas, "polars": _polars, "duckdb": _relation}
-"""What makes frames of tables, by the package of the frame."""
-
-
-class RunOutputs(Displayed):
-    """What came out of a run over a file: rows, a dictionary of output and event for each event of a step.
-
-    Attributes
-    ----------
-    backend: what ran it.
-    domains: the outputs, and what they carry.
-    """
-
-    def __init__(self, shown: Mapping[str, Domain], backend: str, made: Iterator[BlockOutputs], *, idle: bool) -> None:
-        self.backend, self.domains = backend, shown
-        self._parts: list[Any] = [
-            list(answers.rows(iter([piece]), shown, idle=idle)) if isinstance(piece, Iterator)
-            else answers.table_of(piece, shown) for piece in made
-        ]  # fmt: skip
-
-    def __len__(self) -> int:
-        return sum(map(len, self._parts))
-
-    def __iter__(self) -> Iterator[RunRow]:
-        for part in self._parts:
-            for row in part if isinstance(part, list) else part.to_pylist():
-                yield {name: event for name, event in row.items() if event is not None}
-
-    def to_arrow(self) -> Any:
-        """The rows as an Arrow table; a null is no event. DomainError: a number has no place in it."""
-        parts = (answers.table_of_rows(part, self.domains) if isinstance(part, list) else part for part in self._parts)
-        return answers.joined(parts, self.domains)
-
-    def to_pandas(self) -> Any:
-        """The same as a pandas frame, in which integers stay integers."""
-        return _pandas(self.to_arrow())
-
-    def to_dict(self) -> dict[str, list[Value]]:
-        """The events of each output."""
-        found: dict[str, list[Value]] = {name: [] for name in self.domains}
-        for row in self:
-            for name, event in row.items():
-                found[name].append(event)
-        return found
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} rows of {', '.join(self.domains)}, by the {self.backend} backend>"
+    return FRAMES.get(made_by(data), lambda each: each)(table)

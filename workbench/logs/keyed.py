@@ -65,6 +65,7 @@ def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: 
         for block in ahead:
             run.take(block)
             writer.flush()
+            start.tally.tell()
         run.end()
 
 

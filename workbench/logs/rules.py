@@ -1,44 +1,42 @@
 """Run a rule set on a log: events in, composites out.
 
-The rule of this module: a row is an event, of the type that its column `type` names, or of the type that the user has
-named for its file; several files are one log, in the order of time. Rows of types that are not declared are passed
-over, and the user is told. Source: design section 11, Files.
+The rule of this module: a composite is a row like those that are read (`rule_log`), written when what causes it has
+been read.
 """
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Value
+from workbench.core.domain import ANY, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
-from workbench.errors import InputError, did_you_mean
+from workbench.errors import InputError
 from workbench.events.clock import Clock
 from workbench.events.files import is_stream
-from workbench.events.read import read_events
-from workbench.events.reading import Reading, Tally
-from workbench.events.values import UnreadableError, Words, from_json, short
-from workbench.executors.table import Start
-from workbench.rules.engines.engine import EngineSettings
-from workbench.rules.engines.table import rule_engine
-from workbench.rules.occurrence import Facts, Occurrence, in_units
-from workbench.rules.rule_set import RuleSet
+from workbench.events.reading import Reading
+from workbench.executors.table import Start, given
+from workbench.logs.rule_log import TYPE, RuleLog, facts_of
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.occurrence import Occurrence, in_units
+from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
     from workbench.events.rows import RowWriter
-    from workbench.rules.tree import Declaration
 
-TYPE, SOURCES, NUMBER = "type", "sources", "id"
-"""What columns are called: the type of an event; with --with-sources the events of a match, and a composite's id."""
+RuleRow = dict[str, Value]
+"""An event: its type, its time, and those of its attributes that are not null."""
+TOLD = 1 << 12
+"""Events after which it is said how far it is."""
+SOURCES, NUMBER = "sources", "id"
+"""What columns are called with --with-sources: the events of a match, and a composite's id."""
 
 
 def run_rules(rules: RuleSet, start: Start) -> None:
-    """Run and write: a row for each composite, in the order in which they are published.
+    """Read and write a log: a row for each composite, in the order in which they are published.
 
     Raises
     ------
@@ -47,44 +45,82 @@ def run_rules(rules: RuleSet, start: Start) -> None:
     from workbench.events.write import kept_rows, output_format, write_events
 
     options = start.options
-    clock = Clock(start.option("time", "time"), start.option("time_unit"), start.option("late"))
-    reading = Reading.of(options)
-    start.closing.enter_context(kept_rows(reading, start.tally))
-    log = _Log(rules, clock, reading, start.tally)
     inputs = options.input if isinstance(options.input, list) else [options.input]
-    late = _Late(start, rules, clock)
-    events = clock.ordered(log.events(inputs), lambda event: event.time, late)
-    first = next(events, None)
-    settings = EngineSettings(trex=start.option("compat") == "trex", profiled=start.option("profile", False))
-    timed = in_units(rules, clock.unit, dates=bool(clock.dates))
-    engine = rule_engine(timed, start.option("engine", "cdp"), _facts(rules, start.option("facts", [])), settings)
-    sources = _Sources() if start.option("with_sources", False) else None
-    path = str(inputs[0]).rpartition("=")[2]
-    written = output_format(options.output, options.format, path)
+    written = output_format(options.output, options.format, str(inputs[0]).rpartition("=")[2])
     live = is_stream(options.output)
-    until = start.option("until")
-    more = () if sources is None else (Port(NUMBER, INT), Port(SOURCES, ANY))
-    with write_events(options.output, _columns(rules, clock, rules.composites, more), format=written) as writer:
-
-        def write(found: Sequence[Occurrence], event: Occurrence | None) -> None:
-            if sources is not None:
-                sources.add(found, event)
-            for each in found:
-                writer.row(_row(each, rules, clock) | (sources.row(each) if sources else {}))
-            if found and live:
+    start.closing.enter_context(kept_rows(Reading.of(options), start.tally))
+    run = RuleRun(rules, start, lambda log: log.events(inputs))
+    with write_events(options.output, run.ports, format=written) as writer:
+        for rows in run.rows():
+            for row in rows:
+                writer.row(row)
+            if live and rows:
                 writer.flush()
+    run.tell()
 
-        for event in () if first is None else itertools.chain([first], events):
-            write(engine.process(event), event)
+
+def see_options(start: Start) -> None:
+    """InputError where an option is given that is for pipelines."""
+    if others := given(start.options, "steps", "key", "threads", "seed", "rate", "fault", "N", "integers"):
+        raise InputError(f"not for rules: {others}", hint="leave it out")
+
+
+class RuleRun:
+    """A rule set that runs on the events of a log.
+
+    Parameters
+    ----------
+    start: with the options of `workbench run`.
+    read: gives the events, of what reads them; the first one is read at once.
+
+    Attributes
+    ----------
+    ports: the columns of composites.
+    """
+
+    def __init__(self, rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[Occurrence]]) -> None:
+        self.rules, self._start = rules, start
+        self._clock = Clock(start.option("time", "time"), start.option("time_unit"), start.option("late"))
+        self._log = RuleLog(rules, self._clock, Reading.of(start.options), start.tally)
+        self._late = _Late(start, rules, self._clock)
+        events = self._clock.ordered(read(self._log), lambda event: event.time, self._late)
+        self._events = itertools.chain(list(itertools.islice(events, 1)), events)  # the clock knows what times are
+        unit, dates = self._clock.unit, bool(self._clock.dates)
+        settings = EngineSettings(unit, dates, start.option("compat") == "trex", start.option("profile", False))
+        timed = in_units(rules, unit, dates=dates)
+        facts = facts_of(rules, start.option("facts", []))
+        self._engine = rule_engine(timed, start.option("engine", "cdp"), facts, settings)
+        self._sources = _Sources() if start.option("with_sources", False) else None
+        more = (Port(NUMBER, INT), Port(SOURCES, ANY)) if self._sources else ()
+        self.ports = _columns(rules, self._clock, rules.composites, more)
+
+    def rows(self) -> Iterator[list[RuleRow]]:
+        """The composites that each event causes, as rows; those of the clock in the end."""
+        for number, event in enumerate(self._events):
+            yield self._made(self._engine.process(event), event)
+            if not number % TOLD:
+                self._start.tally.tell()
+        until = self._start.option("until")
         if until is not None:
-            write(engine.advance(_instant(clock, until)), None)
-    log.tell(start.say)
-    late.tell()
-    for cost in engine.profile():
-        start.say(
-            f"{cost.rule}: {cost.events:,} events, {cost.partial:,} partial matches, {cost.matches:,} matches,"
-            f" {cost.composites:,} composites, {cost.seconds:.2f} s"
-        )
+            yield self._made(self._engine.advance(_instant(self._clock, str(until))), None)
+
+    def _made(self, found: Sequence[Occurrence], event: Occurrence | None) -> list[RuleRow]:
+        self._start.tally.made += len(found)
+        if self._sources is None:
+            return [_row(each, self.rules, self._clock) for each in found]
+        self._sources.add(found, event)
+        return [_row(each, self.rules, self._clock) | self._sources.row(each) for each in found]
+
+    def tell(self) -> None:
+        """What is worth knowing when all has been read."""
+        say = self._start.say
+        self._log.tell(say)
+        self._late.tell()
+        for cost in self._engine.profile():
+            say(
+                f"{cost.rule}: {cost.events:,} events, {cost.partial:,} partial matches, {cost.matches:,} matches,"
+                f" {cost.composites:,} composites, {cost.seconds:.2f} s"
+            )
 
 
 def _instant(clock: Clock, text: str) -> int:
@@ -94,167 +130,6 @@ def _instant(clock: Clock, text: str) -> int:
         return clock.read(text)
     except UntimedError as error:
         raise InputError(f"--until {text}: expected {error}") from error
-
-
-# --- events in ------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Log:
-    """Reads the events of a log."""
-
-    rules: RuleSet
-    clock: Clock
-    reading: Reading
-    tally: Tally
-    unknown: Counter[str] = field(default_factory=Counter)
-    seen: set[tuple[str, str]] = field(default_factory=set)
-    types: set[str] = field(default_factory=set)
-
-    def events(self, inputs: Sequence[Any]) -> Iterator[Occurrence]:
-        """Those of several files, in the order of time; those of one time in the order of the files."""
-        streams = [self._file(*self._named(each)) for each in inputs]
-        return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=lambda event: event.time)
-
-    def _named(self, given: Any) -> tuple[Declaration | None, Any]:
-        """The type of the events in a file, where it is said (`Temp=temp.csv`), and the file."""
-        name, equals, path = str(given).partition("=")
-        if not equals or not name.isidentifier():
-            return None, given
-        declared = self.rules.declarations.get(name)
-        if declared is None or declared.fact:
-            what = f"--input {given}: there are no events of type '{name}'"
-            raise InputError(what, hint=did_you_mean(name, self.rules.events))
-        return declared, path
-
-    def _file(self, declared: Declaration | None, path: Any) -> Iterator[Occurrence]:
-        time = self.clock.column
-        types = [declared] if declared else [self.rules.declarations[name] for name in self.rules.events]
-        ports = log_ports(self.rules, self.clock, declared)
-        readers = {each.name: _reader(each, ports.domains) for each in types}
-        for row in read_events(path, ports, self.reading, tally=self.tally):
-            name = declared.name if declared else str(row.get(TYPE, "")).strip()
-            if name not in readers:
-                self.unknown[name] += 1
-                continue
-            if time not in row:
-                raise InputError(
-                    f"a row of type {name} has no '{time}'", where=str(path), hint="--time names the column"
-                )
-            self._see(name, row)
-            yield Occurrence(name, row[time], readers[name](row))
-
-    def _see(self, name: str, row: Mapping[str, Value]) -> None:
-        self.types.add(name)
-        for attribute in self.rules.declarations[name].positions:
-            if attribute in row:
-                self.seen.add((name, attribute))
-
-    def tell(self, say: Callable[[str], object]) -> None:
-        """What is worth knowing about the log, when it has been read."""
-        if self.unknown:
-            shown = ", ".join(f"{name or 'none'} ({count:,})" for name, count in self.unknown.most_common(5))
-            say(f"rows of types that are not declared are passed over: {shown}")
-        for name in sorted(self.types):
-            for attribute in self.rules.declarations[name].positions:
-                if (name, attribute) not in self.seen:
-                    say(f"no event of type {name} has a '{attribute}': it is null in all of them")
-
-
-def types_of(inputs: Sequence[Any], time: str, reading: Reading) -> dict[str, Declaration]:
-    """The types of events in the first rows of a log, each with the attributes that have a value in some of them.
-
-    Raises
-    ------
-    InputError: the log cannot be read twice, or a file has no column of types and the user names none.
-    """
-    from workbench.events.look import samples
-
-    found: dict[str, dict[str, list[Any]]] = {}
-    for given in inputs:
-        name, _, path = str(given).rpartition("=")
-        if path == "-":
-            raise InputError("the types of the standard input are not known beforehand", hint="declare them")
-        for shown, cells in samples(path, Ports("log", ()), reading):
-            if not name and TYPE not in cells:
-                hint = f"name the type of its events: --input Smoke={shown}"
-                raise InputError(f"there is no column '{TYPE}'", where=shown, hint=hint)
-            rows = max(map(len, cells.values()), default=0)
-            types = [str(cell).strip() for cell in cells[TYPE]] if not name else [name] * rows
-            for column in cells.keys() - {TYPE, time}:
-                for kind, cell in zip(types, cells[column], strict=True):
-                    held = found.setdefault(kind, {})
-                    if cell is not None and cell != "":
-                        held.setdefault(column, []).append(cell)
-    return {name: _declared(name, columns) for name, columns in found.items()}
-
-
-_GUESSED = {"whole numbers": INT, "numbers": FLOAT, "truth values": BOOL}
-
-
-def _declared(name: str, columns: Mapping[str, list[Any]]) -> Declaration:
-    from workbench.events.look import guessed
-    from workbench.rules.tree import Attribute, Declaration
-
-    attributes = (Attribute(column, _GUESSED.get(guessed(cells), STR)) for column, cells in sorted(columns.items()))
-    return Declaration(name, tuple(attributes))
-
-
-def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None) -> Ports:
-    """The columns of a log, as inputs of a program: types, times and all attributes.
-
-    Parameters
-    ----------
-    declared: the type of all events in it; None: a column tells.
-    """
-    types = [declared] if declared else [rules.declarations[name] for name in rules.events]
-    domains: dict[str, Domain] = {}
-    for each in types:
-        for name, domain in each.domains.items():
-            domains[name] = domain if domains.get(name, domain) == domain else ANY
-    several = len(types) > 1 or declared is None
-    attributes = tuple(Port(name, domain, optional=several) for name, domain in domains.items())
-    first = () if declared else (Port(TYPE, Words()),)
-    return Ports(rules.name, (*first, Port(clock.column, clock.of_rows()), *attributes), kind=rules.kind)
-
-
-def _reader(declared: Declaration, domains: Mapping[str, Domain]) -> Callable[[Mapping[str, Value]], tuple[Any, ...]]:
-    """What makes the values of an event of a row; columns that several types share are read for this one."""
-    names = list(declared.domains.items())
-    if all(domains[name] == domain for name, domain in names):
-        order = [name for name, _ in names]
-        return lambda row: tuple(map(row.get, order))
-
-    def read(row: Mapping[str, Value]) -> tuple[Any, ...]:
-        return tuple(_typed(declared, name, row.get(name), domain) for name, domain in names)
-
-    return read
-
-
-def _typed(declared: Declaration, name: str, value: Any, domain: Domain) -> Value | None:
-    try:
-        return None if value is None else from_json(value, domain)
-    except UnreadableError as error:
-        raise error.refusal(f"'{name}' of {declared.name}", short(repr(value))) from error
-
-
-def _facts(rules: RuleSet, given: Sequence[str]) -> Facts:
-    """The rows of the facts, each type from its file: `Line=lines.csv`."""
-    found: dict[str, list[tuple[Any, ...]]] = {name: [] for name, d in rules.declarations.items() if d.fact}
-    for each in given:
-        name, equals, path = each.partition("=")
-        if not equals or name not in found:
-            hint = did_you_mean(name, found) or "the rules declare no facts"
-            raise InputError(f"--facts {each}: expected TYPE=FILE, with a type of facts", hint=hint)
-        declared = rules.declarations[name]
-        ports = Ports(name, tuple(Port(n, d) for n, d in declared.domains.items()), kind="table")
-        found[name] += [tuple(map(row.get, declared.domains)) for row in read_events(path, ports)]
-    without = [name for name in found if not any(each.startswith(f"{name}=") for each in given)]
-    if without:
-        raise InputError(
-            f"there are no facts of type '{without[0]}'", hint=f"say where they are: --facts {without[0]}=F"
-        )
-    return found
 
 
 class _Late:

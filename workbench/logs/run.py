@@ -55,6 +55,9 @@ def run_with(program: Program, start: Start, integers: Integer | None = None, st
     options, row = run.start.options, run.row
     with run.closing:
         if row.whole is not None:
+            if getattr(options, "memory", None) is not None:
+                hint = "bound that in its own way"
+                raise InputError(f"--memory is no limit of what the {row.name} backend starts", hint=hint)
             row.whole(run.program, run.start)
         elif options.key is not None:
             run.keyed()
@@ -161,6 +164,7 @@ class LogRun:
                     yield self._lockstep(lists)
                 else:
                     yield _outputs(self.backend, block.steps(), tell)
+                self.start.tally.tell()
             last = self.backend.end()
             yield iter([last] if any(last.values()) else [])
 

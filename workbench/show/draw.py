@@ -26,8 +26,8 @@ from workbench.core.processor import Processor
 from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.errors import InputError, WorkbenchError
-from workbench.rules.rule_set import RuleSet
 from workbench.show.rule_graph import draw_rules
+from workbench.tesla.rule_set import RuleSet
 
 FORMATS = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 

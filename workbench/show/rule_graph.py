@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from workbench.rules import tree as t
-from workbench.rules.rule_set import RuleSet
+from workbench.tesla import tree as t
+from workbench.tesla.rule_set import RuleSet
 
 INK, FAINT, FILL, COMPOSITE = "#1f2d3d", "#7a8794", "#f3f7fb", "#fff8e7"
 _HEAD = f"""    rankdir=RL; nodesep=0.3; ranksep=0.7; bgcolor=white;

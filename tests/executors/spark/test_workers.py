@@ -4,12 +4,14 @@ import base64
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import workbench as wb
 from tests.executors.spark.logs import LAST, SUMS, expected, pipeline, rows_of
+from workbench.core.domain import Texts
 from workbench.core.program import Port, Ports
 from workbench.errors import DomainError, InputError, Overflow, Refused, SparkError, StateError
 from workbench.language import parse
@@ -19,14 +21,14 @@ pytest.importorskip("numba")
 Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 
 from workbench.executors.spark.carry import CarriedError, brought_back, found_in  # noqa: E402
-from workbench.executors.spark.executors import choose  # noqa: E402
+from workbench.executors.spark.executors import OnKeys, choose  # noqa: E402
 from workbench.executors.spark.output import write_rows  # noqa: E402
 from workbench.executors.spark.parse import Parser  # noqa: E402
-from workbench.executors.spark.runner import Layout, Runner  # noqa: E402
+from workbench.executors.spark.runner import PLACES, Layout, Runner  # noqa: E402
 from workbench.executors.spark.stream import BatchStepper, same_as_before, unpacked  # noqa: E402
 from workbench.stored import FORM  # noqa: E402
 
-PLACED = Layout("k", (), located=True, files=("/logs/a.csv", "/logs/b.csv"))
+PLACED = Layout("k", (), places=PLACES, files=("/logs/a.csv", "/logs/b.csv"))
 BY_TIME = Layout("k", ("t",))
 
 
@@ -60,6 +62,35 @@ def test_each_key_is_a_run_of_its_own(text, backend, size):
     runs = pipeline(text)
     made = Runner(choose(runs, backend), BY_TIME)(batches(rows, size))
     assert sorted(tuples(made), key=str) == expected(rows, runs)
+
+
+@pytest.mark.parametrize("text", [SUMS, LAST])
+@pytest.mark.parametrize("size", [7, 100])
+def test_machine_code_goes_on_in_the_next_batch(text, size):
+    """Keys end in it, too; and what a task has begun that was given up is forgotten."""
+    rows, runs = rows_of(300), pipeline(text)
+    choice = choose(runs)
+    executor = choice.executor()
+    assert isinstance(executor, OnKeys)
+    executor.keys._patience = 0
+    given_up = Runner(choice, BY_TIME)(batches(rows, size))
+    next(given_up)
+    assert sorted(tuples(Runner(choice, BY_TIME)(batches(rows, size))), key=str) == expected(rows, runs)
+    assert executor is choice.executor()
+    assert any(machine for _, _, machine in executor.keys._loops)
+
+
+def test_texts_of_earlier_keys_are_forgotten(monkeypatch):
+    monkeypatch.setattr("workbench.executors.compiled.execute.text_codes.MOST_FORGOTTEN", 20)
+    runs = parse("pipeline p(x: str) -> y: str { return trim(x, 1) }").get().pipeline
+    choice, count = choose(runs), 500
+    keys, texts = [f"k{i // 3:03}" for i in range(count)], [f"t{i}" for i in range(count)]
+    table = pa.table({"key": keys, "o0": range(count), "x0": texts})
+    made = tuples(Runner(choice, BY_TIME)(iter(table.to_batches(10))))
+    assert made == [(key, i % 3, text) for i, (key, text) in enumerate(zip(keys, texts, strict=True)) if i % 3]
+    executor = choice.executor()
+    assert isinstance(executor, OnKeys)
+    assert len(executor.keys.one.texts) < 100
 
 
 def test_keys_of_other_kinds():
@@ -177,24 +208,30 @@ def test_integers_that_spark_has_not():
 
 def lines(text, file="/logs/a.csv", block=0):
     given = text.split(b"\n" if isinstance(text, bytes) else "\n")
-    columns = [given, [file] * len(given), [0] * len(given), [block] * len(given)]
-    types = [pa.binary(), pa.string(), pa.int32(), pa.int64()]
-    return pa.RecordBatch.from_arrays([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names=list("abcd"))
+    columns = [given, [file] * len(given), [block] * len(given)]
+    types = [pa.binary(), pa.string(), pa.int64()]
+    return pa.RecordBatch.from_arrays([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names=list("abc"))
 
 
 INPUTS = Ports("p", (Port("x", wb.INT), Port("q", wb.BOOL)))
-OWN = Layout("k", (), located=True, files=("/logs/a.csv",))
-TIMED = Layout("k", ("t",), located=True, files=("/logs/a.csv",), parts=3)
+OWN = Layout("k", (), places=PLACES, files=("/logs/a.csv",))
+TIMED = Layout("k", ("t",), places=PLACES, files=("/logs/a.csv",), parts=3)
 
 
-def test_lines_of_csv():
+@pytest.fixture(params=["by Arrow", "one by one"])
+def reading(request, monkeypatch):
+    """Lines are read by Arrow where it can, however few they are; or only one by one."""
+    monkeypatch.setattr("workbench.events.lines.FEW", 0 if request.param == "by Arrow" else 10**9)
+
+
+def test_lines_of_csv(reading):
     parser = Parser("csv", INPUTS, OWN)
     made = tuples(parser(iter([lines('\ufeffx,k,q\n1,a,\n\n,"b, c",true\n007,d,0')])))
     assert made == [("a", 0, 0, 1, 1, None), ("b, c", 0, 0, 3, None, True), ("d", 0, 0, 4, 7, False)]
 
 
-def test_lines_go_on_in_the_next_batch_and_block():
-    parser = Parser("csv", INPUTS, OWN, ["k", "x", "q"])
+def test_lines_go_on_in_the_next_batch_and_block(reading):
+    parser = Parser("csv", INPUTS, replace(OWN, files=("/logs/a.csv", "/logs/b.csv")), ["k", "x", "q"])
     given = [
         lines("k,x,q\na,1,"),
         lines("a,2,"),
@@ -202,7 +239,7 @@ def test_lines_go_on_in_the_next_batch_and_block():
         lines("k,x,q\nb,5,", file="/logs/b.csv"),
     ]
     assert [row[1:5] for row in tuples(parser(iter(given)))] == [
-        (0, 0, 1, 1), (0, 0, 2, 2), (0, 90, 0, 3), (0, 90, 1, 4), (0, 0, 1, 5)
+        (0, 0, 1, 1), (0, 0, 2, 2), (0, 90, 0, 3), (0, 90, 1, 4), (1, 0, 1, 5)
     ]  # fmt: skip
 
 
@@ -211,10 +248,25 @@ def test_a_block_of_a_file_whose_columns_are_not_known():
     assert "what its columns are stands in the first one" in error.what
 
 
-def test_lines_of_json():
+def test_lines_of_json(reading):
     text = '{"k": "a", "x": 1, "more": []}\n\n{"k": 7, "q": true, "x": null}'
     made = tuples(Parser("jsonl", INPUTS, OWN)(iter([lines(text)])))
     assert made == [("a", 0, 0, 0, 1, None), ("7", 0, 0, 2, None, True)]
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [("csv", 'x,q,k,t,z\n1,true,a,7,-\n,,"b, ""c""",8,\n-3,0, d,2024-01-01,"é"'),
+     ("jsonl", '{"k": "a", "t": "7", "x": 1, "q": true}\n{"t": "8", "k": "b \\u00e9", "z": 1}')],
+)  # fmt: skip
+def test_arrow_reads_lines_as_we_do(monkeypatch, format, text):
+    """And does read them: none of these goes the other way."""
+    whole = Ports("p", (*INPUTS.inputs, Port("z", Texts()))) if format == "csv" else INPUTS
+    parser = Parser(format, whole, TIMED)
+    wanted = list(parser(iter([lines(text)])))
+    monkeypatch.setattr("workbench.events.lines.FEW", 0)
+    monkeypatch.setattr(Parser, "_one_by_one", None)
+    assert list(parser(iter([lines(text)]))) == wanted
 
 
 @pytest.mark.parametrize(
@@ -226,7 +278,7 @@ def test_lines_of_json():
         (["2024-01-10", "2024-01-09T10:00", "2023"], ["2023", "2024-01-09T10:00", "2024-01-10"]),
     ],
 )
-def test_what_orders_rows_is_a_number_or_a_text(texts, wanted):
+def test_what_orders_rows_is_a_number_or_a_text(reading, texts, wanted):
     text = "k,t,x,q\n" + "\n".join(f"a,{t},{i},1" for i, t in enumerate(texts))
     made = tuples(Parser("csv", INPUTS, TIMED)(iter([lines(text)])))
     assert [texts[row[7]] for row in sorted(made, key=lambda row: row[1:7])] == wanted
@@ -250,7 +302,7 @@ BAD_CSV = [
 
 
 @pytest.mark.parametrize(("text", "line", "what"), BAD_CSV)
-def test_lines_of_csv_that_cannot_be_read(text, line, what):
+def test_lines_of_csv_that_cannot_be_read(reading, text, line, what):
     error = ours(Parser("csv", INPUTS, OWN), iter([lines(text)]))
     assert isinstance(error, InputError)
     assert what in error.what
@@ -268,7 +320,7 @@ def test_lines_of_csv_that_cannot_be_read(text, line, what):
         ('{"k": 1, "x": ' + "1" * 5000 + "}", "input 'x': expected a whole number of at most 4300 digits, not 1"),
     ],
 )  # fmt: skip
-def test_lines_of_json_that_cannot_be_read(line, what):
+def test_lines_of_json_that_cannot_be_read(reading, line, what):
     error = ours(Parser("jsonl", INPUTS, OWN), iter([lines('{"k": 1}\n' + line)]))
     assert what in error.what
     assert str(error.where) == "/logs/a.csv:2"
@@ -278,7 +330,7 @@ def test_lines_of_json_that_cannot_be_read(line, what):
     ("text", "format"),
     [(b"k,x,q\nb\xc3\xa4,1,\nb\xe4r,2,", "csv"), (b'{"k": 1}\n{"k": 2}\n{"k": "b\xe4r"}', "jsonl")],
 )
-def test_lines_that_are_not_utf8(text, format):
+def test_lines_that_are_not_utf8(reading, text, format):
     error = ours(Parser(format, INPUTS, OWN), iter([lines(text)]))
     assert isinstance(error, InputError)
     assert error.what.startswith("this is not UTF-8 text: ")
@@ -301,6 +353,13 @@ def test_a_key_is_not_ordered_by_numbers_and_texts(size):
     assert str(error.where) == "/logs/a.csv:3"
     fine = made("k,t,x,q\na,1,1,\nb,noon,1,\na,2,1,\nb,dawn,1,\n")
     assert {row[0] for row in tuples(run(fine))} == {"a", "b"}, "each key is in order"
+
+
+def test_a_number_outside_its_range_is_refused_where_it_is_read(reading):
+    runs = parse("pipeline p(x: 0..9) -> y: 0..9 { return trim(x, 1) }").get().pipeline
+    error = ours(Parser("csv", runs, OWN), iter([lines("k,x\na,9\nb,12")]))
+    assert "column 'x': expected an integer 0..9, not '12'" in error.what
+    assert str(error.where) == "/logs/a.csv:3"
 
 
 def test_rows_without_what_orders_them():
@@ -343,7 +402,7 @@ def frame(rows, layout=TIMED):
     return pd.DataFrame(found | {"p0": [r[2] is not None for r in rows], "p1": [r[3] is not None for r in rows]})
 
 
-STREAMED = Layout("k", ("t",), located=True, parts=3)
+STREAMED = Layout("k", ("t",), places=PLACES, parts=3)
 
 
 def micro_batches(backend, parts, state, layout=STREAMED, runs=None):

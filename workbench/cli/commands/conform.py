@@ -30,7 +30,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument(
         "files", nargs="*", metavar="FILE[:NAME]",
-        help="a .pipe file, or a Python file with pipelines; without a name, all of a Python file, one of a .pipe file",
+        help="a .pipe file, or a Python file with pipelines; without a name, all of a Python file, one of a .pipe file;"
+        " or a .tesla file, whose engines are compared with what its rules mean",
     )  # fmt: skip
     parser.add_argument(
         "--backend", action="append", default=[], metavar="NAME",
@@ -39,6 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--examples", type=o.positive, default=EXAMPLES, metavar="N", help="traces (default: 100)")
     parser.add_argument("--steps", type=o.positive, default=24, metavar="N", help="the most steps of one (default: 24)")
     parser.add_argument("--random", type=o.positive, metavar="N", help="also compare N random pipelines")
+    parser.add_argument("--random-rules", type=o.positive, metavar="N", help="also compare N random sets of rules")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="where to begin (default: 0)")
     parser.add_argument("--to-test", metavar="DIR", help="write a pytest file for what differs into this folder")
     parser.add_argument(
@@ -57,13 +59,24 @@ def _capacity(text: str) -> int:
 
 def execute(args: argparse.Namespace) -> int:
     """Search and print."""
-    if not args.files and not args.random:
+    if not (args.files or args.random or args.random_rules):
         raise InputError("there is nothing to compare", hint="name files, or ask for --random 100")
     if args.to_test:
         try:
             Path(args.to_test).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot write there: {error.strerror}", where=args.to_test) from error
+    from workbench.cli.rule_conformance import compare_rules
+
+    differ = compare_rules(args)
+    args.files = [file for file in args.files if not o.is_rules(file)]
+    if args.files or args.random:
+        differ = _compare(args) or differ
+    return int(differ)
+
+
+def _compare(args: argparse.Namespace) -> bool:
+    """Compare the backends of pipelines; whether some differ."""
     _hypothesis()
     from workbench.conformance.compare.conform import Search, contenders
 
@@ -79,7 +92,7 @@ def execute(args: argparse.Namespace) -> int:
             if args.to_test and not outcome.holds:
                 path = _written(args, subject, outcome)
                 print(f"    {path}", file=sys.stderr if args.json else sys.stdout)
-    return int(differ)
+    return differ
 
 
 def _hypothesis() -> None:

@@ -19,7 +19,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Read, and say what is there."""
-    from workbench.rules.check import load_rules
+    from workbench.tesla.check import load_rules
 
     found = load_rules(args.file)
     for warning in found.warnings:

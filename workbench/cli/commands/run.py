@@ -9,7 +9,7 @@ import argparse
 import sys
 import time
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import ports_of_log, refuse_rule_options, rule_options, run_rule_set, types_of_log
@@ -19,6 +19,8 @@ from workbench.executors.table import Start, backend_options
 
 if TYPE_CHECKING:
     from workbench.core.domain import Integer
+    from workbench.core.pipeline import Pipeline
+    from workbench.tesla.rule_set import RuleSet
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -48,38 +50,45 @@ def options(parser: argparse.ArgumentParser) -> None:
     reading_options(parser)
     rule_options(parser)
     backend_options(parser)
+    o.limit_options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     begun = time.monotonic()
     found, integers = o.program(args.file, args.param, args.fault, types_of_log(args)), _integers(args)
-    from workbench.cli.progress import Progress
-    from workbench.rules.rule_set import RuleSet
-
     tally = Tally(_say)
-    start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
-    if args.list_columns:
-        from workbench.events.look import look
-
-        if isinstance(found, RuleSet):
-            ports = ports_of_log(found, args)
-        else:
-            ports = (found if integers is None else found.resolve(integers)).ports
-        print("\n\n".join(map(str, look(args.input, ports, Reading.of(args)))))
-    elif isinstance(found, RuleSet):
-        run_rule_set(found, start)
-    else:
-        refuse_rule_options(args)
-        from workbench.logs.run import run_with
-
-        run_with(found, start, integers, lambda text: print(text, file=sys.stderr))
+    with tally.doing:
+        _run(found, args, integers, tally)
     if tally.first:
         first = f"{tally.first.where}: {tally.first.what}"
         _say(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")
     if tally.rows and (args.progress or sys.stderr.isatty()):
         _say(tally.summary(time.monotonic() - begun))
     return 0
+
+
+def _run(found: Pipeline | RuleSet, args: argparse.Namespace, integers: Integer | None, tally: Tally) -> None:
+    from workbench.cli.progress import Progress
+
+    rules = cast("RuleSet", found) if found.kind == "rule set" else None  # to ask for its class would import it
+    pipeline = cast("Pipeline", found)
+    start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
+    if args.list_columns:
+        from workbench.events.look import look
+
+        if rules is not None:
+            ports = ports_of_log(rules, args)
+        else:
+            ports = (pipeline if integers is None else pipeline.resolve(integers)).ports
+        print("\n\n".join(map(str, look(args.input, ports, Reading.of(args)))))
+    elif rules is not None:
+        run_rule_set(rules, start)
+    else:
+        refuse_rule_options(args)
+        from workbench.logs.run import run_with
+
+        run_with(pipeline, start, integers, lambda text: print(text, file=sys.stderr))
 
 
 def _say(text: str) -> None:

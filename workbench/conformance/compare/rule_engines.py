@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.core.domain import Value
 from workbench.errors import InputError, LanguageError
-from workbench.rules import tree as t
-from workbench.rules.check import checked
-from workbench.rules.engines.engine import EngineSettings, MakesEngine
-from workbench.rules.engines.table import rule_engines
-from workbench.rules.formulas import TREX
-from workbench.rules.meaning import meaning
-from workbench.rules.occurrence import Occurrence
+from workbench.tesla import tree as t
+from workbench.tesla.check import checked
+from workbench.tesla.engines.engine import EngineSettings, MakesEngine
+from workbench.tesla.engines.table import rule_engines
+from workbench.tesla.formulas import TREX
+from workbench.tesla.meaning import meaning
+from workbench.tesla.occurrence import Occurrence
 
 Whole = TypeVar("Whole", bound=t.Placed | RuleCase)
 Told = Sequence[Occurrence] | str

@@ -16,11 +16,11 @@ from decimal import Decimal
 from typing import Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
-from workbench.rules import tree as t
-from workbench.rules.check import checked
-from workbench.rules.occurrence import Facts, Occurrence
-from workbench.rules.rule_set import RuleSet
-from workbench.rules.scope import aggregate_domain
+from workbench.tesla import tree as t
+from workbench.tesla.check import checked
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.scope import aggregate_domain
 
 Chooser = Callable[[Sequence[Any]], Any]
 """Chooses one of some items, the first of which is the simplest."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.core.domain import Bool, Domain, Enum, Value
+from workbench.core.domain import Bool, Domain, Value
 from workbench.core.program import Ported
 from workbench.errors import DomainError, InputError
-from workbench.events.columns import as_json, kind, to_column
+from workbench.events.columns import as_json, has_array, kind, to_column
 from workbench.events.values import UnreadableError, from_json, parse_json, short
 
 STEP = "step"
@@ -85,11 +85,8 @@ def _parsed(text: str, domain: Domain) -> Value:
 
 def arrays_to_column(domain: Domain, output: Any, name: str) -> Any:
     """An Arrow array of what a compiled executor gives for an output."""
-    import pyarrow as pa
+    from workbench.events.arrays import shown_column
 
-    if isinstance(domain, Enum):
-        labels = pa.array(domain.labels, pa.string())
-        return labels.take(pa.array(output.array))
-    if kind(domain) == "string":
-        return to_column(domain, output.events(), f"output '{name}'")
-    return pa.array(output.array)
+    if has_array(domain):
+        return shown_column(domain, output.array)
+    return to_column(domain, output.events(), f"output '{name}'")

@@ -6,19 +6,25 @@ of the two is decided once, before the first event, and said.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
+from workbench.core.domain import Domain
+from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
-from workbench.errors import Refused
-from workbench.events.columns import to_column
+from workbench.errors import Refused, WorkbenchError
+from workbench.events.columns import has_array, to_column
 from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.compiled.keyed.executor import CompiledKeys
 from workbench.executors.reference.executor import Reference
 from workbench.executors.spark.columns import InputColumn, arrays_to_column
 
 Made = dict[str, tuple[Any, Any]]
-"""Per output: its events as an Arrow array, and the step of each, counted from 0 for each key."""
+"""Per output: its events as an Arrow array, and the step, or the place, of each."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +45,23 @@ class Choice:
     mark: str
 
     def executor(self) -> Executor:
-        """An executor; a worker process keeps the one that it has made."""
-        if self.mark not in _made:
-            _made[self.mark] = (OnColumns if self.backend == "numba" else OnSteps)(self.pipeline)
-        return _made[self.mark]
+        """An executor for the keys of a batch; a worker process keeps the one that it has made."""
+        if (self.mark, True) not in _made:
+            running = self._running()
+            single = isinstance(running, Reference) or any(memory.keyed for memory in running.system.memories)
+            _made[self.mark, True] = self.one_by_one() if single else OnKeys(cast(Compiled, running))
+        _made[self.mark, True].begin()
+        return _made[self.mark, True]
+
+    def one_by_one(self) -> OneByOne:
+        """The same with a state that can be kept."""
+        if (self.mark, False) not in _made:
+            running = self._running()
+            _made[self.mark, False] = OnSteps(running) if isinstance(running, Reference) else OnColumns(running)
+        return cast(OneByOne, _made[self.mark, False])
+
+    def _running(self) -> Compiled | Reference:
+        return Compiled(self.pipeline) if self.backend == "numba" else Reference(self.pipeline)
 
 
 def choose(pipeline: Program, backend: str = "auto") -> Choice:
@@ -69,53 +88,187 @@ def choose(pipeline: Program, backend: str = "auto") -> Choice:
     return Choice(pipeline, made.name, why, made.fingerprint.hex())
 
 
-class Executor(ABC):
-    """What both have."""
+class SegmentError(Exception):
+    """What is wrong with one of successive keys.
 
-    def __init__(self, running: Compiled | Reference) -> None:
-        self.running = running
-        ports = running.flat.ports
-        self.inputs, self.outputs = list(ports.domains), list(ports.shown.items())
+    Attributes
+    ----------
+    key: its number among them.
+    row: among those of the batch; None at the end of the key's streams.
+    """
+
+    def __init__(self, key: int, row: int | None, error: WorkbenchError) -> None:
+        self.key, self.row, self.error = key, row, error
+
+
+class Executor(ABC):
+    """What all have: rows of successive keys in, what comes out in their places.
+
+    The rows of a batch and the ends of its keys' streams, but of the last, each have a place: a row's is its number and
+    that of its key, and the end of a key comes before the first row of the next one.
+    """
+
+    def __init__(self, flat: Pipeline) -> None:
+        self.inputs, self.outputs = flat.ports.domains, list(flat.ports.shown.items())
 
     @abstractmethod
-    def feed(self, inputs: list[InputColumn], first: int, last: int) -> Made:
-        """The steps of these rows."""
+    def begin(self) -> None:
+        """Forget the last key: a task may have been given up before its end."""
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """How many steps the last key has made."""
+
+    def events(self, domain: Domain, column: Any, name: str) -> Any:
+        """The events of an input, from an Arrow column."""
+        del name
+        return InputColumn(domain, column)
+
+    @abstractmethod
+    def feed(self, inputs: Sequence[Any], cuts: Any, *, further: bool) -> Made:
+        """Rows of some keys, all of whose streams but the last one's then end.
+
+        Parameters
+        ----------
+        cuts: an array of where the rows of each key begin, and where the last ones end.
+        further: whether the first of the keys is that which was the last one before.
+
+        Raises
+        ------
+        SegmentError: something is wrong; the first of what is.
+        """
 
     @abstractmethod
     def end(self) -> Made:
+        """The end of the last key's streams; its place is 0."""
+
+
+class OnKeys(Executor):
+    """The compiled executor for pipelines without tables: all keys of a batch in one call of its loop."""
+
+    def __init__(self, running: Compiled) -> None:
+        super().__init__(running.flat)
+        self.keys = CompiledKeys(running)
+
+    def begin(self) -> None:
+        self.keys.begin()
+
+    @property
+    def steps(self) -> int:
+        return self.keys.states.steps(0)
+
+    def events(self, domain: Domain, column: Any, name: str) -> Any:
+        from workbench.events.arrays import given_array
+        from workbench.executors.compiled.execute import columns
+
+        given: Any = given_array(domain, column) if has_array(domain) else None
+        if given is None:
+            given = InputColumn(domain, column)
+        values = given.values if isinstance(given, InputColumn) else given.fields
+        return columns.column(name, domain, values, given.present, self.keys.one.texts)
+
+    def feed(self, inputs: Sequence[Any], cuts: Any, *, further: bool) -> Made:
+        import numpy as np
+
+        every: Any = np.arange(len(cuts) - 1)
+        codes: Any = np.repeat(every, np.diff(cuts))
+        made = self.keys.feed(codes, dict(zip(self.inputs, inputs, strict=True)), len(every))
+        over = self.keys.finish(len(every) - 1 if made.wrong is None else int(codes[made.wrong[0]]))
+        if over.wrong is not None:
+            raise SegmentError(over.wrong[0], None, over.wrong[1])
+        if made.wrong is not None:
+            row, error = made.wrong
+            raise SegmentError(int(codes[row]), row, error)
+        self.keys.begin(len(every) - 1)
+        found = {}
+        for name, domain in self.outputs:
+            rows, ends = made.outputs[name], over.outputs[name]
+            first = arrays_to_column(domain, rows, name), rows.steps + codes[rows.steps]
+            last = arrays_to_column(domain, ends, name), cuts[1:][ends.steps] + ends.steps
+            found[name] = in_places([first, last])
+        return found
+
+    def end(self) -> Made:
+        made = self.keys.finish()
+        if made.wrong is not None:
+            raise SegmentError(0, None, made.wrong[1])
+        self.keys.begin()
+        return {name: (arrays_to_column(domain, made.outputs[name], name), made.outputs[name].steps)
+                for name, domain in self.outputs}  # fmt: skip
+
+
+class OneByOne(Executor):
+    """An executor that makes a key after the other; its state can be kept and put back."""
+
+    def __init__(self, running: Compiled | Reference) -> None:
+        super().__init__(running.flat)
+        self.running = running
+
+    def begin(self) -> None:
+        self.running.reset()
+
+    @property
+    def steps(self) -> int:
+        return self.running.steps
+
+    def feed(self, inputs: Sequence[Any], cuts: Any, *, further: bool) -> Made:
+        parts = []
+        for key, (first, last) in enumerate(itertools.pairwise(cuts.tolist())):
+            if key:
+                parts.append(self._placed(self._end, key - 1, first, None))
+            if key or not further:
+                self.running.reset()
+            parts.append(self._placed(partial(self._rows, inputs, first, last), key, first, first))
+        return {name: in_places([part[name] for part in parts]) for name, _ in self.outputs}
+
+    def end(self) -> Made:
+        return self._placed(self._end, 0, 0, None)
+
+    def _placed(self, make: Callable[[], Made], key: int, first: int, row: int | None) -> Made:
+        """What comes out of rows of a key from the first on, or of its end, in its places."""
+        start = self.running.steps
+        try:
+            made = make()
+        except WorkbenchError as error:
+            raise SegmentError(
+                key, None if row is None or error.step is None else row + error.step - start, error
+            ) from error
+        return {name: (events, steps + (first + key - start)) for name, (events, steps) in made.items()}
+
+    @abstractmethod
+    def _rows(self, inputs: Sequence[InputColumn], first: int, last: int) -> Made:
+        """The steps of these rows."""
+
+    @abstractmethod
+    def _end(self) -> Made:
         """The end of the streams."""
 
 
-class OnColumns(Executor):
+class OnColumns(OneByOne):
     """The compiled executor."""
 
     running: Compiled
 
-    def __init__(self, pipeline: Program) -> None:
-        super().__init__(Compiled(pipeline))
-
-    def feed(self, inputs: list[InputColumn], first: int, last: int) -> Made:
+    def _rows(self, inputs: Sequence[InputColumn], first: int, last: int) -> Made:
         parts = [events.part(first, last) for events in inputs]
         streams = dict(zip(self.inputs, (values for values, _ in parts), strict=True))
         present = {n: p for n, (_, p) in zip(self.inputs, parts, strict=True) if p is not None}
         return self._columns(self.running.feed(streams, present, steps=True))
 
-    def end(self) -> Made:
+    def _end(self) -> Made:
         return self._columns(self.running.finish())
 
     def _columns(self, made: dict[str, Any]) -> Made:
         return {name: (arrays_to_column(domain, made[name], name), made[name].steps) for name, domain in self.outputs}
 
 
-class OnSteps(Executor):
+class OnSteps(OneByOne):
     """The reference executor."""
 
     running: Reference
 
-    def __init__(self, pipeline: Program) -> None:
-        super().__init__(Reference(pipeline))
-
-    def feed(self, inputs: list[InputColumn], first: int, last: int) -> Made:
+    def _rows(self, inputs: Sequence[InputColumn], first: int, last: int) -> Made:
         columns = []
         for name, events in zip(self.inputs, inputs, strict=True):
             values, present = events.part(first, last)
@@ -128,7 +281,7 @@ class OnSteps(Executor):
         ]
         return self._gathered(rows, start)
 
-    def end(self) -> Made:
+    def _end(self) -> Made:
         start = self.running.steps
         return self._gathered([self.running.end()], start)
 
@@ -143,4 +296,19 @@ class OnSteps(Executor):
         return made
 
 
-_made: dict[str, Executor] = {}
+def in_places(parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Events and their places, in the order of places."""
+    import numpy as np
+    import pyarrow as pa
+
+    from workbench.events.arrays import taken
+
+    some = [part for part in parts if len(part[1])] or parts[:1]
+    if len(some) == 1:
+        return some[0]
+    places: Any = np.concatenate([each for _, each in some])
+    order = np.argsort(places, kind="stable")
+    return taken(pa.concat_arrays([events for events, _ in some]), order), places[order]
+
+
+_made: dict[tuple[str, bool], Executor] = {}

@@ -24,14 +24,13 @@ from workbench.events.table import endings
 from workbench.executors.spark.carry import brought_back
 from workbench.executors.spark.keyed import Log, laid_out
 from workbench.executors.spark.parse import Parser
-from workbench.executors.spark.runner import Layout, place_of
+from workbench.executors.spark.runner import LOCAL_FILE, PLACES, Layout, place_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FORMATS = ("csv", "jsonl", "parquet")
 """Those that Spark's workers read in pieces."""
-LOCAL_FILE = "^file:/+"
 
 
 def named_format(name: str) -> str | None:
@@ -122,14 +121,13 @@ def readable(path: str) -> Iterator[None]:
 def _lines(lines: Any, program: Ported, layout: Layout, format: str, files: Any, header: list[str] | None) -> Log:
     from pyspark.sql import functions as F
 
-    found = replace(layout, located=True, files=tuple(files))
-    name, block = _path(), F.col("_metadata.file_block_start").alias("block")
-    placed = lines.select(
-        F.col("value").cast("binary"), name.alias("path"), _numbered(name, files).alias("file"), block
-    )
+    found = replace(layout, places=PLACES[len(files) == 1 :], files=tuple(files))
+    path = F.lit("") if len(files) == 1 else F.col("_metadata.file_path")
+    placed = lines.select(F.col("value").cast("binary"), path.alias("path"), "_metadata.file_block_start")
     orders = f"{ORDER_TYPES}, " if layout.orders else ""
     start = 3 if layout.orders else 0
-    place = f"o{start} {'int' if files else 'string'}, o{start + 1} long, o{start + 2} long"
+    types = {"file": "int" if files else "string", "block": "long", "row": "long"}
+    place = ", ".join(f"o{start + i} {types[part]}" for i, part in enumerate(found.places))
     events = "".join(f", x{i} {kind(domain)}" for i, (_, domain) in enumerate(program.ports.domains.items()))
     rows = placed.mapInArrow(Parser(format, program, found, header), f"key string, {orders}{place}{events}")
     return Log(rows, replace(found, parts=start), "string")
@@ -138,8 +136,11 @@ def _lines(lines: Any, program: Ported, layout: Layout, format: str, files: Any,
 def _parquet(frame: Any, program: Ported, layout: Layout, files: Any) -> Log:
     from pyspark.sql import functions as F
 
-    place = [_numbered(_path(), files), F.lit(0).cast("long"), F.col("_metadata.row_index")]
-    return laid_out(frame, program, replace(layout, located=True, files=tuple(files)), place)
+    row = F.col("_metadata.row_index")
+    if len(files) == 1:
+        return laid_out(frame, program, replace(layout, places=("row",), files=tuple(files)), [row])
+    located = replace(layout, places=("file", "row"), files=tuple(files))
+    return laid_out(frame, program, located, [_numbered(_path(), files), row])
 
 
 def _path() -> Any:
@@ -155,6 +156,4 @@ def _numbered(path: Any, files: Any) -> Any:
 
     if not files:
         return path
-    if len(files) == 1:
-        return F.lit(0)
     return F.create_map(*(F.lit(each) for pair in zip(files, range(len(files)), strict=True) for each in pair))[path]

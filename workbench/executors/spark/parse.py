@@ -7,69 +7,92 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import INT, Domain, Value
 from workbench.core.program import Port, Ported, Ports
 from workbench.errors import DomainError, InputError
 from workbench.events.column_map import match
-from workbench.events.columns import Where, plain_integers, to_column
-from workbench.events.csv import CsvReader, names, see_width
+from workbench.events.columns import Where, arrow_type, as_json, to_column
+from workbench.events.csv import CsvReader, names
 from workbench.events.jsonl import JsonReader, read_line
+from workbench.events.lines import BOM
 from workbench.events.order import order_columns
 from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents
 from workbench.events.values import Words, short
 from workbench.executors.spark.carry import carried
-from workbench.executors.spark.runner import Layout, place_of
+from workbench.executors.spark.runner import LOCAL_FILE, Layout, place_of
 
-T = TypeVar("T")
-U = TypeVar("U")
+PlacedRow = tuple[InputEvents, InputEvents]
+"""What says where a row belongs, and its events."""
 
 
 class _Piece(NamedTuple):
-    """Lines of one block of one file that come together."""
+    """Lines of one block of one file that come together.
 
-    lines: list[bytes]
+    Attributes
+    ----------
+    lines: an Arrow array of their bytes.
+    first: the number of the first one in the block.
+    """
+
+    lines: Any
     path: str
-    file: Any
-    """An Arrow scalar: what the layout calls the file by."""
     block: int
+    first: int
 
-    def numbered(self, first: int) -> list[tuple[int, str]]:
-        """The lines as texts, with their numbers in the block; Spark itself would change what is not UTF-8."""
+    def where(self, line: int) -> str:
+        """The place of one of them."""
+        return place_of(self.path, self.block, self.first + line)
+
+    def joined(self) -> bytes:
+        """All of them, each with its end."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        every = pa.ListArray.from_arrays(pa.array([0, len(self.lines)], pa.int32()), self.lines)
+        return bytes(pc.binary_join(every, b"\n")[0].as_py()) + b"\n"
+
+    def texts(self) -> list[tuple[int, str]]:
+        """Those that are not blank, with their positions; Spark itself would change what is not UTF-8."""
         found = []
-        for number, line in enumerate(self.lines, first):
+        for position, line in enumerate(self.lines.to_pylist()):
             try:
-                found.append((number, line.decode()))
+                found.append((position, line.decode()))
             except UnicodeDecodeError as error:
                 raise InputError(
                     f"this is not UTF-8 text: {short(repr(line)[1:])}",
-                    where=place_of(self.path, self.block, number),
+                    where=self.where(position),
                     hint="convert the file: iconv -f latin1 -t utf-8, for example",
                 ) from error
-        return found
+        return [(position, line) for position, line in found if line.strip()]
+
+    def behind(self, count: int) -> _Piece:
+        """Those behind some of them."""
+        return self._replace(lines=self.lines[count:], first=self.first + count)
 
 
-def _pieces(batch: Any) -> Iterator[_Piece]:
-    import numpy as np
+def _parts(batch: Any) -> Iterator[tuple[str, int, Any]]:
+    """The lines of a batch by their files and blocks."""
+    import pyarrow.compute as pc
 
-    lines = batch.column(0).to_pylist()
-    paths, blocks = (batch.column(i).dictionary_encode() for i in (1, 3))
-    path, block = (column.indices.to_numpy() for column in (paths, blocks))
-    cuts: Any = np.flatnonzero((path[1:] != path[:-1]) | (block[1:] != block[:-1])) + 1
-    for first, last in itertools.pairwise([0, *cuts.tolist(), len(lines)]):
-        if first < last:
-            yield _Piece(lines[first:last], paths[first].as_py(), batch.column(2)[first], blocks[first].as_py())
+    lines, *places = batch.columns
+    runs = [pc.run_end_encode(column).run_ends.to_pylist() for column in places]
+    for first, last in itertools.pairwise(sorted({0, *itertools.chain(*runs)})):
+        path, block = (column[first].as_py() for column in places)
+        yield re.sub(LOCAL_FILE, "/", path), block, lines[first:last]
 
 
 class Parser:
     """Reads lines: the function for `mapInArrow`.
 
-    What it gets is a line as bytes, the file's name, the number (or the name) to call the file by, and the byte at
-    which the part of the file that it comes from begins.
+    What it gets is a line as bytes, the file's name (none where there is but one file), and the byte at which the part
+    of the file that it comes from begins. Arrow reads lines where it can; where there is doubt they are read one by
+    one, which says what is wrong.
 
     Parameters
     ----------
@@ -82,6 +105,7 @@ class Parser:
         self.format, self.layout, self.header = format, layout, header
         self.inputs = program.ports
         self.words = Ports("log", tuple(Port(name, Words()) for name in dict.fromkeys((layout.key, *layout.orders))))
+        self.numbers = {path: number for number, path in enumerate(layout.files)}
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The rows of a partition."""
@@ -109,85 +133,122 @@ class Parser:
     def _rows(self, batches: Iterator[Any]) -> Iterator[Any]:
         part, row, header = None, 0, self.header
         for batch in batches:
-            for piece in _pieces(batch):
-                if part != (piece.path, piece.block):
-                    part, row, header = (piece.path, piece.block), 0, self.header
-                numbered = piece.numbered(row)
-                row += len(numbered)
-                if piece.block == 0 and numbered[0][0] == 0:
-                    numbered[0] = (0, numbered[0][1].removeprefix("\ufeff"))
-                    if self.format == "csv":
-                        header = self.header_of(numbered.pop(0)[1], place_of(piece.path, 0, 0))
+            for named, block, lines in _parts(batch):
+                path = named or self.layout.files[0]
+                if part != (path, block):
+                    part, row, header = (path, block), 0, self.header
+                piece = _Piece(lines, path, block, row)
+                row += len(lines)
+                if block == 0 and piece.first == 0:
+                    header, piece = self._begun(piece)
                 if self.format == "csv" and not header:
                     raise InputError(
                         "the file is read in blocks, and what its columns are stands in the first one",
-                        where=place_of(piece.path, piece.block, 0),
+                        where=piece.where(0),
                         hint="make spark.sql.files.maxPartitionBytes larger than the file",
                     )
-                numbered = [(number, line) for number, line in numbered if line.strip()]
-                if numbered:
-                    yield self._made(piece, numbered, header or ())
+                found = self._plainly(piece, header or ()) or self._one_by_one(piece, header or ())
+                if found is not None:
+                    yield found
 
-    def _made(self, piece: _Piece, numbered: Sequence[tuple[int, str]], header: Sequence[str]) -> Any:
-        """The rows of some lines of one file."""
+    def _begun(self, piece: _Piece) -> tuple[Sequence[str] | None, _Piece]:
+        """What the first line of a file says of the columns, and the lines behind it."""
         import pyarrow as pa
 
-        def where(line: int) -> str:
-            return place_of(piece.path, piece.block, numbered[line][0])
+        first = pa.array([piece.lines[0].as_py().removeprefix(BOM)], pa.binary())
+        if self.format != "csv":
+            return self.header, piece._replace(lines=pa.concat_arrays([first, piece.lines[1:]]))
+        ((_, text),) = piece._replace(lines=first).texts() or [(0, "")]
+        return self.header_of(text, piece.where(0)), piece.behind(1)
 
-        lines = [line for _, line in numbered]
-        words, events = self._csv(lines, header, where) if self.format == "csv" else self._json(lines, where)
-        keys, count = words[self.layout.key], len(numbered)
-        if None in keys:
-            hint = "each row needs its key; filter the others out"
-            raise InputError(f"the row has no key '{self.layout.key}'", where=where(keys.index(None)), hint=hint)
-        order = [each for name in self.layout.orders for each in order_columns(name, words[name], where)]
-        numbers = pa.array([number for number, _ in numbered], pa.int64())
-        place = [pa.repeat(piece.file, count), pa.repeat(pa.scalar(piece.block, pa.int64()), count), numbers]
-        titles = replace(self.layout, parts=len(order)).names(len(events))
-        return pa.RecordBatch.from_arrays([pa.array(keys, pa.string()), *order, *place, *events], names=titles)
+    def _readers(self, header: Sequence[str]) -> list[Any]:
+        """Those of what says where a row belongs, and of its events."""
+        if self.format != "csv":
+            return [JsonReader(self.words), JsonReader(self.inputs)]
+        readers = [CsvReader(self.words), CsvReader(self.inputs)]
+        for reader in readers:
+            reader.open(match(header, reader.ports, Reading()))
+        return readers
 
-    def _csv(self, lines: list[str], header: Sequence[str], where: Where) -> tuple[dict[str, list[Any]], list[Any]]:
-        """The words by column, and the columns of the inputs."""
-        cells = _cells(lines, len(header), where)
-        words = {
-            name: [text if text.strip() else None for text in cells[header.index(name)]] for name in self.words.domains
-        }
-        reader = CsvReader(self.inputs)
-        columns = match(header, self.inputs, Reading())
-        reader.open(columns)
-        rows: list[Sequence[str]] = []
-        found = []
-        for name, domain in self.inputs.domains.items():
-            place = columns.inputs[name]
-            column = plain_integers(domain, cells[place]) if isinstance(place, int) else None
-            if column is None:
-                rows = rows or list(zip(*cells, strict=True))
-                column = _column(name, domain, _each(reader.takers[name], rows, where), where)
-            found.append(column)
-        return words, found
+    def _plainly(self, piece: _Piece, header: Sequence[str]) -> Any:
+        """The rows of some lines as Arrow reads them; None where there is doubt."""
+        if any(map(as_json, self.inputs.domains.values())):
+            return None
+        import numpy as np
+        import pyarrow as pa
 
-    def _json(self, lines: list[str], where: Where) -> tuple[dict[str, list[Any]], list[Any]]:
-        words, inputs = JsonReader(self.words), JsonReader(self.inputs)
+        from workbench.events.arrays import shown_column
 
-        def read(line: str) -> tuple[InputEvents, InputEvents]:
+        data, count = piece.joined(), len(piece.lines)
+        words, events = (reader.columns_in(data, count) for reader in self._readers(header))
+        if words is None or events is None or any(column.null_count for column in words.values()):
+            return None
+        domains = self.inputs.domains.items()
+        columns = [events[name] if name in events else pa.nulls(count, arrow_type(domain)) for name, domain in domains]
+        return self._batch(piece, words, columns, shown_column(INT, np.arange(piece.first, piece.first + count)))
+
+    def _one_by_one(self, piece: _Piece, header: Sequence[str]) -> Any:
+        """The rows of some lines as our readers read them; None where there are none.
+
+        Raises
+        ------
+        InputError: one cannot be read, and where it lies.
+        """
+        import pyarrow as pa
+
+        words, inputs = self._readers(header)
+
+        def cells(line: str) -> PlacedRow:
+            row = _cells(line)
+            return words.events(words.cells(row)), inputs.events(inputs.cells(row))
+
+        def items(line: str) -> PlacedRow:
             data = read_line(line)
             if not isinstance(data, dict):
                 raise words.no_object(line)
-            found = words.events(words.cells_of(data, line))
-            return found, inputs.events(inputs.cells_of(data, line))
+            return words.events(words.cells_of(data, line)), inputs.events(inputs.cells_of(data, line))
 
-        rows = _each(read, lines, where)
-        made = {name: [row.get(name) for row, _ in rows] for name in self.words.domains}
+        texts = piece.texts()
+        if not texts:
+            return None
+
+        def where(row: int) -> str:
+            return piece.where(texts[row][0])
+
+        rows = _each(cells if self.format == "csv" else items, [line for _, line in texts], where)
+        told = {name: [row.get(name) for row, _ in rows] for name in self.words.domains}
+        keys = told[self.layout.key]
+        if None in keys:
+            hint = "each row needs its key; filter the others out"
+            raise InputError(f"the row has no key '{self.layout.key}'", where=where(keys.index(None)), hint=hint)
+        for name in self.layout.orders:
+            if None in told[name]:
+                raise InputError(f"the row has no '{name}', which orders the rows", where=where(told[name].index(None)))
         domains = self.inputs.domains.items()
-        return made, [_column(name, domain, [row.get(name) for _, row in rows], where) for name, domain in domains]
+        columns = [_column(name, domain, [row.get(name) for _, row in rows], where) for name, domain in domains]
+        numbers = pa.array([piece.first + position for position, _ in texts], pa.int64())
+        return self._batch(
+            piece, {name: pa.array(each, pa.string()) for name, each in told.items()}, columns, numbers, where
+        )
+
+    def _batch(self, piece: _Piece, words: Any, events: Sequence[Any], numbers: Any, where: Where | None = None) -> Any:
+        """The columns of the layout; for a place that nobody tells, that of a line of the piece."""
+        import pyarrow as pa
+
+        order = [each for name in self.layout.orders for each in order_columns(name, words[name], where or piece.where)]
+        file = self.numbers.get(piece.path, piece.path)
+        kind = pa.string() if isinstance(file, str) else pa.int32()
+        parts = {"file": pa.scalar(file, kind), "block": pa.scalar(piece.block)}
+        place = [numbers if part == "row" else pa.repeat(parts[part], len(numbers)) for part in self.layout.places]
+        titles = replace(self.layout, parts=len(order)).names(len(events))
+        return pa.RecordBatch.from_arrays([words[self.layout.key], *order, *place, *events], names=titles)
 
 
-def _each(read: Callable[[T], U], rows: Sequence[T], where: Where) -> list[U]:
+def _each(read: Callable[[str], PlacedRow], lines: Sequence[str], where: Where) -> list[PlacedRow]:
     found = []
-    for i, row in enumerate(rows):
+    for i, line in enumerate(lines):
         try:
-            found.append(read(row))
+            found.append(read(line))
         except InputError as error:
             raise error.retold(where=where(i)) from error
     return found
@@ -201,21 +262,11 @@ def _column(name: str, domain: Domain, values: Sequence[Value | None], where: Wh
         raise InputError(error.what, where=error.where, hint=error.hint) from error
 
 
-def _cells(lines: list[str], width: int, where: Where) -> list[tuple[str, ...]]:
-    """The columns of some lines."""
+def _cells(line: str) -> list[str]:
+    """The cells of a line."""
     try:
-        rows = list(csv.reader(lines, strict=True))
-        if len(rows) == len(lines) and set(map(len, rows)) <= {width}:
-            return list(zip(*rows, strict=True))
-    except csv.Error:
-        pass
-    for i, line in enumerate(lines):  # one of them is wrong
-        try:
-            (row,) = csv.reader([line], strict=True)
-            see_width(row, width)
-        except csv.Error as error:
-            hint = "cells with line breaks need Parquet"
-            raise InputError(f"not a line of CSV: {error}: {short(line)}", where=where(i), hint=hint) from error
-        except InputError as error:
-            raise error.retold(where=where(i)) from error
-    raise AssertionError("one of the lines is wrong")
+        (row,) = csv.reader([line], strict=True)
+    except csv.Error as error:
+        hint = "cells with line breaks need Parquet"
+        raise InputError(f"not a line of CSV: {error}: {short(line)}", hint=hint) from error
+    return row

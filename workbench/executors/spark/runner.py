@@ -5,16 +5,21 @@ The rule of this module: the rows of a key come together and in order, and that 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from workbench.core.domain import BOOL, INT
 from workbench.errors import InputError, WorkbenchError
 from workbench.executors.spark.carry import carried
-from workbench.executors.spark.columns import STEP, InputColumn
-from workbench.executors.spark.executors import Choice, Executor, Made
+from workbench.executors.spark.columns import STEP
+from workbench.executors.spark.executors import Choice, Executor, Made, SegmentError
+
+PLACES = ("file", "block", "row")
+"""The place of a row: its file (a number, or the name), the byte at which its block begins, the row in that."""
+LOCAL_FILE = "^file:/+"
+"""How Spark begins the names of local files, in more than one way; here they begin with a slash."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +30,14 @@ class Layout:
     ----------
     key: what the user calls the key.
     orders: what the user calls the columns that order the rows; those of the place in the log come after them.
-    located: whether the last three of the order are a file (its number, or its name), a block of it, and the row.
+    places: which parts of a row's place are the last columns of the order: of `PLACES` those that are not 0 for all.
     files: the names of the files by number, where they have numbers.
     parts: how many columns of the layout stand for `orders`; None if each stands for itself.
     """
 
     key: str
     orders: tuple[str, ...]
-    located: bool = False
+    places: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     parts: int | None = None
 
@@ -44,12 +49,12 @@ class Layout:
     @property
     def texts(self) -> int | None:
         """Which column of the order holds a text, unless a number orders the row; None where it cannot be both."""
-        return 2 if self.located and self.named == 3 else None
+        return 2 if self.places and self.named == 3 else None
 
     @property
     def width(self) -> int:
         """How many columns order the rows."""
-        return self.named + 3 * self.located
+        return self.named + len(self.places)
 
     def shown(self, order: Sequence[Any]) -> str:
         """What a row is ordered by, as the user wrote it, from its columns of order."""
@@ -64,9 +69,10 @@ class Layout:
 
     def place(self, order: Sequence[Any]) -> str:
         """Where a row lies in the log, from its columns of order."""
-        if not self.located:
+        if not self.places:
             return ""
-        file, block, row = order[-3:]
+        found = dict(zip(self.places, order[-len(self.places) :], strict=True))
+        file, block, row = (found.get(part, 0) for part in PLACES)
         return place_of(self.files[file] if self.files else file, block, row)
 
 
@@ -101,101 +107,113 @@ class Runner:
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The rows of the outputs, a batch for each batch; at the end those of the last key's end."""
         with carried():
-            streams = KeyStreams(self.choice, self.layout)
+            streams = KeyStreams(self.choice.executor(), self.layout)
             for batch in batches:
                 if batch.num_rows:
-                    yield streams.batch(batch)
-            yield from streams.over()
+                    yield from streams.batch(batch)
+            yield from streams.end()
 
 
 class KeyStreams:
-    """The streams of successive keys: the executor with the state of the present one, and what comes out."""
+    """The streams of successive keys: the executor, with the state of the last one, which may go on."""
 
-    def __init__(self, choice: Choice, layout: Layout) -> None:
-        self.layout = layout
-        self.executor = choice.executor()
-        self.domains = list(self.executor.running.flat.ports.domains.values())
+    def __init__(self, executor: Executor, layout: Layout) -> None:
+        self.executor, self.layout = executor, layout
         self.key: Any = None
+        """An Arrow scalar."""
         self.before: tuple[Any, ...] | None = None
-        """The order of the last row of the present key, () where it is not known; None where no key is open."""
-        self.rows: OutputRows | None = None
+        """The order of the last row of this key, () where it is not known; None where no key is open."""
 
-    def batch(self, batch: Any) -> Any:
-        """Rows of some keys, each going on where the last batch stopped."""
+    def batch(self, batch: Any) -> Iterator[Any]:
+        """What comes out of the rows of some keys, the first of which may go on where the last batch stopped."""
         import numpy as np
+        import pyarrow.compute as pc
 
-        keys = batch.column(0)
-        self.rows = self.rows or OutputRows(self.executor, self.layout.key, keys.type)
-        orders = [column.to_numpy(zero_copy_only=False) for column in batch.columns[1 : 1 + self.layout.width]]
+        width = 1 + self.layout.width
+        keys, *orders = batch.columns[:width]
         self._refuse_nulls(batch, orders)
-        codes = keys.dictionary_encode().indices.to_numpy(zero_copy_only=False)
-        cuts = [0, *(np.flatnonzero(codes[1:] != codes[:-1]) + 1).tolist(), len(codes)]
-        self._check(keys, orders, codes)
-        columns = batch.columns[1 + self.layout.width :]
-        events = self._events(columns, domains=self.domains, keys=keys, orders=orders)
-        for first, last in itertools.pairwise(cuts):
-            key = keys[first].as_py()
-            if self.before is None or key != self.key:
-                self.end()
-                self.executor.running.reset()
-                self.key = key
-            self.feed(events, first, last, orders)
-            self.before = tuple(column[last - 1] for column in orders)
-        return self.rows.taken()
+        changes = truths(pc.not_equal(keys[1:], keys[:-1]))
+        further = self.before is not None and keys[0] == self.key
+        self._check(keys, orders, ~changes, further=further)
+        events = self._events(batch.columns[width:], keys, orders)
+        if not further:
+            yield from self.end()
+        start = self.executor.steps if further else 0
+        cuts = np.concatenate([[0], np.flatnonzero(changes) + 1, [len(keys)]])
+        made = self._made(lambda: self.executor.feed(events, cuts, further=further), keys, cuts, orders)
+        self.key, self.before = keys[-1], _at(orders, len(keys) - 1)
+        yield from self._shown(made, keys, cuts, start)
 
-    def _events(self, columns: Sequence[Any], *, domains: Sequence[Any], keys: Any, orders: Sequence[Any]) -> list[Any]:
+    def end(self) -> Iterator[Any]:
+        """What comes out of the end of the last key's streams, if there is one."""
+        if self.before is not None:
+            import numpy as np
+            import pyarrow as pa
+
+            keys, cuts, start = pa.repeat(self.key, 1), np.array([0, 1]), self.executor.steps
+            made = self._made(self.executor.end, keys, cuts, ())
+            self.before = None
+            yield from self._shown(made, keys, cuts, start)
+
+    def _events(self, columns: Sequence[Any], keys: Any, orders: Sequence[Any]) -> list[Any]:
+        """The events of each input."""
+        domains = self.executor.inputs.items()
+
+        def taken(columns: Sequence[Any]) -> list[Any]:
+            return [self.executor.events(domain, c, name) for (name, domain), c in zip(domains, columns, strict=True)]
+
         try:
-            return [InputColumn(domain, column) for domain, column in zip(domains, columns, strict=True)]
+            return taken(columns)
         except WorkbenchError:
             # some row of this batch: say which one
             for row in range(len(keys)):
-                for name, domain, column in zip(self.executor.inputs, domains, columns, strict=True):
+                for (name, domain), column in zip(domains, columns, strict=True):
                     try:
-                        InputColumn(domain, column.slice(row, 1))
+                        self.executor.events(domain, column.slice(row, 1), name)
                     except WorkbenchError as error:
-                        where = self.layout.place([column[row] for column in orders])
+                        where = self.layout.place(_at(orders, row))
                         what = f"key {keys[row].as_py()!r}: input '{name}': {error.what}"
                         raise type(error)(what, where=where, hint=error.hint) from error
             raise
 
-    def feed(self, events: Sequence[InputColumn], first: int, last: int, orders: Sequence[Any]) -> None:
-        """Rows of the present key."""
-        start = self.executor.running.steps
-
-        def row(step: int) -> str:
-            at = first + step - start
-            return self.layout.place([column[at] for column in orders]) if first <= at < last else ""
-
-        self._keep(lambda: self.executor.feed(list(events), first, last), start, last - first, row)
-
-    def end(self) -> None:
-        """The end of the present key's stream."""
-        if self.before is not None:
-            self._keep(self.executor.end, self.executor.running.steps, 1, lambda _: "")
-        self.before = None
-
-    def resumed(self, rows: Any, key: Any, snapshot: bytes | None) -> Any:
-        """Rows of one key, from a saved state; the key's stream stays open."""
-        self.executor.running.reset()
-        if snapshot is not None:
-            self.executor.running.restore(snapshot)
-        self.key, self.before = key, ()
-        return self.batch(rows)
-
-    def over(self) -> Iterator[Any]:
-        """The end of the last stream."""
-        if self.rows is not None:
-            self.end()
-            yield self.rows.taken()
-
-    def _keep(self, make: Callable[[], Made], start: int, count: int, row: Callable[[int], str]) -> None:
+    def _made(self, make: Callable[[], Made], keys: Any, cuts: Any, orders: Sequence[Any]) -> Made:
         try:
-            made = make()
-        except WorkbenchError as error:
-            where = ("" if error.step is None else row(error.step)) or error.where
-            raise error.retold(f"key {self.key!r}: {error.what}", where=where) from error
-        assert self.rows is not None
-        self.rows.add(self.key, made, start, count)
+            return make()
+        except SegmentError as wrong:
+            error, key = wrong.error, keys[int(cuts[wrong.key])].as_py()
+            where = ("" if wrong.row is None else self.layout.place(_at(orders, wrong.row))) or error.where
+            raise error.retold(f"key {key!r}: {error.what}", where=where) from error
+
+    def _shown(self, made: Made, keys: Any, cuts: Any, start: int) -> Iterator[Any]:
+        """A record batch of the outputs, if there are any; a step with several events of one takes several rows.
+
+        Parameters
+        ----------
+        cuts: where the rows of each key begin, and where the last ones end.
+        start: the steps that the first key made before.
+        """
+        import numpy as np
+        import pyarrow as pa
+
+        from workbench.events.arrays import shown_column, taken
+
+        ranks = {n: np.arange(len(p)) - np.searchsorted(p, p, "left") for n, (_, p) in made.items()}
+        most = 1 + max((int(rank.max()) for rank in ranks.values() if len(rank)), default=0)
+        codes = {name: places * most + ranks[name] for name, (_, places) in made.items()}
+        rows = np.unique(np.concatenate(list(codes.values()))) if len(codes) > 1 else next(iter(codes.values()))
+        if not len(rows):
+            return
+        places, bases = rows // most, cuts[:-1] + np.arange(len(cuts) - 1)
+        of_key = np.searchsorted(bases, places, "right") - 1
+        steps = places - bases[of_key] + np.where(of_key == 0, start, 0)
+        columns = [taken(keys, cuts[of_key]), shown_column(INT, steps)]
+        for name, (events, _) in made.items():
+            if len(events) != len(rows):
+                index = np.full(len(rows), -1)
+                index[np.searchsorted(rows, codes[name])] = np.arange(len(events))
+                events = events.take(shown_column(INT, index, index >= 0))
+            columns.append(events)
+        yield pa.RecordBatch.from_arrays(columns, names=[self.layout.key, STEP, *made])
 
     # --- what is verified -------------------------------------------------------------------------------------
 
@@ -206,37 +224,44 @@ class KeyStreams:
                 row = column.is_null().to_pylist().index(True)
                 raise InputError(
                     f"a row has no {what}",
-                    where=self.layout.place([column[row] for column in orders]),
+                    where=self.layout.place(_at(orders, row)),
                     hint="each row needs its key, and what it is ordered by; filter the others out",
                 )
 
-    def _check(self, keys: Any, orders: Sequence[Any], codes: Any) -> None:
-        """See that the rows of each key go up, and are not ordered by numbers and texts."""
-        import numpy as np
+    def _check(self, keys: Any, orders: Sequence[Any], same: Any, *, further: bool) -> None:
+        """See that the rows of each key go up, and are not ordered by numbers and texts.
 
-        same = codes[1:] == codes[:-1]
+        Parameters
+        ----------
+        same: whether each row but the first has the key of the one before.
+        further: whether the first row has that of the last batch.
+        """
+        import numpy as np
+        import pyarrow.compute as pc
+
         later: Any = np.zeros(len(same), bool)
-        equal: Any = np.ones(len(same), bool)
+        equal = same.copy()
         for column in orders:
-            later |= equal & np.asarray(column[:-1] < column[1:], bool)
-            equal &= np.asarray(column[:-1] == column[1:], bool)
+            later |= equal & truths(pc.less(column[:-1], column[1:]))
+            equal &= truths(pc.equal(column[:-1], column[1:]))
         bad = np.flatnonzero(same & ~later)
         if len(bad):
             one = int(bad[0])
-            raise self._disorder(keys[one].as_py(), *(tuple(c[row] for c in orders) for row in (one, one + 1)))
-        if self.layout.texts is not None:
-            is_text: Any = orders[self.layout.texts] != ""
+            raise self._disorder(keys[one].as_py(), _at(orders, one), _at(orders, one + 1))
+        at = self.layout.texts
+        if at is not None:
+            is_text = truths(pc.not_equal(orders[at], ""))
             change = np.flatnonzero(same & (is_text[:-1] != is_text[1:]))
             if len(change):
                 one = int(change[0])
-                number, text = ([c[row] for c in orders] for row in (one, one + 1))
+                number, text = _at(orders, one), _at(orders, one + 1)
                 raise mixed(self.layout, keys[one].as_py(), number, text, f"in {self.layout.place(number)}")
-        if self.before and keys[0].as_py() == self.key:
-            now = tuple(column[0] for column in orders)
+        if self.before and further:
+            now, key = _at(orders, 0), keys[0].as_py()
             if not self.before < now:
-                raise self._disorder(self.key, self.before, now)
-            if (at := self.layout.texts) is not None and bool(self.before[at]) != bool(now[at]):
-                raise mixed(self.layout, self.key, self.before, now, f"in {self.layout.place(self.before)}")
+                raise self._disorder(key, self.before, now)
+            if at is not None and bool(self.before[at]) != bool(now[at]):
+                raise mixed(self.layout, key, self.before, now, f"in {self.layout.place(self.before)}")
 
     def _disorder(self, key: Any, one: tuple[Any, ...], two: tuple[Any, ...]) -> InputError:
         where, names = self.layout.place(two), ", ".join(self.layout.orders)
@@ -250,58 +275,15 @@ class KeyStreams:
         return InputError(f"key {key!r}: the rows are not in the order of {names or 'the log'} at {shown}", where=where)
 
 
-class OutputRows:
-    """The rows of the outputs that have come out, as columns."""
-
-    def __init__(self, executor: Executor, key: str, key_type: Any) -> None:
-        self.executor, self.key, self.key_type = executor, key, key_type
-        self._clear()
-
-    def _clear(self) -> None:
-        self._size = 0
-        self._keys: list[Any] = []
-        self._bases: list[int] = []
-        self._starts: list[int] = []
-        self._made: dict[str, list[tuple[Any, Any]]] = {name: [] for name, _ in self.executor.outputs}
-
-    def add(self, key: Any, made: Made, start: int, count: int) -> None:
-        """What came out in so many steps of a key."""
-        self._keys.append(key)
-        self._bases.append(self._size)
-        self._starts.append(start)
-        for name, (events, steps) in made.items():
-            self._made[name].append((events, steps + (self._size - start)))
-        self._size += count
-
-    def taken(self) -> Any:
-        """A record batch of them, in their order; a step with several events of an output takes several rows."""
-        import numpy as np
-        import pyarrow as pa
-
-        found = {name: _joined(parts) for name, parts in self._made.items()}
-        ranks = {n: np.arange(len(p)) - np.searchsorted(p, p, "left") for n, (_, p) in found.items()}
-        most = 1 + max((int(rank.max()) for rank in ranks.values() if len(rank)), default=0)
-        codes = {name: places * most + ranks[name] for name, (_, places) in found.items()}
-        several = len(codes) > 1
-        rows = np.unique(np.concatenate(list(codes.values()))) if several else next(iter(codes.values()))
-        places = rows // most
-        stream = np.searchsorted(np.array(self._bases, np.int64), places, "right") - 1
-        steps = places - np.array(self._bases, np.int64)[stream] + np.array(self._starts, np.int64)[stream]
-        columns = [pa.array(self._keys, self.key_type).take(pa.array(stream)), pa.array(steps)]
-        for name, (events, _) in found.items():
-            if len(events) != len(rows):
-                index = np.searchsorted(codes[name], rows)
-                index = np.minimum(index, max(len(events) - 1, 0))
-                there = codes[name][index] == rows if len(events) else np.zeros(len(rows), bool)
-                taken = pa.array(index, mask=~there)
-                events = events.take(taken) if len(events) else pa.nulls(len(rows), events.type)
-            columns.append(events)
-        self._clear()
-        return pa.RecordBatch.from_arrays(columns, names=[self.key, STEP, *found])
+def _at(columns: Sequence[Any], row: int) -> tuple[Any, ...]:
+    """A row of some Arrow columns."""
+    return tuple(column[row].as_py() for column in columns)
 
 
-def _joined(parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
-    import numpy as np
-    import pyarrow as pa
+def truths(column: Any) -> Any:
+    """An Arrow array of truth values as one of numpy."""
+    from workbench.events.arrays import given_array
 
-    return pa.concat_arrays([events for events, _ in parts]), np.concatenate([places for _, places in parts])
+    found = given_array(BOOL, column)
+    assert found is not None
+    return found.events

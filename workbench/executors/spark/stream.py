@@ -97,14 +97,18 @@ class BatchStepper:
 
         with carried():
             snapshot, last = state.get if state.exists else (None, None)
-            streams = KeyStreams(self.choice, self.layout)
+            executor = self.choice.one_by_one()
+            executor.running.reset()
+            if snapshot is not None:
+                executor.running.restore(snapshot)
             rows = self._sorted(pd.concat(list(frames), ignore_index=True))
             self._refuse_late(key[0], rows, json.loads(last) if last else None)
-            made = streams.resumed(rows, key[0], snapshot)
+            streams = KeyStreams(executor, self.layout)
+            streams.key, streams.before = rows.column(0)[0], ()
+            made = list(streams.batch(rows))
             order = [rows.column(1 + i)[rows.num_rows - 1].as_py() for i in range(self.layout.named)]
-            state.update((streams.executor.running.snapshot(), json.dumps(order)))
-            if made.num_rows:
-                yield pd.DataFrame({"key": [key[0]], "made": [_bytes(made)]})
+            state.update((executor.running.snapshot(), json.dumps(order)))
+            yield from (pd.DataFrame({"key": [key[0]], "made": [_bytes(batch)]}) for batch in made)
 
     def _sorted(self, frame: Any) -> Any:
         """The rows of a layout in their order, as a record batch."""

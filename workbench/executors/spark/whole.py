@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from workbench.core.program import Program
     from workbench.executors.spark.executors import Choice
 
-SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "20000"}
+SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "50000"}
 WHOLE_FILES = {"spark.sql.files.maxPartitionBytes": str(2**40)}
 """For streams: each file tells its own columns, so it is read in one piece."""
 OWN = {"null": "absent", "bad-rows": "error"}

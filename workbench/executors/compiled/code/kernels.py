@@ -9,24 +9,20 @@ calls the loop looks again, in exact arithmetic, before it believes one.
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import os
-import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import binding
 from numba import types
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 from numba.extending import intrinsic
+from numpy.lib.stride_tricks import as_strided
 
-from workbench.errors import InputError
-from workbench.events.files import replacing
 from workbench.executors.compiled.code.loop import executable
+from workbench.executors.compiled.code.objects import ENTRY, Kinds, ObjectFile, host_machine, optimised
 from workbench.executors.compiled.lower.tables import DIRECT, SCATTER
-from workbench.stored import FORM
 
 NEARLY = 9.22337203685477e18
 """A little less than 2**63: the product of two floats is off by three parts in 2**53."""
@@ -166,39 +162,68 @@ DEVICE = {f.__name__: f.py_func for f in (at, quotient_overflows, int_same, int_
 }
 """The same in plain Python, for other machines."""
 
-HEADER = f"from {__name__} import {', '.join(SCOPE)}\n\n\n"
+TEMPLATE = """
+def entry(words):
+    return np.int64(run({}))
+"""
+"""What is called from outside: makes the arguments of `run` of words; see `objects`."""
 
 
-def machine_code(source: str) -> Any:
-    """The function of a generated source, compiled when it is first called, and kept on disk for the next time."""
-    try:
-        function = _from_file(source)
-    except (OSError, InputError):  # nowhere to keep it
-        return numba.njit(nogil=True, error_model="numpy")(executable(source, SCOPE))
-    return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+@intrinsic
+def placed(context, address, kind):
+    """An address as that of numbers of a kind."""
+    del context, address
+    pointer = types.CPointer(kind.dtype)
+
+    def code(context, builder, _, args):
+        return builder.inttoptr(args[0], context.get_value_type(pointer))
+
+    return pointer(types.int64, kind), code
 
 
-def _from_file(source: str) -> Callable[..., Any]:
-    """The function, imported from a file: numba keeps its machine code beside the file."""
-    own = Path(__file__).read_text(encoding="utf-8")
-    told = (str(FORM), numba.__version__, own, HEADER, source)  # the header names a module, which may have moved
-    digest = hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
-    path = cache_folder() / f"loop_{digest}.py"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as aside:
-            aside.write_text(HEADER + source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(f"workbench_loop_{digest}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # numba asks for it by its name
-    spec.loader.exec_module(module)
-    found: Callable[..., Any] = module.run
-    return found
+def runtime() -> None:
+    """Let this process have what numba's code calls."""
+    rtsys.initialize(cpu_target.target_context)
 
 
-def cache_folder() -> Path:
-    """Where sources and machine code are kept: `workbench/loops` in the user's cache; may be removed at any time."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "workbench" / "loops"
+def object_file(source: str, kinds: Kinds) -> ObjectFile:
+    """The function `run` of a source, compiled for arguments of these kinds."""
+    run = executable(source, SCOPE)
+    run = run if hasattr(run, "overloads") else numba.njit(nogil=True, error_model="numpy")(run)
+    arguments, place = [], 0
+    for kind, axes in kinds:
+        text, place = _argument(kind, axes, place)
+        arguments.append(text)
+    scope = {kind: numba.from_dtype(np.dtype(kind)) for kind, _ in kinds}
+    scope |= {"np": np, "run": run, "carray": numba.carray, "as_strided": as_strided, "placed": placed}
+    entry = executable(TEMPLATE.format(", ".join(arguments)), scope, ENTRY)
+    signature = types.int64(types.CPointer(types.int64))
+    options = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    (made,) = numba.njit(signature, **options)(entry).overloads.values()
+    return _alone(binding.parse_assembly(made.library.get_llvm_str()), made.fndesc.llvm_func_name)
+
+
+def _argument(kind: str, axes: int, place: int) -> tuple[str, int]:
+    """The text of an argument whose words begin at a place, and the place behind them."""
+    if axes == 0:
+        how = {"f8": "np.int64({}).view(np.float64)", "b1": "{} != 0"}.get(kind, "{}")
+        return how.format(f"words[{place}]"), place + 1
+    if axes < 0:
+        first = f"carray(placed(words[{place}], {kind}), (1,))"
+        return f"as_strided({first}, (words[{place + 1}],), (words[{place + 2}],))", place + 3
+    sizes = "".join(f"words[{place + 1 + axis}], " for axis in range(axes))
+    return f"carray(placed(words[{place}], {kind}), ({sizes}))", place + 1 + axes
+
+
+def _alone(module: Any, name: str) -> ObjectFile:
+    """One function of a module and what it needs, as an object file."""
+    for each in (*module.functions, *module.global_variables):
+        if each.name == name:
+            each.name = ENTRY
+        elif not each.is_declaration:
+            each.linkage = "internal"
+    machine = host_machine()
+    optimised(module, machine)
+    outside = (each.name for each in (*module.functions, *module.global_variables) if each.is_declaration)
+    symbols = tuple(symbol for symbol in outside if not symbol.startswith("llvm."))
+    return ObjectFile(symbols, machine.emit_object(module))

@@ -15,6 +15,7 @@ from llvmlite import binding, ir
 from workbench.core.domain import Bool, Integer, Overflowing
 from workbench.core.fold import Fold
 from workbench.core.term import Term
+from workbench.executors.compiled.code.objects import host_machine, optimised
 from workbench.executors.compiled.code.step import encode
 from workbench.executors.compiled.lower.words import exact_ends, never_negative
 
@@ -187,18 +188,10 @@ class MachineCode:
     """A module compiled for this machine; its functions live as long as this object."""
 
     def __init__(self, module: Any) -> None:
-        binding.initialize_native_target()
-        binding.initialize_native_asmprinter()
-        target = binding.Target.from_default_triple()
-        machine = target.create_target_machine(
-            cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=3
-        )
+        machine = host_machine()
         parsed = binding.parse_assembly(str(module))
         parsed.verify()
-        options = binding.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization = True
-        passes = binding.create_pass_builder(machine, options)
-        passes.getModulePassManager().run(parsed, passes)
+        optimised(parsed, machine)
         self._engine = binding.create_mcjit_compiler(parsed, machine)
         self._engine.finalize_object()
 

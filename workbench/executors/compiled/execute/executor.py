@@ -7,6 +7,7 @@ once more in plain Python, in exact arithmetic.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -17,7 +18,7 @@ from workbench.core.term import TRUE
 from workbench.errors import Overflow, PipelineError, Refused, StateError
 from workbench.executors.compiled.code.loop import Substitution, dense, known, loop_source, shape
 from workbench.executors.compiled.code.plain import PlainLoop
-from workbench.executors.compiled.code.step import decode
+from workbench.executors.compiled.code.step import Target, decode
 from workbench.executors.compiled.execute.observe import Observer
 from workbench.executors.compiled.execute.steps import Stepping
 from workbench.executors.compiled.lower.steady import MOST_PHASES, Steady, steady
@@ -42,7 +43,7 @@ PATIENCE = 20_000
 MOST_LINES = 1000
 """Most lines of a loop whose body is written several times, for successive steps."""
 
-Loop = Callable[..., bool]
+Loop = Callable[..., bool | int]
 
 
 class _NoRoom(Exception):
@@ -60,6 +61,8 @@ class Compiled(Stepping):
     capacities: queue name to capacity; None takes the pipeline's own. A queue without one gets the room that it needs.
     patience: how many steps are made in plain Python before the loop is compiled, those before a reset included.
     machine: whether to compile at all; else Python runs the same loops.
+    live: whether somebody waits for each event: what has not been compiled before is then compiled by another process,
+        and steps are made in plain Python until it is there.
 
     Attributes
     ----------
@@ -82,6 +85,7 @@ class Compiled(Stepping):
         *,
         patience: int = PATIENCE,
         machine: bool = True,
+        live: bool = False,
     ) -> None:
         if find_spec("numba") is None:
             raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'workbench[fast]'")
@@ -93,7 +97,8 @@ class Compiled(Stepping):
         self.pipeline = pipeline
         self.flat = flatten(pipeline)
         self.allocation = allocate(self.flat, self.name, capacities)
-        self._patience, self._with_machine, self._warm, self._made = patience, machine, False, 0
+        self._patience, self._warm, self._made, self._live = patience, False, 0, live
+        self._with_machine = machine and not os.environ.get("NUMBA_DISABLE_JIT", "0").strip("0")
         self._pool = Pool()
         self._marks: dict[bool, bytes] = {}
         self._take(self.allocation.first)
@@ -277,7 +282,7 @@ class Compiled(Stepping):
     def _bad(self, loop: Loop, first: int, last: int, inputs: Sequence[Any], outputs: OutputArrays) -> bool:
         """Make steps with a loop; whether something went wrong in one of them."""
         whole, real, *memories = self.state
-        return loop(first, last, whole, real, outputs.counts, *memories, *inputs, *outputs.arrays, *outputs.spots)
+        return bool(loop(first, last, whole, real, outputs.counts, *memories, *inputs, *outputs.arrays, *outputs.spots))
 
     def _room(self, count: int, places: bool, *, reuse: bool = False) -> OutputArrays:
         """Room for what comes out of so many steps from here."""
@@ -341,19 +346,27 @@ class Compiled(Stepping):
         machine = machine and self._with_machine
         key = (kind, places, machine)
         if key not in self._loops:
-            source = loop_source(self.system, self.phases(kind), places=places, target="cpu" if machine else "python")
-            compiled = self._code(source) if machine else None
-            self._loops[key] = compiled or PlainLoop(source, self.form, sparse=kind == "sparse")
+
+            def source(target: Target) -> str:
+                return loop_source(self.system, self.phases(kind), places=places, target=target)
+
+            def plain() -> Loop:
+                return PlainLoop(source("python"), self.form, sparse=kind == "sparse")
+
+            self._loops[key] = self._code(lambda: source("cpu"), plain) if machine else plain()
         return self._loops[key]
 
-    def _code(self, source: str) -> Loop | None:
-        """The machine code of a loop; None where Python is to run it."""
+    def _code(self, source: Callable[[], str], plain: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+        """The machine code of a loop; what is plain where Python is to run it, or until the code is there."""
         if not self._with_machine:
-            return None
-        from workbench.executors.compiled.code.kernels import machine_code
+            return plain()
+        if self._live:
+            from workbench.executors.compiled.code.unstalled import UnstalledLoop
 
-        found: Loop = machine_code(source)
-        return found
+            return UnstalledLoop(source, plain())
+        from workbench.executors.compiled.code.machine import MachineLoop
+
+        return MachineLoop(source())
 
     def _examine(self, before: list[Any], first: int, last: int, inputs: list[Any], kind: str) -> None:
         """Find the step in which something went wrong: raises Overflow, or returns after a false alarm."""

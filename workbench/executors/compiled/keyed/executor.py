@@ -8,6 +8,7 @@ which decides.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -47,7 +48,7 @@ class CompiledKeys:
         self.one, self.states = one, KeyedStates(one)
         self.threads, self._manager = threads, ThreadManager(threads - 1)
         self._costly, self._cost = costly, 0.0
-        self._patience, self._machine, self._rows = patience, machine, 0
+        self._patience, self._machine, self._rows = patience, machine, Counter[str]()
         self._loops: dict[tuple[bool, str, bool], KeyedLoop] = {}
         self._timed = set[str]()
 
@@ -72,14 +73,26 @@ class CompiledKeys:
             return made._replace(wrong=(rows, wrong[1].retold(f"step {step}: {wrong[1].what}", where="")))
         return made
 
-    def finish(self) -> KeyedOutputs:
-        """The end of all keys' streams, in their order; what comes out is of the key of that number."""
+    def begin(self, key: int | None = None) -> None:
+        """Forget all keys but this one, which is the first from now on; or all."""
+        self.states.begin(key)
+        if key is None:
+            self.one.reset()
+        else:
+            self.states.turn(0)
+        self.one.texts.lasting = False  # but for what is here: this one's, if any
+        self.one.texts.forget(self.one._state.texts_held)
+        self.one.texts.lasting = True
+
+    def finish(self, count: int | None = None) -> KeyedOutputs:
+        """The end of all keys' streams, or of the first ones', in their order; what comes out is of that key."""
+        count = self.states.count if count is None else count
         nothing = {name: columns.silent(domain, 1) for name, domain in self.one.flat.inputs}
-        return self._made(KeyedRows("ending", columns.places(0, self.states.count), self.states.count, nothing))
+        return self._made(KeyedRows("ending", columns.places(0, count), count, nothing))
 
     def _made(self, given: KeyedRows) -> KeyedOutputs:
-        self._rows = given.rows if given.kind == "ending" else self._rows + given.rows
-        machine = self._machine and self._rows > self._patience
+        self._rows[given.kind] += given.rows
+        machine = self._machine and self._rows[given.kind] > self._patience
         parts = [KeyPart(part) for part in range(self.threads if machine and self._cost >= self._costly else 1)]
         wrong, begun_at = None, time.perf_counter()
         while wrong is None:
@@ -144,10 +157,14 @@ class CompiledKeys:
         """The loop for steps of this kind, made when it is first needed."""
         key = self.one.narrow, kind, machine
         if key not in self._loops:
-            target: Target = "cpu" if machine else "python"
-            source = loop_source(self.one.system, self.one.phases(kind), places=True, target=target, keyed=True)
-            code = self.one._code(source) if machine else None
-            self._loops[key] = code or PlainKeys(source, self.one.form, sparse=kind == "sparse")
+
+            def source(target: Target) -> str:
+                return loop_source(self.one.system, self.one.phases(kind), places=True, target=target, keyed=True)
+
+            def plain() -> KeyedLoop:
+                return PlainKeys(source("python"), self.one.form, sparse=kind == "sparse")
+
+            self._loops[key] = self.one._code(lambda: source("cpu"), plain) if machine else plain()
         return self._loops[key]
 
 

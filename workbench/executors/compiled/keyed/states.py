@@ -58,6 +58,15 @@ class KeyedStates:
                 self.arrays[place] = array
         self.count = max(count, self.count)
 
+    def begin(self, key: int | None) -> None:
+        """Forget all keys but this one, which is the first from now on; or all."""
+        for first, content in zip(self._initial, self.arrays, strict=True):
+            kept = None if key is None else content[key].copy()
+            content[: self.count, : len(first)] = first
+            if kept is not None:
+                content[0] = kept
+        self.count = 0 if key is None else 1
+
     def steps(self, key: int) -> int:
         """How many steps a key has made."""
         return int(self.arrays[0][key, -1])

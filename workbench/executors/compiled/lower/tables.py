@@ -30,6 +30,9 @@ SCATTER = 0x9E3779B97F4A7C15
 """
 
 
+FILLED = 2
+"""So many times as many slots as keys there are at least, in a table that numbers keys."""
+
 CROWDED, FULL = 0.5, 1.0
 """The part of a table's rows that may be used between two blocks of steps, and within one."""
 

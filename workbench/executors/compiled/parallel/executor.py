@@ -135,7 +135,7 @@ class Parallel(Compiled):
         if key not in self._loops:
             system = self.silent(level)
             source = loop_source(system, self.lead_phases(kind, level), watch=False)
-            self._loops[key] = self._code(source) or PlainLoop(source, shape(system), sparse=False)
+            self._loops[key] = self._code(lambda: source, lambda: PlainLoop(source, shape(system), sparse=False))
         return self._loops[key]
 
     def lead_phases(self, kind: str, level: int) -> Sequence[Substitution]:
@@ -152,7 +152,9 @@ class Parallel(Compiled):
         if key not in self._loops:
             source = offset_source(domain, scan.op)
             plain = executable(source, SCOPE)
-            self._loops[key] = self._code(source) or (lambda a, b, offset, y: plain(a, b, offset, PlainArray(y)))
+            self._loops[key] = self._code(
+                lambda: source, lambda: lambda a, b, offset, y: plain(a, b, offset, PlainArray(y))
+            )
         return self._loops[key]
 
     def _follows(self, level: int, known: Mapping[Term, Term]) -> bool:

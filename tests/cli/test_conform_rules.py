@@ -1,0 +1,59 @@
+"""`workbench conform` on rules: engines are held to what the rules mean."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from workbench.conformance.compare import rule_engines
+from workbench.conformance.compare.rule_engines import meant_by
+from workbench.conformance.generate.rule_streams import stream_case
+from workbench.tesla.check import load_rules
+from workbench.tesla.engines.table import rule_engines as table
+from workbench.tesla.occurrence import in_units
+
+MODELS = sorted((Path(__file__).parents[2] / "models" / "tesla").glob("*.tesla"))
+
+
+def test_engines_agree(workbench):
+    done = workbench("conform", MODELS[0], "--examples", 5, "--random-rules", 20)
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        f"✓ agree    all engines  on {MODELS[0]}: 5 streams", "✓ agree    all engines  on random rules: 20 streams",
+    ]  # fmt: skip
+
+
+class Forgetful:
+    """An engine that never tells more than one composite of an event."""
+
+    def __init__(self, *given):
+        self.engine = table()["cdp"].make(*given)
+
+    def process(self, event):
+        return self.engine.process(event)[:1]
+
+    def advance(self, time):
+        return self.engine.advance(time)
+
+
+def test_an_engine_that_differs_is_found_and_kept(workbench, tmp_path, monkeypatch):
+    monkeypatch.setattr(rule_engines, "all_engines", lambda: {"forgetful": Forgetful})
+    fire = next(model for model in MODELS if model.stem == "fire")
+    done = workbench("conform", fire, "--to-test", tmp_path, "--json")
+    assert done.code == 1
+    (found,) = done.objects
+    assert found["outcome"] == "differs"
+    assert "forgetful parts from the formulas at composite 1" in found["failure"]
+    text = (tmp_path / "test_fire_on_forgetful.py").read_text()
+    assert text.count("Occurrence(") <= 3, "a trigger and a temperature make two fires"
+    compile(text, "test", "exec")
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.stem)
+def test_something_comes_of_the_streams(model):
+    """Every rule of every model fires on some of them."""
+    rules = in_units(load_rules(model), "us")
+    told = Counter(
+        composite.rule for seed in range(150) for composite in meant_by(stream_case(rules, seed, 24))
+    )  # fmt: skip
+    assert {rule.name for rule in rules.rules} <= told.keys()

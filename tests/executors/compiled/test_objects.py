@@ -1,0 +1,201 @@
+"""Machine code that is kept and loaded again: what it takes, whose it is, and where it cannot be kept."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from llvmlite import binding
+
+import workbench as wb
+from workbench.executors.compiled.code import machine, objects
+from workbench.executors.compiled.code.machine import MachineLoop
+from workbench.executors.compiled.code.unstalled import UnstalledLoop
+from workbench.executors.compiled.execute.executor import Compiled
+
+SUM = """
+def run(first, last, total, y):
+    for i in range(first, last):
+        y[i] = {factor} * y[i]
+        total[0] += y[i]
+    return total[0]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where code is kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "workbench" / "loops"
+
+
+def summed(source: str, count: int = 4) -> tuple[int, int]:
+    """The sum that it finds, and how often it was compiled for that."""
+    loop = MachineLoop(source)
+    return loop(0, count, np.zeros(1, np.int64), np.arange(count)), loop.compiled
+
+
+@pytest.mark.parametrize("kind", ["i1", "u1", "i4", "u8", "f8", "b1"])
+def test_all_kinds_of_arguments_arrive(kind: str, folder: Path) -> None:
+    source = """
+def run(number, real, truth, line, gaps, table, out):
+    out[0], out[1], out[2] = number, real, truth
+    for i in range(3):
+        out[3 + i], out[6 + i] = line[i], gaps[i]
+        for k in range(2):
+            out[9 + 2 * i + k] = table[i, k]
+    gaps[1] = line[0]
+    return len(line) * 100 + len(table) * 10 + table.shape[1]
+"""
+    line: Any = np.array([1, 0, 1]).astype(kind)
+    table: Any = np.array([[0, 1], [1, 1], [1, 0]]).astype(kind)
+    for _ in range(2):  # compiled, then loaded
+        spread: Any = np.array([7, 1, 7, 0, 7, 1]).astype(kind)
+        out = np.zeros(15)
+        assert MachineLoop(source)(-(2**63), -0.1, True, line, spread[1::2], table, out) == 332
+        assert out.tolist() == [-(2.0**63), -0.1, 1, 1, 0, 1, 1, 0, 1, 0, 1, 1, 1, 1, 0]
+        assert spread[3] == 1
+
+
+def test_code_is_kept_for_its_source_and_for_each_kind_of_argument(folder: Path) -> None:
+    assert summed(SUM.format(factor=1)) == (6, 1)
+    assert summed(SUM.format(factor=1)) == (6, 0)
+    assert summed(SUM.format(factor=3)) == (18, 1)
+    loop = MachineLoop(SUM.format(factor=1))
+    assert loop(0, 3, np.zeros(1, np.int64), np.array([True, False, True])) == 2
+    assert loop.compiled == 1
+    assert len(list(folder.iterdir())) == 3
+
+
+@pytest.mark.parametrize("damage", ["cut", "bit", "empty", "other", "text"])
+def test_a_damaged_file_is_made_anew(damage: str, folder: Path) -> None:
+    source = SUM.format(factor=5)
+    assert summed(source) == (30, 1)
+    (path,) = folder.iterdir()
+    whole = path.read_bytes()
+    if damage == "other":  # the code of another function under this name
+        path.unlink()
+        assert summed(SUM.format(factor=7)) == (42, 1)
+        whole = next(folder.iterdir()).read_bytes()
+    flipped = bytearray(whole)
+    flipped[-100] ^= 1
+    damaged = {"cut": whole[:-1], "bit": bytes(flipped), "empty": b"", "other": whole, "text": b"no machine code"}
+    path.write_bytes(damaged[damage])
+    assert summed(source) == (30, 1)
+    assert summed(source) == (30, 0)
+
+
+@pytest.mark.parametrize("what", ["get_host_cpu_name", "get_host_cpu_features"])
+def test_code_for_another_processor_is_not_loaded(what: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = SUM.format(factor=1)
+    assert summed(source) == (6, 1)
+
+    class Other(dict[str, bool]):
+        def flatten(self) -> str:
+            return "+sse2"
+
+    objects._makers.cache_clear()
+    monkeypatch.setattr(binding, what, lambda: "x86-64" if what.endswith("name") else Other())
+    assert summed(source) == (6, 1)
+    objects._makers.cache_clear()
+
+
+def test_settings_of_numba_count(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = SUM.format(factor=1)
+    assert summed(source) == (6, 1)
+    objects._makers.cache_clear()
+    monkeypatch.setenv("NUMBA_OPT", "1")
+    assert summed(source) == (6, 1)
+    objects._makers.cache_clear()
+
+
+def test_without_a_place_to_keep_it_code_is_made_each_time(folder: Path) -> None:
+    folder.parent.mkdir(parents=True)
+    folder.write_text("a file where the folder should be", encoding="utf-8")
+    assert summed(SUM.format(factor=1)) == (6, 1)
+    assert summed(SUM.format(factor=1)) == (6, 1)
+
+
+def test_python_runs_where_numba_is_not_to_compile(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    pipeline = wb.parse("pipeline p(x: int) -> int { return cumulate(x, +) }").get().pipeline
+    assert Compiled(pipeline, patience=-1).feed(np.arange(4))["out"].array.tolist() == [0, 1, 3, 6]
+    assert not folder.exists()
+
+
+TABLES = """
+import sys, numpy as np, workbench as wb
+text = '''
+function key(e) = e.0
+function to_all(e) = e.1 = 0
+pipeline total(e: (int, int)) -> int { return cumulate(second(e), +) }
+function second(e) = e.1
+pipeline p(e: (int, int)) -> int { return slice_last(e, key, total, to_all = to_all).value }
+'''
+from workbench.executors.compiled.execute.executor import Compiled
+pipeline = wb.parse(text).get("p").pipeline
+running = Compiled(pipeline, patience=-1)
+a, b = np.array([900, 100, 900, 5]), np.array([1, 2, 3, 0])
+expected = wb.Reference(pipeline).run([*zip(a.tolist(), b.tolist())])["out"]
+assert running.feed((a, b))["out"].array.tolist() == expected, expected
+print(sum(loop.compiled for (_, _, machine), loop in running._loops.items() if machine), "numba" in sys.modules)
+"""
+
+
+def test_what_needs_the_runtime_of_numba_is_kept_too(tmp_path: Path) -> None:
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    runs = [
+        subprocess.run([sys.executable, "-c", TABLES], env=env, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert runs == ["1 True\n", "0 True\n"]
+
+
+def test_two_processes_at_once(tmp_path: Path) -> None:
+    code = (
+        "import numpy as np, workbench as wb; from workbench.executors.compiled.execute.executor import Compiled\n"
+        "p = wb.parse('pipeline p(x: int) -> int { return cumulate(x * 3, +) }').get().pipeline\n"
+        "print(Compiled(p, patience=-1).feed(np.arange(5))['out'].array.tolist())\n"
+    )
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    both = [subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True) for _ in "ab"]
+    assert [process.communicate()[0] for process in both] == ["[0, 3, 9, 18, 30]\n"] * 2
+    (kept,) = (tmp_path / "workbench" / "loops").iterdir()  # and nothing half written beside it
+    assert kept.suffix == ".o"
+
+
+def test_python_runs_a_loop_while_another_process_compiles_it(folder: Path) -> None:
+    pipeline = wb.parse("pipeline p(x: int) -> int { return cumulate(x, +) }").get().pipeline
+    running = Compiled(pipeline, patience=-1, live=True)
+    fed, deadline = 0, time.monotonic() + 120
+    while True:
+        fed += 1
+        assert running.feed(np.array([1]))["out"].array.tolist() == [fed]
+        (loop,) = (each for each in running._loops.values() if isinstance(each, UnstalledLoop))
+        if loop.code._made or time.monotonic() > deadline:
+            break
+        time.sleep(0.01)
+    assert fed > 1
+    assert loop.code.compiled == 0
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_where_the_other_process_fails_this_one_compiles(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_build_aside", lambda *_: _failed())
+    loop = UnstalledLoop(lambda: SUM.format(factor=1), lambda *_: -1)
+    given = (0, 3, np.zeros(1, np.int64), np.arange(3))
+    assert loop(*given) == -1
+    assert loop._thread is not None
+    loop._thread.join()
+    assert loop(*given) == 3
+    assert loop.code.compiled == 1
+
+
+def _failed() -> subprocess.Popen[bytes]:
+    process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
+    process.wait()
+    return process

@@ -1,0 +1,260 @@
+"""The rule language: what is read, what it means in the extended grammar, and how mistakes are told."""
+
+from decimal import Decimal
+
+import pytest
+
+from workbench.core.domain import INT
+from workbench.errors import InputError, LanguageError
+from workbench.language.grammar import grammar
+from workbench.tesla.check import load_rules, rules
+from workbench.tesla.occurrence import in_units
+from workbench.tesla.parser import SOURCE, WORDS, parse_rules
+
+TYPES = """
+declare Temp(area: int, value: int) with id 1
+declare Smoke(area: int) with id 2
+declare Fire(area: int, value: int) with id 10
+declare fact Zone(area: int, name: string)
+"""
+
+FIRE = """
+# The fire of the paper, with all that the language has.
+rule fire:
+from Smoke[$a = area]
+  and last Temp[$v = value](area == $a, value > 45) as Hot within 5 min from Smoke
+  and not Temp(area == $a, value < $v - 20) between Hot and Smoke
+  and first Zone[$z = name](area == $a) ordered by name desc, area asc
+  and $n = COUNT(Temp(area == $a) within 2 min .. 5 min from Smoke)
+  and $m = MAX(Temp(area == $a).value within forever from Smoke)
+where $n > 2, not ($m < 200 or $z == "none"), TIME(Hot) + 1 <= TIME(Smoke)
+limit 3
+emit Fire(area = $a, value = -$v * (2 + 3) % 7) at most once in 10 min per $a, $z
+consuming Hot, Smoke
+
+from Smoke as Start
+  and absent Temp(area == Start.area) within 90 s after Start
+emit Fire(area = Start.area, value = 0)
+"""
+
+
+def test_what_is_printed_reads_back():
+    made = rules(TYPES + FIRE)
+    assert FIRE.strip() in str(made)
+    again = rules(str(made))
+    assert (again.declarations, again.rules) == (made.declarations, made.rules)
+
+
+OLDER = """
+declare Smoke(area: string)
+declare Temp(area: string, value: float)
+declare A(Val: int, att: int, value: int)
+declare C(att: int)
+Rule R1 define
+Fire(area: string, measuredTemp: double)
+from
+Smoke(area=$a) and each Temp(area=$a and value>45) within 5 min. from Smoke
+where
+area=Smoke.area and measuredTemp=Temp.value
+Rule R3 define Fire(area: string, measuredTemp: double)
+from Smoke(area=$a) and 45 < $t=Avg(Temp(area=$a).value within 5 min. from Smoke)
+where area=Smoke.area and measuredTemp=$t
+define RepA(Times, Val) from A() where Times = 1 and Val = A.Val
+define RepA(Times, Val) from A($x) and last RepA(Val <= $x) within 3min from A
+where Times = RepA.Times + 1 and Val = $x consuming RepA
+define B(Times) from RepA() where Times = RepA.Times
+define CE(att1: int, att2: int)
+from C(att=$x) and last A(att=$x) as B within 100000 from C
+where att1=$x and att2=1 + Sum(A(att=$x).value within 100000 from B)
+"""
+NEWER = """
+declare Smoke(area: string)
+declare Temp(area: string, value: float)
+declare A(Val: int, att: int, value: int)
+declare C(att: int)
+declare Fire(area: string, measuredTemp: float)
+declare RepA(Times: int, Val: int)
+declare B(Times: int)
+declare CE(att1: int, att2: int)
+rule R1: from Smoke[$a = area] and each Temp(area == $a, value > 45) within 5 min from Smoke
+emit Fire(area = Smoke.area, measuredTemp = Temp.value)
+rule R3: from Smoke[$a = area] and $t = AVG(Temp(area == $a).value within 5 min from Smoke) where $t > 45
+emit Fire(area = Smoke.area, measuredTemp = $t)
+from A emit RepA(Times = 1, Val = A.Val)
+from A[$x = Val] and last RepA(Val <= $x) within 3 min from A
+emit RepA(Times = RepA.Times + 1, Val = $x) consuming RepA
+from RepA emit B(Times = RepA.Times)
+from C[$x = att] and last A(att == $x) as B within 100000 from C
+and $aggregate1 = SUM(A(att == $x).value within 100000 from B) emit CE(att1 = $x, att2 = 1 + $aggregate1)
+"""
+
+
+def test_the_older_grammar_is_translated():
+    """Rules R1, R3 and R5 and the iteration of the sources, beside the same in the extended grammar, by hand."""
+    old, new = rules(OLDER), rules(NEWER)
+    assert dict(old.declarations) == dict(new.declarations)
+    assert old.rules == new.rules
+
+
+def test_the_type_of_what_is_emitted_is_told_by_rules():
+    declared = rules(OLDER).declarations["RepA"]
+    assert declared.domains == {"Times": INT, "Val": INT}
+    with pytest.raises(LanguageError, match="nothing tells the type of 'n' of X"):
+        rules("define X(n) from X() where n = X.n")
+
+
+def test_a_log_tells_types_that_a_text_does_not_declare():
+    text = "define Fire(area: string) from Smoke(area=$a) where area = $a"
+    with pytest.raises(LanguageError, match="no type 'Smoke' is declared"):
+        rules(text)
+    known = rules("declare Smoke(area: string)").declarations
+    assert rules(text, types=known).declarations["Smoke"] == known["Smoke"]
+
+
+MISTAKES = {
+    "attribute": ("from Smoke(§aera == 1) emit Smoke(area = 1)", "no attribute 'aera'", "did you mean 'area'?"),
+    "type": ("from §Smok emit Smoke(area = 1)", "no type 'Smok'", "did you mean 'Smoke'?"),
+    "emitted type": ("from Smoke emit §Fir(area = 1)", "no type 'Fir'", "did you mean 'Fire'?"),
+    "unbound": ("from Smoke(area == §$a) emit Smoke(area = 1)", "'$a' is not bound", "[$a = attribute]"),
+    "local": (
+        "from Smoke and not Temp[$v = value]() within 1 from Smoke emit Smoke(area = §$v)", "'$v' is not bound", "bind",
+    ),
+    "twice": ("from Smoke[$a = area, §$a = area] emit Smoke(area = $a)", "is bound already", "compare"),
+    "later": (
+        "from Smoke and each Temp within 1 §from Hot and each Temp as Hot within 1 from Smoke emit Smoke(area = 1)",
+        "no event 'Hot' is bound here", "Smoke",
+    ),
+    "ambiguous": (
+        "from Smoke and each Temp within 1 from Smoke and each Temp within 1 from Smoke emit Smoke(area = §Temp.area)",
+        "two predicates are called 'Temp'", "Temp as Temp1",
+    ),
+    "equal": ("from Smoke(area §= 1) emit Smoke(area = 1)", "written ==", ""),
+    "condition": ("from Smoke(§area) emit Smoke(area = 1)", "this is int", "compare"),
+    "operands": ("from Smoke(area §+ true > 1) emit Smoke(area = 1)", "'+' is not defined on int and bool", ""),
+    "float": ("from Smoke emit Smoke(area = 1 §/ 2)", "'area' of Smoke is int, and this is float", "float"),
+    "missing": ("from Smoke emit §Fire(area = 1)", "'value' of Fire is not given", "value = ..."),
+    "surplus": ("from Smoke emit Smoke(area = 1, §aera = 2)", "no attribute 'aera'", "area"),
+    "again": ("from Smoke emit Smoke(area = 1, §area = 2)", "given twice", ""),
+    "which event": ("from Smoke emit Smoke(area = §area)", "of which event?", "Smoke.area"),
+    "no window": ("from Smoke and each §Temp emit Smoke(area = 1)", "no window", "within"),
+    "no value": ("from Smoke and $n = §AVG(Temp() within 1 from Smoke) emit Smoke(area = 1)", "AVG of what", ".attr"),
+    "no name": ("from Smoke and §COUNT(Temp() within 1 from Smoke) emit Smoke(area = 1)", "not used", "$n = COUNT"),
+    "fact's window": ("from Smoke and each Zone() within 1 §from Smoke emit Smoke(area = 1)", "has no time", "leave"),
+    "fact's order": ("from Smoke and last §Zone() emit Smoke(area = 1)", "no order", "ordered by"),
+    "fact happens": ("from §Zone emit Smoke(area = 1)", "does not happen", "event"),
+    "fact emitted": ("from Smoke emit §Zone(area = 1, name = 'a')", "not emitted", ""),
+    "fact consumed": ("from Smoke and each Zone emit Smoke(area = 1) consuming §Zone", "not consumed", ""),
+    "ordered events": (
+        "from Smoke and each Temp within 1 from Smoke ordered by §area emit Smoke(area = 1)", "order of their own", "",
+    ),
+    "consumed": ("from Smoke emit Smoke(area = 1) consuming §Temp", "no event 'Temp' is bound", "Smoke"),
+    "span": ("from Smoke and each Temp within §5 .. 2 from Smoke emit Smoke(area = 1)", "at least 5 and at most 2", ""),
+    "absent after": (
+        "from Smoke and each Temp within 1 from Smoke and absent Smoke as S within 1 after §Temp emit Smoke(area = 1)",
+        "not after 'Temp'", "after Smoke",
+    ),
+    "time of a fact": ("from Smoke and each Zone emit Smoke(area = §TIME(Zone))", "no time", ""),
+    "compared aggregate": (
+        "from Smoke and 2 < $n = §COUNT(Temp() within 1 from Smoke) emit Smoke(area = 1)", "where clause", "where",
+    ),
+    "in an expression": (
+        "from Smoke emit Smoke(area = 1 + §COUNT(Temp within 1 from Smoke))", "no part of an expression", "predicate",
+    ),
+    "no predicate": ("from Smoke and §3 + 4 emit Smoke(area = 1)", "no predicate", "each, first"),
+    "limit": ("rule §r: from Smoke limit 0 emit Smoke(area = 1)", "limit of 0", ""),
+    "syntax": ("from Smoke §emitt Smoke(area = 1)", "found 'emitt'", ""),
+    "digits": (f"from Smoke(area > §{'1' * 5000}) emit Smoke(area = 1)", "a number of 5000 digits", "4300"),
+    "duration": ("from Smoke and each Temp within §1e99 from Smoke emit Smoke(area = 1)", "no clock", "forever"),
+    "selection": ("from Smoke and Temp §within 1 from Smoke emit Smoke(area = 1)", "found 'within'", "each, first"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "phrase", "hint"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_told_at_its_place(text, phrase, hint):
+    before, _, after = (TYPES + text).partition("§")
+    with pytest.raises(LanguageError) as caught:
+        rules(before + after)
+    error = caught.value
+    assert phrase in error.what
+    assert hint in error.hint
+    assert error.where.line == before.count("\n") + 1
+    if phrase not in ("no event 'Hot' is bound here", "has no time", "not after 'Temp'"):
+        assert error.where.column == len(before) - before.rfind("\n")
+    assert not error.others
+
+
+def test_all_mistakes_of_a_file_are_told_at_once():
+    text = TYPES + "from Smoke(aera == 1) and each Tmp within 1 from Smoke emit Fir()\nfrom Smoke emit Fire()\n"
+    with pytest.raises(LanguageError) as caught:
+        rules(text)
+    assert [error.where.line for error in (caught.value, *caught.value.others)] == [6, 6, 6, 7]
+    broken = TYPES + "from Smoke emmit Fire()\nrule a: from Smoke emit Fire(\nrule b: from Smoke limt 3 emit Fire()\n"
+    with pytest.raises(LanguageError) as caught:
+        parse_rules(broken)
+    assert [error.where.line for error in (caught.value, *caught.value.others)] == [6, 7, 8]
+
+
+def test_declarations():
+    for text, phrase in {
+        "declare A(time: int)": "'time' is no name",
+        "define fact(x: int) from fact() where x = 1": "'fact' is a word of the language",
+        "declare A(x: int, x: int)": "two attributes are called 'x'",
+        "declare A(x: int) declare A(y: int)": "declared twice",
+        "declare A() with id 1 declare B() with id 1": "id 1 is that of 'A'",
+        "declare A(x: it)": "no type of an attribute",
+        "rule a: from A emit A rule a: from A emit A declare A()": "two rules are called 'a'",
+    }.items():
+        with pytest.raises(LanguageError, match=phrase):
+            rules(text)
+
+
+def test_files_include_others(tmp_path):
+    (tmp_path / "types.tesla").write_text("declare A(x: int)\n")
+    (tmp_path / "a.tesla").write_text('include "types.tesla"\ninclude "types.tesla"\nfrom A emit A(x = 1)\n')
+    assert [rule.emits for rule in load_rules(tmp_path / "a.tesla").rules] == ["A"]
+    (tmp_path / "a.tesla").write_text('include "tpes.tesla"\n')
+    with pytest.raises(InputError, match=r"did you mean 'types\.tesla'"):
+        load_rules(tmp_path / "a.tesla")
+    (tmp_path / "a.tesla").write_text('include "b.tesla"\n')
+    (tmp_path / "b.tesla").write_text('include "a.tesla"\n')
+    with pytest.raises(LanguageError, match="includes itself"):
+        load_rules(tmp_path / "a.tesla")
+
+
+def test_remarks():
+    text = "declare A(x: int)\nfrom A(x > 3) and each A(x < 1, x > 2) as B within forever from A emit A(x = 1)"
+    assert [warning.what.partition(":")[0] for warning in rules(text).warnings] == [
+        "nothing satisfies this predicate about A",
+        "all events of type A are kept",
+        "a cascade of these rules may not end",
+    ]
+    two = "declare A() declare B() rule one: from A emit B rule two: from B emit A"
+    assert any("one -> two -> one" in warning.what for warning in rules(two).warnings)
+
+
+def test_windows_in_the_unit_of_times():
+    text = "declare A() from A and each A as B within {} from A emit A"
+
+    def most(window, unit):
+        (rule,) = in_units(rules(text.format(window)), unit).rules
+        window = rule.predicates[0].window
+        return window.least and window.least.amount, window.most and window.most.amount
+
+    assert most("5 min", "s") == (None, Decimal(300_000_000))
+    assert most("1.5", "s") == (None, Decimal(1_500_000))
+    assert most("0.5 us", "s") == (None, Decimal(0))
+    assert most("1.5 .. 2.5 us", "s") == (Decimal(2), Decimal(2))
+    assert most("5", None) == (None, Decimal(5))
+    assert most("2.5", None) == (None, Decimal(2))
+    assert most("forever", None) == (None, None)
+    with pytest.raises(InputError, match="5 min of which times"):
+        most("5 min", None)
+    with pytest.raises(InputError, match=r"no time is 0\.5 us after 'A'"):
+        in_units(rules("declare A() from A and absent A as B within 0.5 us after A emit A"), "s")
+    with pytest.raises(InputError, match="5 of what"):
+        in_units(rules(text.format("5")), dates=True)
+
+
+def test_every_terminal_has_words():
+    used = {terminal.name for terminal in grammar(SOURCE, ("start",)).terminals} - {"COMMENT"}
+    assert {name for name in used if not name.startswith("__IGNORE")} == set(WORDS) - {"$END"}

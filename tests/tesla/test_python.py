@@ -1,0 +1,121 @@
+"""Rules from Python: sets, runs over data of any kind, and running rules with subscribers."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.errors import DomainError, InputError
+
+TEXT = """
+declare A(x: int)
+declare B(x: int, name: string)
+declare Told(x: int, name: string, share: float)
+rule pair: from B[$x = x] and each A(x == $x) within 10 from B emit Told(x = $x, name = B.name, share = $x / 2)
+"""
+ROWS: list[dict[str, Any]] = [
+    {"type": "A", "time": 1, "x": 7}, {"type": "A", "time": 2, "x": 8}, {"type": "B", "time": 11, "x": 7, "name": "n"},
+    {"type": "B", "time": 12, "x": 7, "name": "m"},
+]  # fmt: skip
+TOLD = {"type": "Told", "time": 11, "x": 7, "name": "n", "share": 3.5}
+
+
+def test_a_run_over_any_data(tmp_path):
+    rules = wb.rules(TEXT)
+    assert wb.run(rules, ROWS) == [TOLD]
+    assert list(wb.run(rules, iter(ROWS), engine="aip")) == [TOLD]
+    columns = {name: [row.get(name) for row in ROWS] for name in ("type", "time", "x", "name")}
+    assert wb.run(rules, columns) == {name: [value] for name, value in TOLD.items()}
+    (tmp_path / "r.tesla").write_text(TEXT)
+    path = wb.run(tmp_path / "r.tesla", iter(ROWS), output=tmp_path / "out.csv")
+    assert path.read_text() == "type,time,x,name,share\nTold,11,7,n,3.5\n"
+    wb.run(rules, columns, output=tmp_path / "log.jsonl")
+    (tmp_path / "log.csv").write_text("type,time,x,name\nA,1,7,\nB,11,7,n\n")
+    assert list(wb.run(rules, tmp_path / "log.csv")) == [TOLD]
+    assert wb.run(rules, ROWS, with_sources=True)[0]["sources"] == ("3", "1")
+    none: list[dict[str, Any]] = []
+    assert wb.run(rules, none) == []
+
+
+def test_frames(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.Table.from_pylist([{"type": None, "time": None, "x": None, "name": None, **row} for row in ROWS])
+    assert wb.run(wb.rules(TEXT), table).to_pylist() == [TOLD]
+    frame = wb.run(wb.rules(TEXT), table.to_pandas().astype({"x": "Int64"}))
+    assert frame.to_dict("records") == [TOLD]
+
+
+def test_times_of_a_typed_column(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    start = datetime(2024, 5, 1)
+    table = pa.table({
+        "type": [row["type"] for row in ROWS],
+        "time": pa.array([start + timedelta(seconds=int(row["time"])) for row in ROWS], pa.timestamp("ms")),
+        "x": [row["x"] for row in ROWS],
+        "name": [row.get("name") for row in ROWS],
+    })  # fmt: skip
+    parquet.write_table(table, tmp_path / "log.parquet")
+    rules = wb.rules(TEXT.replace("within 10", "within 10 s"))
+    wanted = [TOLD | {"time": "2024-05-01T00:00:11"}]
+    assert list(wb.run(rules, tmp_path / "log.parquet")) == wanted
+    assert wb.run(rules, table).to_pylist() == wanted
+    assert wb.run(rules, [row | {"time": start + timedelta(seconds=int(row["time"]))} for row in ROWS]) == wanted
+
+
+def test_facts_are_given():
+    text = """declare Late(bus: int) declare fact Line(bus: int, name: string) declare Notice(line: string)
+    from Late[$b = bus] and each Line[$l = name](bus == $b) emit Notice(line = $l)"""
+    lines = [{"bus": 1, "name": "north"}, {"bus": 2, "name": "south"}]
+    rows = [{"type": "Late", "time": 3, "bus": 2}]
+    assert wb.run(wb.rules(text), rows, facts={"Line": lines}) == [{"type": "Notice", "time": 3, "line": "south"}]
+    with pytest.raises(InputError, match="no facts of type 'Line'"):
+        wb.run(wb.rules(text), rows)
+    running = wb.RunningRules(text, facts={"Line": lines})
+    assert [each["line"] for each in running.publish("Late", 1, bus=1)] == ["north"]
+
+
+def test_subscribers_are_told():
+    running, told = wb.RunningRules(TEXT), []
+    end = running.subscribe("Told", told.append)
+    assert running.publish("A", 1, x=7) == []
+    made = running.publish("B", time=11, x=7, name="n")
+    assert made == told == [TOLD | {"rule": "pair"}]
+    end()
+    running.publish("B", time=11, x=7)
+    assert len(told) == 1
+    running.subscribe(None, told.append)
+    assert running.publish("B", time=11, x=7)[0]["name"] is None
+    assert len(told) == 2
+    for call, phrase in (
+        (lambda: running.subscribe("Tld", print), "no rule emits 'Tld'"),
+        (lambda: running.publish("C", 12), "no type 'C' of events"),
+        (lambda: running.publish("A", 12, y=1), "A has no attribute 'y'"),
+        (lambda: running.publish("A", 3, x=1), "goes back"),
+    ):
+        with pytest.raises(InputError, match=phrase):
+            call()
+    with pytest.raises(DomainError, match=r"'x' of A is int, not 1\.5"):
+        running.publish("A", 12, x=1.5)
+
+
+def test_the_clock_moves():
+    running = wb.RunningRules(
+        "declare A() declare Gone() from A as Start and absent A within 5 s after Start emit Gone", unit="s"
+    )
+    running.publish("A", 1)
+    assert running.advance(5) == []
+    assert [each["time"] for each in running.advance(6)] == [6]
+    with pytest.raises(InputError, match="'sec' is no unit"):
+        wb.RunningRules("", unit="sec")
+
+
+def test_options_for_pipelines_are_refused():
+    with pytest.raises(InputError, match=r"wb\.load_rules"):
+        wb.load("fire.tesla")
+    with pytest.raises(InputError, match="not for rules: --threads"):
+        wb.run(wb.rules(TEXT), ROWS, threads=2)
+    with pytest.raises(InputError, match="there is no option 'untl'"):
+        wb.run(wb.rules(TEXT), ROWS, untl=2)  # type: ignore[call-overload]

@@ -1,0 +1,80 @@
+"""Random streams of events for given rules, in which something comes of them.
+
+The rule of this module: values are those that the rules compare with, and what lies beside them; times lie as far apart
+as windows are long, a little less and a little more.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from workbench.conformance.generate.rule_cases import VALUES, RuleCase
+from workbench.core.domain import FLOAT, INT, STR, Domain, Value
+from workbench.tesla import tree as t
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+FEW = (2, 3, 6)
+"""How many values an attribute has in one stream: of more no two would be equal."""
+FACTS = 6
+"""Rows of a type of facts, at most."""
+
+
+def stream_case(rules: RuleSet, seed: int, most: int) -> RuleCase:
+    """Rules on the stream of a number.
+
+    Parameters
+    ----------
+    rules: their windows are whole numbers (`in_units`).
+    most: how many events there are, at most.
+    """
+    rng = random.Random(seed)
+    constants = {domain: list(_values(rules, domain)) for domain in VALUES}
+    gaps = [0, 0, 1, *_gaps(rules)] if rng.random() < 0.7 else [0, 1]
+    pools = {
+        (name, domain): rng.choices([*constants[domain], *VALUES[domain][:3]], k=rng.choice(FEW))
+        for declared in rules.declarations.values()
+        for name, domain in declared.domains.items()
+    }
+
+    def row(declared: t.Declaration) -> tuple[Value | None, ...]:
+        return tuple(rng.choice(pools[each]) for each in declared.domains.items())
+
+    time, events = 0, []
+    looked_at = [name for name in rules.events if any(name in rule.types for rule in rules.rules)] or rules.events
+    for _ in range(rng.randint(0, most)):
+        time += rng.choice(gaps)
+        declared = rules.declarations[rng.choice(looked_at)]
+        events.append(Occurrence(declared.name, time, row(declared)))
+    facts = {
+        name: [row(declared) for _ in range(rng.randint(0, FACTS))]
+        for name, declared in rules.declarations.items() if declared.fact
+    }  # fmt: skip
+    return RuleCase(rules, events, facts, rng.choice([None, time + rng.choice(gaps)]))
+
+
+def _values(rules: RuleSet, domain: Domain) -> Iterator[Value | None]:
+    """What rules compare with, and what lies beside it."""
+    for rule in rules.rules:
+        parts = [each for part in rule.parts for each in part.constraints]
+        for expression in (*parts, *rule.where_clause):
+            for each in t.within(expression):
+                if not isinstance(each, t.Literal):
+                    continue
+                number = isinstance(each.value, int | float) and not isinstance(each.value, bool)
+                if number and domain == INT and float(each.value).is_integer():
+                    yield from (int(each.value) + beside for beside in (-1, 0, 1))
+                elif number and domain == FLOAT:
+                    yield from (float(each.value) + beside for beside in (-1.0, 0.0, 0.5))
+                elif isinstance(each.value, str) and domain == STR:
+                    yield each.value
+
+
+def _gaps(rules: RuleSet) -> Iterator[int]:
+    for rule in rules.rules:
+        for part in rule.predicates:
+            window = part.window
+            if isinstance(window, t.WithinWindow | t.AfterWindow) and window.most is not None:
+                most = int(window.most.amount)
+                yield from (most // 3, most, most + 1)

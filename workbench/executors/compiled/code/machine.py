@@ -1,0 +1,112 @@
+"""Generated loops as machine code: kept from an earlier process, or compiled by numba, in this process or another."""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.executors.compiled.code.objects import Kinds, ObjectFile, ObjectFunction, keep, kept
+
+if TYPE_CHECKING:
+    import subprocess
+
+
+class MachineLoop:
+    """The function `run` of a source, compiled for the kinds of arguments that it is called with.
+
+    Parameters
+    ----------
+    source: Python, which may call what `kernels.SCOPE` has.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._made: dict[Kinds, ObjectFunction] = {}
+        self._lock = threading.Lock()
+        self.compiled = 0
+        """How often it has been compiled in this process: it was not kept."""
+
+    def __call__(self, *given: Any) -> int:
+        kinds, words = _passed(given)
+        if kinds not in self._made:
+            with self._lock:
+                if kinds not in self._made:
+                    self._made[kinds] = self._kept(kinds) or self._compiled(kinds)
+        return self._made[kinds](words)
+
+    def fetch(self, given: Sequence[Any]) -> None:
+        """Have what is kept for arguments of these kinds, and have another process compile it, if need be."""
+        kinds, _ = _passed(given)
+        function = self._kept(kinds)
+        if function is None:
+            _build_aside(self._source, kinds).wait()
+            function = self._kept(kinds)
+        if function is not None:
+            self._made[kinds] = function
+
+    def _kept(self, kinds: Kinds) -> ObjectFunction | None:
+        found = kept(self._source, kinds)
+        if found is None:
+            return None
+        if not found.complete:
+            from workbench.executors.compiled.code.kernels import runtime
+
+            runtime()
+        return ObjectFunction(found) if found.complete else None
+
+    def _compiled(self, kinds: Kinds) -> ObjectFunction:
+        self.compiled += 1
+        return ObjectFunction(build(self._source, kinds))
+
+
+def build(source: str, kinds: Kinds) -> ObjectFile:
+    """Compile a function, and keep it where that is possible."""
+    from workbench.executors.compiled.code.kernels import object_file
+
+    made = object_file(source, kinds)
+    keep(source, kinds, made)
+    return made
+
+
+def build_asked() -> None:
+    """`build` what the standard input says."""
+    source, kinds = json.load(sys.stdin)
+    build(source, tuple((kind, axes) for kind, axes in kinds))
+
+
+def _passed(given: Sequence[Any]) -> tuple[Kinds, bytes]:
+    """The kinds of some arguments, and the words that say where they are."""
+    kinds, words = [], []
+    for each in given:
+        if isinstance(each, bool):
+            kinds.append(("b1", 0))
+            words.append(int(each))
+        elif isinstance(each, float):
+            kinds.append(("f8", 0))
+            words.append(int.from_bytes(struct.pack("=d", each), sys.byteorder, signed=True))
+        elif not hasattr(each, "dtype") or not each.ndim:
+            kinds.append(("i8", 0))
+            words.append(int(each))
+        else:
+            whole = each.flags.c_contiguous
+            kinds.append((each.dtype.str[1:], each.ndim if whole else -1))
+            words += [each.__array_interface__["data"][0], *each.shape, *(() if whole else each.strides)]
+    return tuple(kinds), struct.pack(f"={len(words)}q", *words)
+
+
+def _build_aside(source: str, kinds: Kinds) -> subprocess.Popen[bytes]:
+    """A process that compiles a function, and keeps it."""
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryFile() as asked:  # a pipe might have no room for it
+        asked.write(json.dumps((source, kinds)).encode())
+        asked.seek(0)
+        code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import build_asked; build_asked()"
+        return subprocess.Popen(
+            [sys.executable, "-c", code], stdin=asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )

@@ -1,0 +1,147 @@
+"""Machine code that is kept: functions that numba has compiled once, called in later processes without numba.
+
+The rule of this module: what is loaded was made of this source by these versions for this processor, is whole, and
+needs nothing that this process does not have; else it is made anew. A function is called with the address of words: its
+numbers, and of each array where it lies, its lengths, and of one with gaps how far apart its entries lie. So it takes
+numbers and arrays of at most two axes (of one, if with gaps), gives back a whole number, and raises nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import llvmlite
+from llvmlite import binding
+
+from workbench.errors import InputError, StateError
+from workbench.events.files import replacing
+from workbench.stored import FORM, checksum, opened, sealed
+
+ENTRY = "entry"
+"""What the function is called in an object file."""
+
+Kinds = tuple[tuple[str, int], ...]
+"""Of each argument its type (a letter and a size, as numpy has them) and how many axes it has; -1: one, with gaps."""
+
+
+class ObjectFile(NamedTuple):
+    """A function as an object file.
+
+    Attributes
+    ----------
+    symbols: what it calls, and the process has to have.
+    code: the file.
+    """
+
+    symbols: tuple[str, ...]
+    code: bytes
+
+    @property
+    def complete(self) -> bool:
+        """Whether this process has what it calls."""
+        return all(binding.address_of_symbol(symbol) for symbol in self.symbols)
+
+
+def kept(source: str, kinds: Kinds) -> ObjectFile | None:
+    """The function `run` of a source for these kinds of arguments, if it has been kept."""
+    mark = _mark(source, kinds)
+    try:
+        symbols, _, code = opened(mark, _path(mark).read_bytes()).partition(b"\n")
+    except (OSError, StateError):
+        return None
+    return ObjectFile(tuple(json.loads(symbols)), code)
+
+
+def keep(source: str, kinds: Kinds, file: ObjectFile) -> None:
+    """Keep it, where that is possible; else the next process makes it again."""
+    mark = _mark(source, kinds)
+    with suppress(OSError, InputError):
+        _path(mark).parent.mkdir(parents=True, exist_ok=True)
+        with replacing(_path(mark)) as aside:
+            aside.write_bytes(sealed(mark, json.dumps(file.symbols).encode() + b"\n" + file.code))
+
+
+def cache_folder() -> Path:
+    """Where machine code is kept: `workbench/loops` in the user's cache; may be removed at any time."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "workbench" / "loops"
+
+
+def code_of(module: str, name: str) -> str:
+    """A source whose `run` is a function of a module."""
+    spec = find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    text = checksum(Path(spec.origin).read_bytes()).hex()
+    return f"from {module} import {name} as run  # {text}\n"
+
+
+def host_machine() -> Any:
+    """What compiles for this processor; an engine takes it along."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    cpu, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    kind = {"opt": 3, "reloc": "pic", "jit": True}  # code may lie anywhere in memory
+    return binding.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, **kind)
+
+
+def optimised(module: Any, machine: Any) -> None:
+    """Let LLVM make a module as fast as it can."""
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    passes = binding.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+
+
+class ObjectFunction:
+    """A function of an object file, which lives as long as this does."""
+
+    def __init__(self, file: ObjectFile) -> None:
+        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), host_machine())
+        self._engine.add_object_file(binding.ObjectFileRef.from_data(file.code))
+        self._engine.finalize_object()
+        kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
+        self._code = kind(self._engine.get_function_address(ENTRY))
+
+    def __call__(self, words: bytes) -> int:
+        made = (ctypes.c_int64 * 2)()
+        result = ctypes.addressof(made)
+        if self._code(result, result + 8, words):  # other threads go on meanwhile
+            raise MemoryError("a loop has no room for what it sorts")
+        return int(made[0])
+
+
+def _path(mark: bytes) -> Path:
+    return cache_folder() / f"loop_{mark.hex()}.o"
+
+
+def _mark(source: str, kinds: Kinds) -> bytes:
+    """What tells an object file from others."""
+    return checksum("\0".join((*_makers(), source, repr(kinds))).encode())
+
+
+@cache
+def _makers() -> tuple[str, ...]:
+    """What decides what becomes of a source: versions, settings, the processor, and what generated code calls."""
+    import numpy as np
+
+    spec = find_spec("numba")
+    assert spec is not None
+    assert spec.origin is not None
+    numba = Path(spec.origin)
+    versions = sorted(path.name for path in numba.parents[1].glob("numba-*-info"))  # to ask for it costs 15 ms
+    settings = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("NUMBA_"))
+    return (
+        str(FORM), *versions, str(numba.stat().st_mtime_ns), llvmlite.__version__, np.__version__, sys.version,
+        *settings,
+        binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(),
+        Path(__file__).with_name("kernels.py").read_text(encoding="utf-8"),
+    )  # fmt: skip

@@ -1,0 +1,103 @@
+"""What `wb.run` is told beside a program and data, as the command line has it."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+from workbench.core.domain import Integer, Value
+from workbench.errors import InputError, did_you_mean
+from workbench.events.reading import Tally, reading_options
+from workbench.executors.table import AUTO, Start, backend_options
+
+Place = str | Path
+LOG = logging.getLogger("workbench")
+
+
+class RunOptions(TypedDict, total=False):
+    """How `run` runs: the options of `workbench run`, by their names there."""
+
+    backend: str
+    """`reference`, `numba`, `threaded`, ...; `auto`, the default: numba where it runs the program and the data are
+    columns, else reference."""
+    columns: Mapping[str, str] | Sequence[str]
+    """The column for an input, or for a field of a record on one (`e.user`), where it is not called like that."""
+    strict: bool
+    """Whether columns that no input needs are an error."""
+    null: str
+    """`absent`: a null, a None or an empty cell is no event at this step; `error`: it is an error."""
+    bad_rows: str
+    """What becomes of rows that cannot be read: `error`, `skip`, or the name of a file that they are written to."""
+    head: int
+    """How many rows are read at most."""
+    format: str
+    """Of files, where their names do not tell."""
+    steps: bool
+    """Whether a step in which nothing came out has a row, too, without events."""
+    integers: Integer
+    """What `int` is; without it, numbers as the backend has them."""
+    fault: Sequence[str]
+    """What may go wrong, beside what the program says."""
+    seed: int
+    """Of the faults that strike at random (reference, threaded)."""
+    rate: float
+    """How likely a fault is to strike where it can."""
+    threads: int
+    """How many (threaded, numba, parallel)."""
+    seconds: float
+    """How long it may take."""
+    memory_mb: int
+    """By how many megabytes this process may grow."""
+    reassociate: bool
+    """Whether sums of floats may be made in another order (numba and parallel, in several threads)."""
+    key: str
+    with_row: bool
+    """With `key`: a column `row` with the number of the row, counted from 1."""
+    """A column: the program runs once for each of its values, and rows of the answer have them."""
+    order: Sequence[str]
+    master: str
+    stream: bool
+    checkpoint: str
+    once: bool
+    files: int
+    engine: str
+    """Of rules: `cdp` or `aip`."""
+    time: str
+    time_unit: str
+    """Of rules: the column of times, and what its numbers count."""
+    late: str
+    late_output: str
+    until: str | int
+    """Of rules: how late events may come, where those go that come later still; the time to which the clock moves."""
+    facts: Mapping[str, Iterable[Mapping[str, Value]]] | Sequence[str]
+    """Of rules: the rows of each type of facts, or their files as `TYPE=FILE`."""
+    with_sources: bool
+    """Of rules: whether rows have the events of their match."""
+    compat: str
+    profile: bool
+    """Of rules: as T-Rex has them; whether what each has cost is told to the logger."""
+
+
+def started(data: Any, output: Place | None, options: dict[str, Any]) -> Start:
+    """The options as the command line has them."""
+    names = {*RunOptions.__annotations__}
+    if unknown := next(iter(options.keys() - names), None):
+        raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, names))
+    given = {name: value for name, value in options.items() if name != "columns"}
+    given["memory"] = options.get("memory_mb")
+    given |= {"column": options.get("columns"), "input": data, "output": None if output is None else str(output)}
+    return Start(argparse.Namespace(**{**_defaults(), **given}), say=LOG.info, tally=Tally(LOG.info))
+
+
+@functools.cache
+def _defaults() -> Mapping[str, Any]:
+    """The options that are not given."""
+    parser = argparse.ArgumentParser()
+    parser.register("type", "positive", int)
+    backend_options(parser)
+    reading_options(parser)
+    return {"steps": False, "fault": [], "integers": None, **vars(parser.parse_args([])), "backend": AUTO}

@@ -1,0 +1,212 @@
+"""The events of a log, for rules: types, times and attributes of rows, several files, and facts.
+
+The rule of this module: a row is an event, of the type that its column `type` names, or of the type that the user has
+named for its file; several files are one log, in the order of time. Rows of types that are not declared are passed
+over, and the user is told. Source: design section 11, Files.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Value
+from workbench.core.program import Port, Ported, Ports
+from workbench.errors import InputError, did_you_mean
+from workbench.events.clock import Clock
+from workbench.events.read import read_events
+from workbench.events.reading import Reading, Tally
+from workbench.events.rows import InputEvents, LogBlock
+from workbench.events.values import UnreadableError, Words, from_json, short
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+if TYPE_CHECKING:
+    from workbench.tesla.tree import Declaration
+
+TYPE = "type"
+"""What the column with the type of an event is called."""
+
+
+@dataclass
+class RuleLog:
+    """Reads the events of a log."""
+
+    rules: RuleSet
+    clock: Clock
+    reading: Reading
+    tally: Tally
+    unknown: Counter[str] = field(default_factory=Counter)
+    seen: set[tuple[str, str]] = field(default_factory=set)
+    types: set[str] = field(default_factory=set)
+
+    def events(self, inputs: Sequence[Any]) -> Iterator[Occurrence]:
+        """Those of several files, in the order of time; those of one time in the order of the files."""
+        streams = [self._file(*self._named(each)) for each in inputs]
+        return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=lambda event: event.time)
+
+    def _named(self, given: Any) -> tuple[Declaration | None, Any]:
+        """The type of the events in a file, where it is said (`Temp=temp.csv`), and the file."""
+        name, equals, path = str(given).partition("=")
+        if not equals or not name.isidentifier():
+            return None, given
+        declared = self.rules.declarations.get(name)
+        if declared is None or declared.fact:
+            what = f"--input {given}: there are no events of type '{name}'"
+            raise InputError(what, hint=did_you_mean(name, self.rules.events))
+        return declared, path
+
+    def _file(self, declared: Declaration | None, path: Any) -> Iterator[Occurrence]:
+        ports = log_ports(self.rules, self.clock, declared)
+        return self.of_rows(read_events(path, ports, self.reading, tally=self.tally), ports, declared, str(path))
+
+    def of_data(self, blocks: Callable[[Ported, Reading, Tally], Iterator[LogBlock]]) -> Iterator[Occurrence]:
+        """The events in data that are no files."""
+        ports = log_ports(self.rules, self.clock)
+        rows = (row for block in blocks(ports, self.reading, self.tally) for row in block.steps())
+        return self.of_rows(rows, ports, shown="row")
+
+    def of_rows(
+        self, rows: Iterator[InputEvents], ports: Ports, declared: Declaration | None = None, shown: str = ""
+    ) -> Iterator[Occurrence]:
+        """The events in rows that have been read for `log_ports`; `shown` is where they are from."""
+        time = self.clock.column
+        types = [declared] if declared else [self.rules.declarations[name] for name in self.rules.events]
+        readers = {each.name: _reader(each, ports.domains) for each in types}
+        for row in rows:
+            name = declared.name if declared else str(row.get(TYPE, "")).strip()
+            if name not in readers:
+                self.unknown[name] += 1
+                continue
+            if time not in row:
+                raise InputError(f"a row of type {name} has no '{time}'", where=shown, hint="--time names the column")
+            self._see(name, row)
+            yield Occurrence(name, row[time], readers[name](row))
+
+    def _see(self, name: str, row: Mapping[str, Value]) -> None:
+        self.types.add(name)
+        for attribute in self.rules.declarations[name].positions:
+            if attribute in row:
+                self.seen.add((name, attribute))
+
+    def tell(self, say: Callable[[str], object]) -> None:
+        """What is worth knowing about the log, when it has been read."""
+        if self.unknown:
+            shown = ", ".join(f"{name or 'none'} ({count:,})" for name, count in self.unknown.most_common(5))
+            say(f"rows of types that are not declared are passed over: {shown}")
+        for name in sorted(self.types):
+            for attribute in self.rules.declarations[name].positions:
+                if (name, attribute) not in self.seen:
+                    say(f"no event of type {name} has a '{attribute}': it is null in all of them")
+
+
+def types_of(inputs: Sequence[Any], time: str, reading: Reading) -> dict[str, Declaration]:
+    """The types of events in the first rows of a log, each with the attributes that have a value in some of them.
+
+    Raises
+    ------
+    InputError: the log cannot be read twice, or a file has no column of types and the user names none.
+    """
+    from workbench.events.look import samples
+
+    found: dict[str, dict[str, list[Any]]] = {}
+    for given in inputs:
+        name, _, path = str(given).rpartition("=")
+        if path == "-":
+            raise InputError("the types of the standard input are not known beforehand", hint="declare them")
+        for shown, cells in samples(path, Ports("log", ()), reading):
+            if not name and TYPE not in cells:
+                hint = f"name the type of its events: --input Smoke={shown}"
+                raise InputError(f"there is no column '{TYPE}'", where=shown, hint=hint)
+            rows = max(map(len, cells.values()), default=0)
+            types = [str(cell).strip() for cell in cells[TYPE]] if not name else [name] * rows
+            for column in cells.keys() - {TYPE, time}:
+                for kind, cell in zip(types, cells[column], strict=True):
+                    held = found.setdefault(kind, {})
+                    if cell is not None and cell != "":
+                        held.setdefault(column, []).append(cell)
+    return {name: _declared(name, columns) for name, columns in found.items()}
+
+
+_GUESSED = {"whole numbers": INT, "numbers": FLOAT, "truth values": BOOL}
+
+
+def _declared(name: str, columns: Mapping[str, list[Any]]) -> Declaration:
+    from workbench.events.look import guessed
+    from workbench.tesla.tree import Attribute, Declaration
+
+    attributes = (Attribute(column, _GUESSED.get(guessed(cells), STR)) for column, cells in sorted(columns.items()))
+    return Declaration(name, tuple(attributes))
+
+
+def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None) -> Ports:
+    """The columns of a log, as inputs of a program: types, times and all attributes.
+
+    Parameters
+    ----------
+    declared: the type of all events in it; None: a column tells.
+    """
+    types = [declared] if declared else [rules.declarations[name] for name in rules.events]
+    domains: dict[str, Domain] = {}
+    for each in types:
+        for name, domain in each.domains.items():
+            domains[name] = domain if domains.get(name, domain) == domain else ANY
+    several = len(types) > 1 or declared is None
+    attributes = tuple(Port(name, domain, optional=several) for name, domain in domains.items())
+    first = () if declared else (Port(TYPE, Words()),)
+    return Ports(rules.name, (*first, Port(clock.column, clock.of_rows()), *attributes), kind=rules.kind)
+
+
+def _reader(declared: Declaration, domains: Mapping[str, Domain]) -> Callable[[Mapping[str, Value]], tuple[Any, ...]]:
+    """What makes the values of an event of a row; columns that several types share are read for this one."""
+    names = list(declared.domains.items())
+    if all(domains[name] == domain for name, domain in names):
+        order = [name for name, _ in names]
+        return lambda row: tuple(map(row.get, order))
+
+    def read(row: Mapping[str, Value]) -> tuple[Any, ...]:
+        return tuple(_typed(declared, name, row.get(name), domain) for name, domain in names)
+
+    return read
+
+
+def _typed(declared: Declaration, name: str, value: Any, domain: Domain) -> Value | None:
+    try:
+        return None if value is None else from_json(value, domain)
+    except UnreadableError as error:
+        raise error.refusal(f"'{name}' of {declared.name}", short(repr(value))) from error
+
+
+def facts_of(rules: RuleSet, given: Any) -> Facts:
+    """The rows of the facts: each type from its file, `Line=lines.csv`, or given as mappings by type."""
+    if isinstance(given, Mapping):
+        return _given_facts(rules, given)
+    found: dict[str, list[tuple[Any, ...]]] = {name: [] for name, d in rules.declarations.items() if d.fact}
+    for each in given:
+        name, equals, path = each.partition("=")
+        if not equals or name not in found:
+            hint = did_you_mean(name, found) or "the rules declare no facts"
+            raise InputError(f"--facts {each}: expected TYPE=FILE, with a type of facts", hint=hint)
+        declared = rules.declarations[name]
+        ports = Ports(name, tuple(Port(n, d) for n, d in declared.domains.items()), kind="table")
+        found[name] += [tuple(map(row.get, declared.domains)) for row in read_events(path, ports)]
+    without = [name for name in found if not any(each.startswith(f"{name}=") for each in given)]
+    if without:
+        raise InputError(
+            f"there are no facts of type '{without[0]}'", hint=f"say where they are: --facts {without[0]}=F"
+        )
+    return found
+
+
+def _given_facts(rules: RuleSet, given: Mapping[str, Iterable[Mapping[str, Value]]]) -> Facts:
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for name, declared in rules.declarations.items():
+        if declared.fact and name not in given:
+            raise InputError(f"there are no facts of type '{name}'", hint=f"give them: facts={{'{name}': [...]}}")
+        if declared.fact:
+            read = _reader(declared, dict.fromkeys(declared.domains, ANY))
+            found[name] = [read(row) for row in given[name]]
+    return found

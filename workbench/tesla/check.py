@@ -1,0 +1,397 @@
+"""From a tree of rules to a rule set, or all mistakes in it at once.
+
+The rule of this module: nothing is guessed. What a name means, what type a value has, and that a predicate refers to
+what was bound before it, is settled here, before anything runs.
+
+Sources: thesis, 2.3 and 3.2 (types, references), 2.4 (order of evaluation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+
+from workbench.core.domain import BOOL, FLOAT, INT, Domain
+from workbench.core.units import MICROSECONDS
+from workbench.errors import LanguageError, did_you_mean
+from workbench.language.findings import Findings, FollowUp
+from workbench.tesla import tree as t
+from workbench.tesla.parser import parse_rules, read_rules
+from workbench.tesla.remarks import remarks
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.scope import RuleScope, aggregate_domain
+
+RESERVED = ("time", "type")
+"""What rows of a log call the time and the type of an event."""
+MOST_MISTAKES = 100
+"""Rules are looked at until so many mistakes are found: more than anybody reads."""
+
+
+def rules(text: str, name: str = "rules", types: Mapping[str, t.Declaration] | None = None) -> RuleSet:
+    """The rule set of a text.
+
+    Parameters
+    ----------
+    types: types of events that the text does not declare, such as a log has them.
+
+    Raises
+    ------
+    LanguageError: it cannot be read or has no meaning; all mistakes are told at once.
+    """
+    return checked(parse_rules(text), name, types)
+
+
+def load_rules(path: str | Path, types: Mapping[str, t.Declaration] | None = None) -> RuleSet:
+    """The rule set of a `.tesla` file."""
+    return checked(read_rules(path), Path(path).stem, types)
+
+
+def checked(file: t.RuleFile, name: str, types: Mapping[str, t.Declaration] | None = None) -> RuleSet:
+    """A rule set, where a tree is one; `types` are declared elsewhere."""
+    findings = Findings()
+    declared = _declarations(file, types or {}, findings)
+    declared.update(_inferred(declared, file.rules))
+    _see_types(declared, findings)
+    _once("rule", [rule for rule in file.rules if rule.named], findings)
+    few = takewhile(lambda _: len(findings.errors) < MOST_MISTAKES, file.rules)
+    made = findings.each(few, lambda rule: _RuleChecker(declared, findings).checked(rule))
+    findings.refuse()
+    plain = RuleSet(name, declared, made)
+    return replace(plain, warnings=tuple(remarks(plain)))
+
+
+# --- declarations ---------------------------------------------------------------------------------------
+
+
+def _declarations(file: t.RuleFile, types: Mapping[str, t.Declaration], findings: Findings) -> dict[str, t.Declaration]:
+    found: dict[str, t.Declaration] = {}
+    numbers: dict[int, str] = {}
+    for each in file.declarations:
+        if each.name == "fact":
+            what = "'fact' is a word of the language, and no name of a type"
+            findings.add(LanguageError(what, where=each.where, hint="rename it: Fact"))
+        before = found.get(each.name)
+        if before is not None:
+            merged = _merged(before, each)
+            if merged is None:
+                what = f"'{each.name}' is declared twice, first as {before}"
+                findings.add(LanguageError(what, where=each.where, hint="declare it once, or rename one"))
+            else:
+                found[each.name] = merged
+            continue
+        _once("attribute", each.attributes, findings)
+        for part in each.attributes:
+            if part.name in RESERVED:
+                what = f"'{part.name}' is no name of an attribute: every event has one"
+                findings.add(LanguageError(what, where=part.where, hint="rename it; TIME(A) is the time of A"))
+        if each.number is not None and numbers.setdefault(each.number, each.name) != each.name:
+            what = f"the id {each.number} is that of '{numbers[each.number]}' already"
+            findings.add(LanguageError(what, where=each.where, hint="give each type another id, or none"))
+        found[each.name] = each
+    return {**{name: each for name, each in types.items() if name not in found}, **found}
+
+
+def _merged(one: t.Declaration, other: t.Declaration) -> t.Declaration | None:
+    """Both as one, where rules of the older grammar say the same of what they define; None where they do not."""
+    if one.fact != other.fact or [a.name for a in one.attributes] != [b.name for b in other.attributes]:
+        return None
+    attributes = []
+    for a, b in zip(one.attributes, other.attributes, strict=True):
+        if None not in (a.domain, b.domain) and a.domain != b.domain:
+            return None
+        attributes.append(a if a.domain is not None else b)
+    if one.number is not None and other.number is not None:
+        return None
+    return replace(one, attributes=tuple(attributes), number=one.number if other.number is None else other.number)
+
+
+def _inferred(declared: Mapping[str, t.Declaration], found: Sequence[t.Rule]) -> dict[str, t.Declaration]:
+    """The declarations whose types the older grammar leaves to what rules emit."""
+    known = dict(declared)
+    open_ones = {name for name, each in known.items() if len(each.domains) < len(each.attributes)}
+    todo = [rule for rule in found if rule.emits in open_ones]
+    looking = {name: list[t.Rule]() for name in open_ones}
+    for rule in todo:
+        for name in open_ones.intersection(rule.types):
+            looking[name].append(rule)
+    for rule in todo:  # grows: what becomes known may tell the types of what looks at it
+        before = known[rule.emits]
+        domains = _RuleChecker(known, Findings()).emitted(rule)
+        attributes = tuple(
+            part if part.domain is not None else replace(part, domain=domains.get(part.name))
+            for part in before.attributes
+        )
+        if attributes != before.attributes:
+            known[rule.emits] = replace(before, attributes=attributes)
+            todo += looking[rule.emits]
+    return {name: known[name] for name in open_ones}
+
+
+def _see_types(declared: Mapping[str, t.Declaration], findings: Findings) -> None:
+    for each in declared.values():
+        for part in each.attributes:
+            if part.domain is None:
+                what = f"nothing tells the type of '{part.name}' of {each.name}"
+                findings.add(LanguageError(what, where=part.where, hint=f"write it: {part.name}: int"))
+
+
+def _once(what: str, items: Sequence[t.Declaration | t.Attribute | t.Rule], findings: Findings) -> None:
+    seen: set[str] = set()
+    for item in items:
+        if item.name in seen:
+            findings.add(LanguageError(f"two {what}s are called '{item.name}'", where=item.where, hint="rename one"))
+        seen.add(item.name)
+
+
+# --- rules ----------------------------------------------------------------------------------------------
+
+
+class _RuleChecker:
+    """Checks one rule, predicate by predicate."""
+
+    def __init__(self, declared: Mapping[str, t.Declaration], findings: Findings) -> None:
+        self.declared, self.findings = declared, findings
+        self.scope = RuleScope()
+        self.given: set[str] = set()
+
+    def checked(self, rule: t.Rule) -> t.Rule:
+        """The rule with what is left open in it settled."""
+        trigger, *predicates = self._parts(rule)
+        for condition in rule.where_clause:
+            with self.findings.apart():
+                self._truth(self.scope, condition)
+        evaluations = self._evaluations(rule)
+        for key in rule.per:
+            with self.findings.apart():
+                self.scope.domain(key)
+        self._consuming(rule)
+        if rule.limit == 0:
+            self.findings.add(LanguageError("a limit of 0 emits nothing", where=rule.where, hint="leave the rule out"))
+        if sum(isinstance(part, t.Predicate) and part.policy is t.Policy.ABSENT for part in predicates) > 1:
+            what = "a rule has one 'absent' at most"
+            self.findings.add(LanguageError(what, where=rule.where, hint="write a rule for each"))
+        assert isinstance(trigger, t.Predicate)
+        return replace(rule, trigger=trigger, predicates=tuple(predicates), evaluations=evaluations)
+
+    def emitted(self, rule: t.Rule) -> dict[str, Domain]:
+        """The types of what a rule emits, as far as they can be told; mistakes are for another time."""
+        found: dict[str, Domain] = {}
+        list(self._parts(rule))
+        for each in rule.evaluations:
+            with self.findings.apart():
+                found[each.name] = self.scope.domain(each.value)
+        return found
+
+    def _parts(self, rule: t.Rule) -> list[t.Predicate | t.Aggregate]:
+        found: list[t.Predicate | t.Aggregate] = []
+        for part in rule.parts:
+            made = part
+            with self.findings.apart():
+                made = self._aggregate(part) if isinstance(part, t.Aggregate) else self._predicate(part)
+            found.append(made)
+        return found
+
+    def _type(self, part: t.Predicate | t.Aggregate) -> t.Declaration:
+        if part.type not in self.declared:
+            hint = did_you_mean(part.type, self.declared, "declared are: ")
+            if not hint.startswith("did"):
+                hint = f"declare {part.type}(...), or take the types of a log: --infer" + (f"; {hint}" if hint else "")
+            raise LanguageError(f"no type '{part.type}' is declared", where=part.where, hint=hint)
+        return self.declared[part.type]
+
+    def _predicate(self, part: t.Predicate) -> t.Predicate:
+        try:
+            declared = self._type(part)
+        except LanguageError:
+            self._unknown(part)
+            raise
+        if declared.fact:
+            self._see_fact(part, declared)
+        else:
+            self._see_event(part)
+        scope = self.scope.about(declared)
+        assignments = []
+        for each in part.assignments:
+            value = _positional(each.value, declared)
+            domain: Domain | None = None
+            with self.findings.apart():
+                domain = scope.domain(value)
+            self._bind(each.name, each)
+            scope = scope.with_parameter(each.name, domain)
+            assignments.append(replace(each, value=value))
+        for constraint in part.constraints:
+            with self.findings.apart():
+                self._truth(scope, constraint)
+        if part.policy.binds:
+            self.scope = replace(scope.about(None), bound=self.scope.bound).with_bound(part.name, declared)
+        else:
+            self.given -= {each.name for each in part.assignments}
+        return replace(part, assignments=tuple(assignments))
+
+    def _unknown(self, part: t.Predicate) -> None:
+        """What a predicate about an unknown type binds is not known, either, which is not said again."""
+        if part.policy.binds:
+            for each in part.assignments:
+                self.scope = self.scope.with_parameter(each.name, None)
+            self.scope = self.scope.with_bound(part.name, _Unknown(part.name, ()))
+
+    def _bind(self, name: str, where: t.Placed) -> None:
+        if name in self.given:
+            hint = f"compare with it: attribute == ${name}; or choose another name"
+            self.findings.add(LanguageError(f"the parameter '${name}' is bound already", where=where.where, hint=hint))
+        self.given.add(name)
+
+    def _see_event(self, part: t.Predicate) -> None:
+        if part.ordering:
+            what = "events have an order of their own"
+            self.findings.add(LanguageError(what, where=part.ordering[0].where, hint="leave out 'ordered by'"))
+        if part.policy is t.Policy.TRIGGER:
+            return
+        if part.window is None:
+            hint = "write within 5 min from NAME, between NAME and NAME, or within forever from NAME"
+            raise LanguageError(f"the predicate about {part.type} has no window", where=part.where, hint=hint)
+        self._window(part.window)
+
+    def _window(self, window: t.EventWindow) -> None:
+        named = (window.one, window.two) if isinstance(window, t.BetweenWindow) else (window.of,)
+        for name in named:
+            with self.findings.apart():
+                if self.scope.event(name, window).fact:
+                    hint = "windows lie between events"
+                    raise LanguageError(f"'{name}' is a fact, which has no time", where=window.where, hint=hint)
+        if isinstance(window, t.AfterWindow) and window.of != next(iter(self.scope.bound), window.of):
+            hint = f"write after {next(iter(self.scope.bound))}"
+            what = f"what is absent is absent after the trigger, not after '{window.of}'"
+            self.findings.add(LanguageError(what, where=window.where, hint=hint))
+        if isinstance(window, t.WithinWindow) and window.least is not None and window.most is not None:
+            least, most = window.least, window.most
+            if bool(least.unit) == bool(most.unit) and (
+                least.amount * MICROSECONDS.get(least.unit, 1) > most.amount * MICROSECONDS.get(most.unit, 1)
+            ):
+                what = f"no time is at least {least} and at most {most}"
+                self.findings.add(LanguageError(what, where=least.where, hint="write the smaller one first"))
+
+    def _see_fact(self, part: t.Predicate, declared: t.Declaration) -> None:
+        if part.policy in (t.Policy.TRIGGER, t.Policy.ABSENT):
+            what = f"'{part.type}' is a fact, which does not happen"
+            hint = "a rule begins with an event" if part.policy is t.Policy.TRIGGER else "write not instead of absent"
+            raise LanguageError(what, where=part.where, hint=hint)
+        if part.window is not None:
+            what, hint = f"'{part.type}' is a fact, which has no time", "leave out its window"
+            self.findings.add(LanguageError(what, where=part.window.where, hint=hint))
+        if part.policy in (t.Policy.FIRST, t.Policy.LAST) and not part.ordering:
+            hint = f"write ordered by {declared.attributes[0].name if declared.attributes else 'attribute'} asc"
+            what = f"facts have no order: which one is the {part.policy.value}?"
+            self.findings.add(LanguageError(what, where=part.where, hint=hint))
+        for each in part.ordering:
+            with self.findings.apart():
+                RuleScope(declared).domain(t.OwnAttribute(each.name, where=each.where))
+
+    def _aggregate(self, part: t.Aggregate) -> t.Aggregate:
+        domain: Domain | None = None
+        try:
+            domain = self._aggregated(part)
+        finally:
+            if part.parameter:
+                self._bind(part.parameter, part)
+                self.scope = self.scope.with_parameter(part.parameter, domain)
+        if not part.parameter:
+            what = "the value of this aggregate is not used"
+            raise LanguageError(what, where=part.where, hint=f"give it a name: $n = {part.function}(...)")
+        return part
+
+    def _aggregated(self, part: t.Aggregate) -> Domain:
+        declared = self._type(part)
+        if declared.fact and part.window is not None:
+            hint = "leave out its window"
+            raise LanguageError(f"'{part.type}' is a fact, which has no time", where=part.window.where, hint=hint)
+        if not declared.fact:
+            if part.window is None:
+                hint = "write within 5 min from NAME inside the parentheses"
+                raise LanguageError(f"the aggregate over {part.type} has no window", where=part.where, hint=hint)
+            self._window(part.window)
+        scope = self.scope.about(declared)
+        for constraint in part.constraints:
+            with self.findings.apart():
+                self._truth(scope, constraint)
+        values: Domain | None = None
+        if part.attribute is not None:
+            values = scope.domain(t.OwnAttribute(part.attribute, where=part.where))
+        elif part.function != "COUNT":
+            hint = f"write {part.function}({part.type}(...).attribute ...)"
+            raise LanguageError(f"{part.function} of what?", where=part.where, hint=hint)
+        found = aggregate_domain(part.function, values)
+        if found is None:
+            assert values is not None
+            what = f"{part.function} is not defined on {t.SPELLED[values]}"
+            raise LanguageError(what, where=part.where)
+        return found
+
+    def _truth(self, scope: RuleScope, expression: t.Expression) -> None:
+        domain = scope.domain(expression)
+        if domain != BOOL:
+            what = f"a condition is true or false, and this is {t.SPELLED[domain]}"
+            raise LanguageError(what, where=expression.where, hint="compare it with something")
+
+    def _evaluations(self, rule: t.Rule) -> tuple[t.Evaluation, ...]:
+        if rule.emits not in self.declared:
+            hint = did_you_mean(rule.emits, self.declared) or f"declare {rule.emits}(...)"
+            error = LanguageError(f"no type '{rule.emits}' is declared", where=rule.emits_at, hint=hint)
+            self.findings.add(error)
+            return rule.evaluations
+        declared = self.declared[rule.emits]
+        if declared.fact:
+            self.findings.add(LanguageError(f"facts such as '{rule.emits}' are not emitted", where=rule.emits_at))
+        seen: set[str] = set()
+        for each in rule.evaluations:
+            with self.findings.apart():
+                if each.name in seen:
+                    raise LanguageError(f"'{each.name}' is given twice", where=each.where, hint="leave one out")
+                seen.add(each.name)
+                self._evaluation(each, declared)
+        missing = [part.name for part in declared.attributes if part.name not in seen]
+        if missing:
+            hint = f"write {', '.join(f'{name} = ...' for name in missing)}"
+            what = f"'{missing[0]}' of {declared.name} is not given"
+            self.findings.add(LanguageError(what, where=rule.emits_at, hint=hint))
+        return rule.evaluations
+
+    def _evaluation(self, each: t.Evaluation, declared: t.Declaration) -> None:
+        if each.name not in declared.positions:
+            hint = did_you_mean(each.name, declared.positions, f"{declared.name} has: ")
+            raise LanguageError(f"{declared.name} has no attribute '{each.name}'", where=each.where, hint=hint)
+        found, wanted = self.scope.domain(each.value), declared.domains.get(each.name)
+        if wanted is None:
+            raise FollowUp
+        if found != wanted and (found, wanted) != (INT, FLOAT):
+            what = f"'{each.name}' of {declared.name} is {t.SPELLED[wanted]}, and this is {t.SPELLED[found]}"
+            hint = "declare it as float" if (found, wanted) == (FLOAT, INT) else ""
+            raise LanguageError(what, where=each.value.where, hint=hint)
+
+    def _consuming(self, rule: t.Rule) -> None:
+        places = rule.consuming_at or (rule.where,) * len(rule.consuming)
+        for name, where in zip(rule.consuming, places, strict=True):
+            with self.findings.apart():
+                if self.scope.event(name, t.Placed(where=where)).fact:
+                    raise LanguageError(f"'{name}' is a fact, which is not consumed", where=where)
+
+
+class _Unknown(t.Declaration):
+    """A type that is not declared, of which nothing is said twice."""
+
+    @property
+    def positions(self) -> dict[str, int]:
+        raise FollowUp
+
+
+def _positional(value: t.Expression, declared: t.Declaration) -> t.Expression:
+    """`A($x)` of the older grammar binds the attribute at its place."""
+    if isinstance(value, t.OwnAttribute) and value.name.isdecimal():
+        at = int(value.name)
+        if at >= len(declared.attributes):
+            what = f"{declared.name} has {len(declared.attributes)} attributes"
+            raise LanguageError(what, where=value.where, hint="say which one: attribute = $x")
+        return replace(value, name=declared.attributes[at].name)
+    return value

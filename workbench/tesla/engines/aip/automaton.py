@@ -1,0 +1,321 @@
+"""The automaton of a rule: its states, and which events lead from one to another.
+
+The rule of this module: a state is a set of predicates whose events have come, as bits. Where windows form a chain, as
+in the paper, these are one after the other; predicates that hang on the trigger side by side, and on nothing else in
+common, are automata of their own. Of a window the earlier end comes first, so that a predicate joins a state only while
+what it lies before is missing there. `between` joins while one of its two ends is there.
+
+`first` and `last` are without backtracking: what is chosen does not depend on whether the rest can be completed. So
+there are states for what is chosen up to each such predicate alone, too, as they are written.
+
+Source: Cugola and Margara, 4.1 (figure 2) and 5.1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, cached_property
+from typing import Any
+
+from workbench.errors import Refused
+from workbench.tesla import tree as t
+from workbench.tesla.engines.expressions import MatchScope, PythonLines
+from workbench.tesla.engines.rule_plan import RulePlan, RuleStep, SlotWindow
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.scope import RuleScope
+
+TRIGGER = -1
+"""Stands for the trigger where others are bits."""
+MOST_STATES = 10_000
+Holdings = tuple[Occurrence | None, ...]
+"""The events of an instance, by their bits; None: it has not come."""
+
+
+class Automaton:
+    """The model that all instances of a rule share.
+
+    Attributes
+    ----------
+    steps: the predicates that select events, in the order of the rule; the place of one is its bit.
+    anchors: what the window of each hangs on.
+    components: for each, the set of those that it hangs together with.
+    """
+
+    def __init__(self, plan: RulePlan, *, trex: bool) -> None:
+        self.plan, self.trex = plan, trex
+        self.steps = [step for step in plan.steps if step.selects]
+        self.bits = {0: TRIGGER} | {step.slot: bit for bit, step in enumerate(self.steps)}
+        self.windows = [_window(step) for step in self.steps]
+        self.anchors = [tuple(self.bits[slot] for slot in window.anchors) for window in self.windows]
+        self.components = _components(self.anchors)
+        self.definitions = _definitions(plan, self.bits)
+        self._find_key()
+        self.leads_on = cache(self._leads_on)
+        self.checks = cache(self._checks)
+        self.alive = cache(self._alive)
+        self.decided = cache(self._decided)
+        self.open_ends = cache(self._open_ends)
+        self._refuse()
+
+    # --- states -----------------------------------------------------------------------------------------
+
+    def target(self, bit: int) -> int:
+        """The state whose instances tell the candidates of a predicate, given those that are written before it."""
+        return next(each for each in self._targets(self.components[bit]) if each >> bit & 1)
+
+    def rooted(self, state: int) -> bool:
+        """Whether the event that leads to a state last is that of its predicate which is written first."""
+        bits = list(_bits(state))
+        hanging = [bit for bit in bits if TRIGGER in self.anchors[bit]]
+        return hanging == bits[:1] and not any(self.windows[bit].between for bit in bits)
+
+    def _targets(self, component: int) -> Iterator[int]:
+        """The states that are looked at when the trigger comes, the smaller ones first."""
+        for bit, step in enumerate(self.steps):
+            if component >> bit & 1 and step.policy is not t.Policy.EACH:
+                yield component & ((2 << bit) - 1)
+        yield component
+
+    def _leads_on(self, state: int, bit: int) -> int | None:
+        """The state that an event for a predicate leads to; None where it leads nowhere."""
+        if state >> bit & 1 or state & ~self.components[bit]:
+            return None
+        there = [anchor != TRIGGER and bool(state >> anchor & 1) for anchor in self.anchors[bit]]
+        joins = there[0] != there[1] if self.windows[bit].between else not there[0]
+        after = state | 1 << bit
+        return after if joins and self.alive(after) else None
+
+    def _alive(self, state: int) -> bool:
+        """Whether some target can still be reached."""
+        component = self.components[state.bit_length() - 1]
+        late = sum(1 << bit for bit in _bits(component & ~state) if self._hangs_in(bit, state))
+        return any(not state & ~target and not target & late for target in self._targets(component))
+
+    def _hangs_in(self, bit: int, state: int) -> bool:
+        """Whether all that a predicate lies before has come."""
+        return all(anchor != TRIGGER and state >> anchor & 1 for anchor in self.anchors[bit])
+
+    def _open_ends(self, state: int) -> list[tuple[int, int | None]]:
+        """The predicates in a state whose windows wait for what they lie before, and how long they do."""
+        return [
+            (bit, self.windows[bit].most)
+            for bit in _bits(state)
+            if not self.windows[bit].between
+            and (self.anchors[bit][0] == TRIGGER or not state >> self.anchors[bit][0] & 1)
+        ]
+
+    def _refuse(self) -> None:
+        """Refused where there are too many states."""
+        if sum(self._states(component) for component in dict.fromkeys(self.components)) > MOST_STATES:
+            raise Refused(
+                f"the automaton of '{self.plan.rule.name}' has more than {MOST_STATES} states, one for each set"
+                " of predicates whose events can have come",
+                where=self.plan.rule.where,
+                hint="use the engine cdp, which has a column for each predicate",
+            )
+
+    def _states(self, component: int) -> int:
+        """How many states there are, up to one more than is allowed; in a chain as many as targets have predicates."""
+        if not any(len(self.hang_on[bit]) > 1 or self.windows[bit].between for bit in _bits(component)):
+            return sum(target.bit_count() for target in set(self._targets(component)))
+        if (most := 1 << component.bit_count()) <= MOST_STATES:
+            return most
+        found: set[int] = set()
+        todo = [0]
+        while todo and len(found) <= MOST_STATES:
+            state = todo.pop()
+            for bit in _bits(component & ~state):
+                after = self.leads_on(state, bit)
+                if after is not None and after not in found:
+                    found.add(after)
+                    todo.append(after)
+        return len(found)
+
+    # --- windows ----------------------------------------------------------------------------------------
+
+    def reaches(self, holdings: Holdings, state: int, bit: int, event: Occurrence) -> bool:
+        """Whether windows allow that an event for a predicate, or the trigger, comes to what is there."""
+        for other in self.hang_on[bit]:
+            earlier = holdings[other]
+            if earlier is not None and not self._in(self.windows[other], event.time - earlier.time):
+                return False
+        return not self.trex or self._apart(holdings, state, bit, event)
+
+    @cached_property
+    def hang_on(self) -> dict[int, list[int]]:
+        """The predicates whose windows hang on one, or on the trigger."""
+        found: dict[int, list[int]] = {bit: [] for bit in self.bits.values()}
+        for bit, anchors in enumerate(self.anchors):
+            if not self.windows[bit].between:
+                found[anchors[0]].append(bit)
+        return found
+
+    def _in(self, window: SlotWindow, gap: int) -> bool:
+        if self.trex:
+            return window.least < gap and (window.most is None or gap < window.most)
+        return window.least <= gap and (window.most is None or gap <= window.most)
+
+    def _apart(self, holdings: Holdings, state: int, bit: int, event: Occurrence) -> bool:
+        """Whether what is between others has other times than they; only where T-Rex is followed."""
+        for other, anchors in enumerate(self.anchors):
+            middle = holdings[other]
+            if self.windows[other].between and bit in anchors and middle is not None and middle.time >= event.time:
+                return False
+        ends = [holdings[anchor] for anchor in self.anchors[bit] if anchor != TRIGGER] if bit != TRIGGER else []
+        return not (ends and self.windows[bit].between) or all(end is None or end.time < event.time for end in ends)
+
+    # --- constraints ------------------------------------------------------------------------------------
+
+    def _find_key(self) -> None:
+        """The value of the trigger that most predicates are equal to: instances that have it are found by it."""
+        told = []
+        for bit, step in enumerate(self.steps):
+            for place, (_, bound) in enumerate(step.code.equations):
+                found = self._resolved(bound, bit)
+                if found is not None and _about(found) <= {TRIGGER}:
+                    told.append((str(found), bit, place, found))
+        most = Counter(text for text, *_ in told).most_common(1)
+        chosen = {bit: (place, found) for text, bit, place, found in reversed(told) if most and text == most[0][0]}
+        self.keyed = sum(1 << bit for bit in chosen)
+        places = [[chosen[bit][0]] if bit in chosen else [] for bit in range(len(self.steps))]
+        self.enforced = places
+        self.accepts = [cache_once(step, place) for step, place in zip(self.steps, places, strict=True)]
+        code = PythonLines(self._scope(), "m")
+        code.key([found for _, found in chosen.values()][:1])
+        self.key: Callable[[Any], Any] = code.function()
+
+    def _checks(self, state: int, bit: int) -> list[Callable[[Holdings], Any]]:
+        """What can be asked of the events of a state as soon as that of the last predicate has come."""
+        return [asked for about, asked in self._early if about >> bit & 1 and not about & ~state]
+
+    @cached_property
+    def _early(self) -> list[tuple[int, Callable[[Holdings], Any]]]:
+        """Constraints that need no trigger: whose events they are about, and what asks them."""
+        found = []
+        for bit, step in enumerate(self.steps):
+            for constraint in step.code.constraints:
+                resolved = self._resolved(constraint, bit)
+                if resolved is not None and TRIGGER not in _about(resolved):
+                    code = PythonLines(self._scope(), "m")
+                    code.require([resolved])
+                    code.lines.append("return True")
+                    found.append((sum(1 << each for each in _about(resolved) | {bit}), code.function()))
+        return found
+
+    def _decided(self, bit: int, anchor: int) -> bool:
+        """Whether `first` and `last` of a predicate can be told when what it hangs on comes (algorithm 1, line 12).
+
+        That is so where no constraint waits for the trigger, nothing it could be is consumed in the meantime, and no
+        other predicate that is written before takes it.
+        """
+        step = self.steps[bit]
+        if step.policy is t.Policy.EACH or self.anchors[bit] != (anchor,):
+            return False
+        consumed = {self.plan.binding[slot].type for slot in self.plan.consumed_slots}
+        rivals = {other.type for other in self.steps[:bit] if other is not self.steps[anchor]}
+        if step.type in consumed | rivals:
+            return False
+        if self.keyed >> bit & 1 and not self.keyed >> anchor & 1:
+            return False
+        rest = [each for place, each in enumerate(step.code.constraints) if place not in self.enforced[bit]]
+        asked = [self._resolved(each, bit) for each in rest]
+        return all(each is not None and _about(each) <= {bit, anchor} for each in asked)
+
+    def _scope(self) -> MatchScope:
+        bound: dict[str, t.Declaration | None] = {_name(b): step.declared for b, step in enumerate(self.steps)}
+        bound[_name(TRIGGER)] = self.plan.trigger.declared
+        return MatchScope(RuleScope(bound=bound), {_name(bit): max(bit, 0) for bit in self.bits.values()})
+
+    def _resolved(self, expression: t.Expression, bit: int) -> t.Expression | None:
+        """The same about attributes and times of events only; None where it is about more.
+
+        Parameters
+        ----------
+        bit: the predicate that it stands in.
+        """
+        step = self.plan.trigger if bit == TRIGGER else self.steps[bit]
+        if isinstance(expression, t.Literal):
+            return expression
+        if isinstance(expression, t.Operation):
+            operands = [self._resolved(each, bit) for each in expression.operands]
+            known = tuple(each for each in operands if each is not None)
+            return t.Operation(expression.operator, known) if len(known) == len(operands) else None
+        if isinstance(expression, t.OwnAttribute):
+            return t.OtherAttribute(_name(bit), expression.name)
+        if isinstance(expression, t.OtherAttribute | t.TimeOf):
+            name = expression.of if isinstance(expression, t.OtherAttribute) else expression.name
+            other = self.bits.get(step.scope.events[name])
+            if other is None:
+                return None
+            if isinstance(expression, t.TimeOf):
+                return t.TimeOf(_name(other))
+            return t.OtherAttribute(_name(other), expression.name)
+        assert isinstance(expression, t.BoundParameter)
+        defined = self.definitions.get((bit, expression.name)) or self.definitions.get(
+            step.scope.parameters.get(expression.name, TRIGGER)
+        )
+        return None if defined is None else self._resolved(defined[1], defined[0])
+
+
+def cache_once(step: RuleStep, equations: Sequence[int]) -> Callable[[Any], Any]:
+    """What accepts events of a step under these of its equations; its source is made when it is first asked."""
+    made: list[Callable[[Any], Any]] = []
+
+    def accepts(event: Any) -> Any:
+        if not made:
+            made.append(step.code.accepts(equations))
+        return made[0](event)
+
+    return accepts
+
+
+def _window(step: RuleStep) -> SlotWindow:
+    assert step.window is not None
+    return step.window
+
+
+def _bits(state: int) -> Iterator[int]:
+    while state:
+        low = state & -state
+        yield low.bit_length() - 1
+        state ^= low
+
+
+def _components(anchors: Sequence[tuple[int, ...]]) -> list[int]:
+    """For each predicate those that it hangs together with, but through the trigger."""
+    found = [1 << bit for bit in range(len(anchors))]
+    for bit, each in enumerate(anchors):
+        together = found[bit]
+        for anchor in each:
+            together |= found[anchor] if anchor != TRIGGER else 0
+        for other in _bits(together):
+            found[other] = together
+    return found
+
+
+def _definitions(plan: RulePlan, bits: dict[int, int]) -> dict[Any, tuple[int, t.Expression]]:
+    """Parameters, by their slots and by predicate and name, to the predicate that assigns them, and what it assigns."""
+    found: dict[Any, tuple[int, t.Expression]] = {}
+    for step in plan.steps:
+        if step.slot in bits and (step.selects or step is plan.trigger) and isinstance(step.part, t.Predicate):
+            for slot, each in enumerate(step.part.assignments, step.slot + 1):
+                found[slot] = found[bits[step.slot], each.name] = bits[step.slot], each.value
+    return found
+
+
+def _about(expression: t.Expression) -> set[int]:
+    """The bits of the events that a resolved expression is about."""
+    return {int(name[1:]) for name in _names(t.within(expression))}
+
+
+def _names(parts: Iterable[t.Expression]) -> Iterator[str]:
+    for each in parts:
+        if isinstance(each, t.OtherAttribute):
+            yield each.of
+        elif isinstance(each, t.TimeOf):
+            yield each.name
+
+
+def _name(bit: int) -> str:
+    return f"#{bit}"

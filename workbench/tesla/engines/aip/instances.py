@@ -1,0 +1,81 @@
+"""The instances of an automaton that are in one state.
+
+The rule of this module: they are a column, in the order in which they came there, and leave from the old end when their
+windows have passed. Those that have one key, a value that the trigger must have, are a column of their own inside it.
+
+Source: Cugola and Margara, 5.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from workbench.tesla.engines.aip.automaton import Holdings
+from workbench.tesla.engines.column import EMPTY, EventColumn, KeyedColumn
+
+
+class AutomatonInstance(NamedTuple):
+    """One instance: pointers to the events that led to its state.
+
+    Attributes
+    ----------
+    time, number: of the event that led there last.
+    deadline: the last time at which it can go on; None where no window bounds it.
+    key: the value that the trigger must have; True where none is known yet.
+    """
+
+    time: int
+    number: int
+    holdings: Holdings
+    deadline: int | None
+    key: Any
+
+
+class StateInstances(KeyedColumn[AutomatonInstance]):
+    """The instances in a state."""
+
+    __slots__ = ()
+
+    def of(self, key: Any) -> EventColumn[AutomatonInstance]:
+        """Those of a key; None: all of them."""
+        return self if key is None else self.of_key.get(key, EMPTY)
+
+    def in_turn(
+        self, key: Any, *, oldest_first: bool = False, number: int | None = None
+    ) -> Iterator[AutomatonInstance]:
+        """Those of a key, or all of them, the newest first; only those that the event of a number led here."""
+        column = self.of(key)
+        places = range(column.start, len(column.events))
+        if number is not None:
+            places = range(column.first_number(number), column.first_number(number + 1))
+        return map(column.events.__getitem__, places if oldest_first else reversed(places))
+
+    def delete_passed(self, now: int) -> None:
+        """Delete from the old end those that cannot go on."""
+        count = 0
+        for at in range(self.start, len(self.events)):
+            deadline = self.events[at].deadline
+            if deadline is None or deadline >= now:
+                break
+            count += 1
+        if count:
+            self.forget(count)
+
+    def sweep(self, now: int) -> None:
+        """Delete those that cannot go on wherever they stand."""
+        left = [each for each in self if each.deadline is None or each.deadline >= now]
+        if len(left) < len(self):
+            self.forget(len(self))
+            for each in left:
+                self.add_under(each.key, each)
+
+
+class HeldEvents:
+    """The events for one predicate in a column of instances, by the places of these."""
+
+    def __init__(self, instances: EventColumn[AutomatonInstance], bit: int) -> None:
+        self._instances, self._bit = instances.events, bit
+
+    def __getitem__(self, at: int) -> Any:
+        return self._instances[at].holdings[self._bit]

@@ -1,0 +1,297 @@
+"""Automata-based incremental processing: instances of an automaton advance with every event.
+
+An event that leads an instance to another state duplicates it: the duplicate goes on, the instance waits for further
+events. Instances whose windows have passed are deleted. What has come when the trigger comes is told by the instances
+in the states that are looked at then (`automaton`); they are taken in the order in which the rule is written.
+
+Not all can be decided as events come, for a rule refers from the trigger backwards. When it comes, this is decided:
+
+* constraints on the trigger, on facts and aggregates; those between events of the automaton are asked as soon as these
+  have come, and equality with a value of the trigger is the key of instances;
+* `first` and `last`, unless nothing that is decided later bears on them (`Automaton._decided`, the single selection of
+  algorithm 1): all that could be selected are instances until then;
+* consumption; negations, aggregates and facts, for which there are columns, as in section 4.3.
+
+What must not come after a trigger deletes the matches that wait for their deadline, as soon as it comes.
+
+Source: Cugola and Margara, 4.1 (algorithm 1, figures 2 and 3), 4.3 and 5.1.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from workbench.tesla import tree as t
+from workbench.tesla.engines.aip.automaton import TRIGGER, Automaton, Holdings
+from workbench.tesla.engines.aip.instances import AutomatonInstance, HeldEvents, StateInstances
+from workbench.tesla.engines.candidates import (
+    ExtendsMatch,
+    FindsCandidates,
+    Placewise,
+    StepColumn,
+    StepFacts,
+    extension,
+)
+from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
+from workbench.tesla.engines.runner import DueAbsence, MatcherStart
+from workbench.tesla.engines.saved import EventStore
+from workbench.tesla.engines.sequences import counting, sequences
+from workbench.tesla.engines.windows import stretch
+from workbench.tesla.occurrence import Occurrence
+
+NOWHERE: tuple[None, dict[int, Any]] = None, {}
+FEW = 64
+"""Instances are not looked through for less."""
+Tries = dict[tuple[int, int | None], dict[int, Any]]
+"""State, and the event that led there last where it is known, to the events of instances: the number of the first one
+to it and to those of the second, and so on."""
+
+
+class AIPMatcher:
+    """The instances of one rule's automaton.
+
+    Attributes
+    ----------
+    instances: by the states that they are in.
+    columns: of negations and aggregates, by the number of the step.
+    """
+
+    def __init__(self, start: MatcherStart) -> None:
+        self.plan = start.plan
+        self.automaton = Automaton(start.plan, trex=start.trex)
+        self.instances: dict[int, StateInstances] = {}
+        self.columns: dict[int, StepColumn] = {}
+        self._counted = start.counted
+        self._consumed = start.consumed
+        self._tries: Tries = {}
+        self._bits: dict[str, list[int]] = {}
+        self._columns_of: dict[str, list[StepColumn]] = {}
+        self.extends: list[ExtendsMatch] = []
+        for step in self.plan.steps[1:]:
+            extend = self._extension(step, start)
+            self.extends.append(extend if start.counted is None else counting(extend, start.counted))
+        self.waiting: deque[DueAbsence] = deque()
+        self._watched: dict[Any, deque[tuple[DueAbsence, PartialMatch]]] = {}
+        absent = self.plan.absent
+        self._refutes = None if absent is None else absent.fits
+        self._until_look = FEW
+
+    def _extension(self, step: RuleStep, start: MatcherStart) -> ExtendsMatch:
+        if step.fact:
+            return extension(step, StepFacts(step, start.facts).found)
+        if not step.selects:
+            column = self.columns[step.number] = StepColumn(step, start.trex)
+            self._columns_of.setdefault(step.type, []).append(column)
+            return extension(step, column.found, sums=column.sums)
+        bit = self.automaton.steps.index(step)
+        self._bits.setdefault(step.type, []).append(bit)
+        rivals = [other.slot for other in self.automaton.steps[:bit] if other.type == step.type]
+        consumed = None if start.consumed is None else start.consumed[step.slot]
+        return extension(step, self._candidates(bit), consumed, rivals, step.code.fits(all_of_it=True))
+
+    # --- events come ------------------------------------------------------------------------------------
+
+    def add(self, event: Occurrence) -> None:
+        """Advance all instances that an event is for."""
+        for column in self._columns_of.get(event.type, ()):
+            column.add(event)
+        if self._watched and self.plan.absent is not None and event.type == self.plan.absent.type:
+            self._refute(event)
+        for state in self.instances.values():
+            state.delete_passed(event.time)
+        made = [each for bit in self._bits.get(event.type, ()) for each in self._advanced(bit, event)]
+        for state_after, instance in made:
+            self.instances.setdefault(state_after, StateInstances()).add_under(instance.key, instance)
+            if self._counted is not None:
+                self._counted(instance.holdings)
+        self._until_look -= 1 + len(made)
+        if self._until_look < 0:
+            self._sweep(event.time)
+
+    def _advanced(self, bit: int, event: Occurrence) -> Iterator[tuple[int, AutomatonInstance]]:
+        """The duplicates that an event for a predicate makes, the newest instances' first."""
+        automaton = self.automaton
+        key = automaton.accepts[bit](event)
+        if key is None:
+            return
+        keyed = automaton.keyed >> bit & 1
+        if (after := automaton.leads_on(0, bit)) is not None:
+            nothing: Holdings = (None,) * len(automaton.steps)
+            yield after, self._made(nothing, after, bit, event, key)
+        for state, instances in self.instances.items():
+            after = automaton.leads_on(state, bit)
+            if after is None:
+                continue
+            only = None if not keyed else key if state & automaton.keyed else True
+            alone = self._alone(state, bit)
+            first = alone is t.Policy.FIRST
+            for instance in instances.in_turn(only, oldest_first=first):
+                if self._goes_on(instance, state, bit, event):
+                    made = self._made(instance.holdings, after, bit, event, key if keyed else instance.key)
+                    if all(check(made.holdings) for check in automaton.checks(after, bit)):
+                        yield after, made
+                        if alone is not None:
+                            break
+
+    def _alone(self, state: int, bit: int) -> t.Policy | None:
+        """The policy of a state's only predicate, if one instance of it is all that an event for another selects."""
+        only = state.bit_length() - 1
+        return self.automaton.steps[only].policy if state == 1 << only and self.automaton.decided(only, bit) else None
+
+    def _goes_on(self, instance: AutomatonInstance, state: int, bit: int, event: Occurrence) -> bool:
+        if instance.deadline is not None and instance.deadline < event.time:
+            return False
+        return self.automaton.reaches(instance.holdings, state, bit, event)
+
+    def _made(self, before: Holdings, state: int, bit: int, event: Occurrence, key: Any) -> AutomatonInstance:
+        holdings = (*before[:bit], event, *before[bit + 1 :])
+        deadline: int | None = None
+        for end, most in self.automaton.open_ends(state):
+            came = holdings[end]
+            if most is not None and came is not None and (deadline is None or came.time + most < deadline):
+                deadline = came.time + most
+        return AutomatonInstance(event.time, event.number, holdings, deadline, key)
+
+    def _sweep(self, now: int) -> None:
+        """Delete what cannot go on wherever it stands, and what is behind the windows of columns."""
+        for state in self.instances.values():
+            state.sweep(now)
+        for column in self.columns.values():
+            horizon = self.plan.horizon(column.step)
+            if horizon is not None:
+                column.forget_before(now - horizon)
+        kept = sum(map(len, self.instances.values())) + sum(len(each.column) for each in self.columns.values())
+        self._until_look = FEW + kept
+
+    # --- the trigger comes ------------------------------------------------------------------------------
+
+    def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
+        """The matches of a trigger, by what is in the states that are looked at."""
+        for state in self.instances.values():
+            state.delete_passed(start[0].time)
+        self._tries = {}
+        return sequences(self.extends, start)
+
+    def _candidates(self, bit: int) -> FindsCandidates:
+        """What finds the events for a predicate that go with those chosen before it."""
+        automaton = self.automaton
+        target = automaton.target(bit)
+        if target == 1 << bit:
+            return self._alone_in(target, bit)
+        before = [automaton.steps[other].slot for other in range(bit) if target >> other & 1]
+        root = before[0] if before and automaton.rooted(target) else None
+
+        def found(match: PartialMatch) -> tuple[Placewise, int, int]:
+            number = None if root is None else match[root].number
+            trie = self._tries.get((target, number))
+            if trie is None:
+                trie = self._tries[target, number] = self._trie(target, match, number)
+            for slot in before:
+                _, trie = trie.get(match[slot].number, NOWHERE)
+            events = [event for event, _ in trie.values()]
+            return events, 0, len(events)
+
+        return found
+
+    def _alone_in(self, state: int, bit: int) -> FindsCandidates:
+        """The same for a predicate that hangs on the trigger, and nothing on it: the instances are its events."""
+        in_window = stretch(self.automaton.windows[bit], self.automaton.trex)
+        keyed = state & self.automaton.keyed
+
+        def found(match: PartialMatch) -> tuple[Placewise, int, int]:
+            key = self.automaton.key(match) if keyed else None
+            instances = self.instances.get(state)
+            if instances is None or (keyed and key is None):
+                return (), 0, 0
+            column = instances.of(key)
+            return HeldEvents(column, bit), *in_window(column, match)
+
+        return found
+
+    def _trie(self, state: int, match: PartialMatch, number: int | None) -> dict[int, Any]:
+        """The events of the instances in a state that the trigger can complete, in order.
+
+        Parameters
+        ----------
+        number: that of the event which led there last, where it is known.
+        """
+        automaton, trigger = self.automaton, match[0]
+        key = automaton.key(match) if state & automaton.keyed else None
+        instances = self.instances.get(state)
+        if instances is None or (key is None and state & automaton.keyed):
+            return {}
+        able = [
+            [event for event in instance.holdings if event is not None]
+            for instance in instances.in_turn(key, oldest_first=True, number=number)
+            if self._goes_on(instance, state, TRIGGER, trigger)
+        ]
+        able.sort(key=lambda events: [event.number for event in events])
+        root: dict[int, Any] = {}
+        for events in able:
+            node = root
+            for event in events:
+                node = node.setdefault(event.number, (event, {}))[1]
+        return root
+
+    # --- absence ----------------------------------------------------------------------------------------
+
+    def wait(self, due: DueAbsence) -> None:
+        """From here on what must not come deletes matches."""
+        self.waiting.append(due)
+        for match in due.matches:
+            if (key := self._key(match)) is not None:
+                self._watched.setdefault(key, deque()).append((due, match))
+
+    def left(self, due: DueAbsence) -> list[PartialMatch]:
+        """The matches to which nothing came."""
+        self.waiting.popleft()
+        for match in due.matches:
+            if (key := self._key(match)) is not None:
+                watched = self._watched[key]
+                watched.remove((due, match))
+                if not watched:
+                    del self._watched[key]
+        return due.matches
+
+    def _key(self, match: PartialMatch) -> Any:
+        assert self.plan.absent is not None
+        return self.plan.absent.key(match) if self.plan.absent.code.keyed else True
+
+    def _refute(self, event: Occurrence) -> None:
+        """Delete the matches that an event keeps from counting; a trigger is none for itself."""
+        assert self.plan.absent is not None
+        key = self.plan.absent.accepts(event)
+        left: deque[tuple[DueAbsence, PartialMatch]] = deque()
+        for due, match in self._watched.pop(key, ()) if key is not None else ():
+            refuted = self._refutes is None or self._refutes(match, event) is not None
+            if refuted and event.number > due.trigger.number:
+                due.matches = [each for each in due.matches if each is not match]
+            else:
+                left.append((due, match))
+        if left:
+            self._watched[key] = left
+
+    # --- state ------------------------------------------------------------------------------------------
+
+    def state(self, store: EventStore) -> Any:
+        """Instances and columns, as the numbers of their events."""
+        instances = [
+            [state, [[*each[:2], store.packed(each.holdings), *each[3:]] for each in found]]
+            for state, found in self.instances.items()
+        ]
+        return [instances, [[store.numbers(each.column), each.since] for each in self.columns.values()]]
+
+    def set_state(self, state: Any, store: EventStore) -> None:
+        """Those of another one."""
+        instances, columns = state
+        for number, found in instances:
+            made = self.instances[number] = StateInstances()
+            for time, count, holdings, deadline, key in found:
+                key = tuple(key) if isinstance(key, list) else key
+                made.add_under(key, AutomatonInstance(time, count, store.unpacked(holdings), deadline, key))
+        for column, (numbers, since) in zip(self.columns.values(), columns, strict=True):
+            for event in store.of(numbers):
+                column.add(event)
+            column.since = since

@@ -1,0 +1,241 @@
+"""What a predicate selects, rejects or aggregates, given a partial match: from a column of events, or from facts.
+
+The rule of this module: an event is asked once, when it arrives, what it can tell alone. What is left is asked of the
+stretch of its key's column that lies in the window, from the end that the policy looks at first.
+
+Sources: Cugola and Margara, 4.2, 4.3 and 5.2; Di Pilla's thesis, 4.4 (predicate processors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from workbench.core.domain import INT
+from workbench.tesla import tree as t
+from workbench.tesla.engines.aggregates import SUMMED, aggregate
+from workbench.tesla.engines.column import EMPTY, EventColumn, KeyedColumn, SummedColumn
+from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
+from workbench.tesla.engines.windows import stretch
+from workbench.tesla.occurrence import Facts, Occurrence
+
+
+class Placewise(Protocol):
+    """What can be asked for events by their places."""
+
+    def __getitem__(self, at: int, /) -> Any: ...
+
+
+ExtendsMatch = Callable[[PartialMatch], Iterable[PartialMatch]]
+"""From a partial match to those that have a predicate more, in order."""
+Fits = Callable[[PartialMatch, Any], tuple[Any, ...] | None]
+"""Of a partial match and an event: what is assigned, None where it does not fit."""
+FindsCandidates = Callable[[PartialMatch], tuple[Placewise, int, int]]
+"""Of a partial match: where the candidates of a predicate are, and from which place to which."""
+
+
+class StepColumn:
+    """The column of one predicate or aggregate.
+
+    Attributes
+    ----------
+    since: from when on it has all that it accepts; None: from the beginning.
+    """
+
+    def __init__(self, step: RuleStep, trex: bool) -> None:
+        assert step.window is not None
+        self.step = step
+        self._summed = _is_summed(step)
+        made: Callable[[], EventColumn[Occurrence]] = (
+            partial(SummedColumn, step.attribute or 0, counted=step.values != INT) if self._summed else EventColumn
+        )
+        self.column: EventColumn[Occurrence] = KeyedColumn(made) if step.code.keyed else made()
+        self.since: int | None = None
+        self._stretch = None if step.window.after else stretch(step.window, trex)
+
+    def add(self, event: Occurrence) -> None:
+        """Keep an event, if it is one that the predicate may be about."""
+        key = self.step.accepts(event)
+        if key is None:
+            return
+        if isinstance(self.column, KeyedColumn):
+            self.column.add_under(key, event)
+        else:
+            self.column.add(event)
+
+    def of(self, match: PartialMatch) -> EventColumn[Occurrence]:
+        """The events of a match's key."""
+        if isinstance(self.column, KeyedColumn):
+            key = self.step.key(match)
+            return EMPTY if key is None else self.column.of_key.get(key, EMPTY)
+        return self.column
+
+    def found(self, match: PartialMatch) -> tuple[Placewise, int, int]:
+        """The events of a match's key, and which of them lie in the window."""
+        column = self.of(match)
+        assert self._stretch is not None
+        return column.events, *self._stretch(column, match)
+
+    def sums(self, match: PartialMatch) -> tuple[int, int] | None:
+        """The sum and the number of a match's values, where the column knows them."""
+        if not self._summed:
+            return None
+        column = self.of(match)
+        assert self._stretch is not None
+        return column.between(*self._stretch(column, match)) if isinstance(column, SummedColumn) else (0, 0)
+
+    def forget_before(self, time: int) -> None:
+        """Forget what is older."""
+        count = self.column.first_from(time) - self.column.start
+        if count:
+            self.column.forget(count)
+            self.since = time if self.since is None else max(self.since, time)
+
+
+def _is_summed(step: RuleStep) -> bool:
+    """Whether the sum and the number of a stretch are all that is asked, and they are whole numbers."""
+    if not isinstance(step.part, t.Aggregate) or step.attribute is None or step.code.constrained:
+        return False
+    return step.part.function == "COUNT" or (step.part.function in ("SUM", "AVG") and step.values == INT)
+
+
+class StepFacts:
+    """The rows that a predicate or aggregate may be about, in the order in which it looks at them."""
+
+    def __init__(self, step: RuleStep, facts: Facts) -> None:
+        self._key = step.key if step.code.keyed else None
+        self._rows: dict[Any, list[Any]] = {}
+        for row in _ordered(step, facts.get(step.type, ())):
+            key = step.accepts(row)
+            if key is not None:
+                self._rows.setdefault(key, []).append(row)
+
+    def found(self, match: PartialMatch) -> tuple[Placewise, int, int]:
+        """The rows of a match's key."""
+        rows = self._rows.get(True if self._key is None else self._key(match), ())
+        return rows, 0, len(rows)
+
+    def sums(self, match: PartialMatch) -> None:
+        """They are not known."""
+
+
+def extension(
+    step: RuleStep,
+    found: FindsCandidates,
+    consumed: Any = None,
+    rivals: Sequence[int] = (),
+    fits: Fits | None = None,
+    sums: Callable[[PartialMatch], tuple[int, int] | None] = lambda _: None,
+) -> ExtendsMatch:
+    """What extends a partial match by a step.
+
+    Parameters
+    ----------
+    consumed: numbers of events that are not selected.
+    rivals: slots of the match that may hold an event which this predicate could select, too.
+    fits: what is asked of candidates, if it is more than what remains to be asked of those in a column.
+    sums: the sum and the number of what is aggregated, where they are known.
+    """
+    if isinstance(step.part, t.Aggregate):
+        return _aggregated(step, found, sums)
+    if step.policy is t.Policy.NOT:
+        return _negated(step, found)
+    if step.policy is t.Policy.EACH:
+        return _each(fits or step.fits, found, _closed_to(consumed, rivals))
+    return _one(fits or step.fits, found, _closed_to(consumed, rivals), last=step.policy is t.Policy.LAST)
+
+
+def _closed_to(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMatch, Any], bool] | None:
+    """Whether an event is not to be selected for a match; None where all are."""
+    if consumed is None and not rivals:
+        return None
+    gone = {} if consumed is None else consumed
+    return lambda match, event: event.number in gone or any(match[slot] is event for slot in rivals)
+
+
+def _each(
+    fits: Fits | None, found: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None
+) -> ExtendsMatch:
+    def extend(match: PartialMatch) -> Iterator[PartialMatch]:
+        events, low, high = found(match)
+        for at in range(low, high):
+            event = events[at]
+            if closed is not None and closed(match, event):
+                continue
+            if fits is None:
+                yield (*match, event)
+            elif (assigned := fits(match, event)) is not None:
+                yield (*match, event, *assigned)
+
+    return extend
+
+
+def _one(
+    fits: Fits | None, found: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None, *, last: bool
+) -> ExtendsMatch:
+    def extend(match: PartialMatch) -> Sequence[PartialMatch]:
+        events, low, high = found(match)
+        for at in range(high - 1, low - 1, -1) if last else range(low, high):
+            event = events[at]
+            if closed is not None and closed(match, event):
+                continue
+            if fits is None:
+                return ((*match, event),)
+            if (assigned := fits(match, event)) is not None:
+                return ((*match, event, *assigned),)
+        return ()
+
+    return extend
+
+
+def _negated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
+    fits = step.fits
+
+    def extend(match: PartialMatch) -> Sequence[PartialMatch]:
+        events, low, high = found(match)
+        if fits is None:
+            return () if low < high else (match,)
+        return () if any(fits(match, events[at]) is not None for at in range(low, high)) else (match,)
+
+    return extend
+
+
+def _aggregated(
+    step: RuleStep, found: FindsCandidates, sums: Callable[[PartialMatch], tuple[int, int] | None]
+) -> ExtendsMatch:
+    fits, at = step.fits, step.attribute
+    assert isinstance(step.part, t.Aggregate)
+    computed = aggregate(step.part.function, step.values)
+    of_sums = SUMMED.get(step.part.function)
+
+    def extend(match: PartialMatch) -> Sequence[PartialMatch]:
+        if of_sums is not None and (known := sums(match)) is not None:
+            return ((*match, of_sums(*known)),)
+        events, low, high = found(match)
+        if fits is None and at is None:
+            return ((*match, max(0, high - low)),)
+        chosen: Iterable[Any] = (events[place] for place in range(low, high))
+        if fits is not None:
+            chosen = [event for event in chosen if fits(match, event) is not None]
+        if at is None:
+            return ((*match, len(list(chosen))),)
+        values = [event[at] for event in chosen] if step.fact else [event.values[at] for event in chosen]
+        return ((*match, computed([value for value in values if value is not None])),)
+
+    return extend
+
+
+def _ordered(step: RuleStep, rows: Sequence[Any]) -> Sequence[Any]:
+    """Rows in the order that is written, those that are equal in it as they stand."""
+    ordering = step.part.ordering if isinstance(step.part, t.Predicate) else ()
+    found = list(rows)
+    for each in reversed(ordering):
+        at = step.declared.positions[each.name]
+        found.sort(key=lambda row, at=at: _rank(row[at]), reverse=each.descending)  # type: ignore[misc]
+    return found
+
+
+def _rank(value: Any) -> tuple[Any, ...]:
+    """Null before all values, what is no number behind them."""
+    return (0,) if value is None else (2,) if value != value else (1, value)

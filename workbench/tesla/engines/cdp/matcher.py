@@ -1,0 +1,137 @@
+"""Column-based delayed processing: events are kept in columns until a trigger comes, and then looked at.
+
+A column for each predicate and aggregate holds the events of its type that satisfy what their own attributes tell. When
+the trigger comes, old events are deleted along the windows, and partial sequences grow column by column, from the
+trigger backwards. They grow one at a time, depth first, which gives them in order and needs memory for one.
+
+Beyond the paper: equations with what is bound before are an index of their column; a column is also shortened when it
+has grown, so that memory is bounded by the windows where no trigger comes.
+
+Source: Cugola and Margara, 4.2 (algorithm 2, figures 4 and 5), 4.3 and 5.2.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from workbench.tesla.engines.candidates import ExtendsMatch, StepColumn, StepFacts, extension
+from workbench.tesla.engines.rule_plan import PartialMatch
+from workbench.tesla.engines.runner import DueAbsence, MatcherStart
+from workbench.tesla.engines.saved import EventStore
+from workbench.tesla.engines.sequences import counting, sequences
+from workbench.tesla.occurrence import Occurrence
+
+FEW = 64
+"""Columns are not looked through for less."""
+
+
+class CDPMatcher:
+    """The columns of one rule.
+
+    Attributes
+    ----------
+    columns: of the steps that are about events, in the order of the rule, by the number of the step.
+    absent: the column of what must not come.
+    """
+
+    def __init__(self, start: MatcherStart) -> None:
+        self.plan = start.plan
+        self.columns: dict[int, StepColumn] = {}
+        self.extends: list[ExtendsMatch] = []
+        selecting: list[Any] = []
+        for step in self.plan.steps[1:]:
+            source: StepFacts | StepColumn
+            if step.fact:
+                source = StepFacts(step, start.facts)
+            else:
+                source = self.columns[step.number] = StepColumn(step, start.trex)
+            rivals = [other.slot for other in selecting if other.type == step.type] if step.selects else []
+            consumed = start.consumed.get(step.slot) if start.consumed is not None and step.selects else None
+            extend = extension(step, source.found, consumed, rivals, sums=source.sums)
+            self.extends.append(extend if start.counted is None else counting(extend, start.counted))
+            selecting += [step] if step.selects else []
+        self.absent = None if self.plan.absent is None else StepColumn(self.plan.absent, start.trex)
+        self.waiting: deque[DueAbsence] = deque()
+        self._of_type: dict[str, list[StepColumn]] = {}
+        for column in self.columns.values():
+            self._of_type.setdefault(column.step.type, []).append(column)
+        self._anchors = {step.slot: self.columns[step.number] for step in selecting}
+        self._until_look = FEW
+
+    def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
+        """The sequences that end with a trigger."""
+        self.delete_old(start[0].time)
+        return sequences(self.extends, start)
+
+    def add(self, event: Occurrence) -> None:
+        """Put an event on top of the columns that it is for."""
+        for column in self._of_type.get(event.type, ()):
+            column.add(event)
+        if self.waiting and self.absent is not None and event.type == self.absent.step.type:
+            self.absent.add(event)
+        self._until_look -= 1
+        if self._until_look < 0:
+            self.delete_old(event.time)
+            self._until_look = FEW + sum(len(each.column) for each in self._kept())
+
+    def delete_old(self, now: int) -> None:
+        """Delete what no trigger from now on can reach: what lies before the window of the oldest event it hangs on."""
+        for column in self.columns.values():
+            window = column.step.window
+            assert window is not None
+            oldest = min(self._oldest(slot, now) for slot in window.anchors)
+            if window.between:
+                column.forget_before(oldest)
+            elif window.most is not None:
+                column.forget_before(oldest - window.most)
+        if self.absent is not None:
+            first = self.waiting[0].trigger.number if self.waiting else None
+            column = self.absent
+            end = len(column.column.events) if first is None else column.column.first_number(first)
+            column.column.forget(end - column.column.start)
+
+    def _oldest(self, slot: int, now: int) -> int:
+        """The least time that what is bound to a slot can have."""
+        anchor = self._anchors.get(slot)
+        if anchor is None or not len(anchor.column):
+            return now
+        return anchor.column.times[anchor.column.start]
+
+    # --- absence ----------------------------------------------------------------------------------------
+
+    def wait(self, due: DueAbsence) -> None:
+        """From here on what must not come is kept."""
+        self.waiting.append(due)
+
+    def left(self, due: DueAbsence) -> list[PartialMatch]:
+        """The matches to which nothing came."""
+        self.waiting.popleft()
+        return [match for match in due.matches if not self._came(match, due)]
+
+    def _came(self, match: PartialMatch, due: DueAbsence) -> bool:
+        assert self.absent is not None
+        column, fits = self.absent.of(match), self.absent.step.fits
+        low = column.first_number(due.trigger.number + 1)
+        events = column.events[low : bisect_right(column.times, due.deadline, column.start)]
+        return bool(events) if fits is None else any(fits(match, event) is not None for event in events)
+
+    # --- state ------------------------------------------------------------------------------------------
+
+    def state(self, store: EventStore) -> Any:
+        """The columns, as the numbers of their events."""
+        return [[store.numbers(each.column), each.since] for each in self._kept()]
+
+    def set_state(self, state: Any, store: EventStore) -> None:
+        """The columns of another one."""
+        for column, (numbers, since) in zip(self._kept(), state, strict=True):
+            for event in store.of(numbers):
+                column.add(event)
+            column.since = since
+
+    def _kept(self) -> Iterator[StepColumn]:
+        yield from self.columns.values()
+        if self.absent is not None:
+            yield self.absent

@@ -1,0 +1,79 @@
+"""Rules that join others while events flow: their names, and the history that they begin with.
+
+The rule of this module: history is copied from columns that have all of it from some time on, and that time is told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from workbench.errors import LanguageError
+from workbench.tesla import tree as t
+from workbench.tesla.engines.rule_plan import RuleStep
+from workbench.tesla.engines.runner import RuleRunner
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+
+def newcomers(made: RuleSet, there: RuleSet, instead: str = "") -> Iterator[t.Rule]:
+    """The rules of a set, with names that are not taken; a single one without a name takes that of another.
+
+    Raises
+    ------
+    LanguageError: a name is taken, or a type is declared otherwise.
+    """
+    for name, declared in made.declarations.items():
+        if there.declarations.get(name, declared) != declared:
+            what = f"'{name}' is declared already, as {there.declarations[name]}"
+            raise LanguageError(what, where=declared.where, hint="leave its declaration out, or rename it")
+    names = {rule.name for rule in there.rules}
+    count = len(names)
+    for rule in made.rules:
+        if not rule.named:
+            name = instead
+            while not name or name in names:
+                count += 1
+                name = f"rule {count}"
+            rule = replace(rule, name=name)
+        elif rule.name in names:
+            raise LanguageError(f"there is a rule '{rule.name}' already", where=rule.where, hint="rename it")
+        names.add(rule.name)
+        yield rule
+
+
+def begin(runner: RuleRunner, others: Sequence[RuleRunner], now: int | None) -> float:
+    """Give a rule the history that others have; the time from which it is complete."""
+    if now is None:
+        return -math.inf
+    donors = [column for other in others for column in other.matcher.columns.values()]
+    events: dict[int, Occurrence] = {}
+    complete = -math.inf
+    for step in runner.plan.steps[1:]:
+        if step.fact:
+            continue
+        able = [donor for donor in donors if _has_all(donor.step, step)]
+        donor = min(able, key=lambda each: -math.inf if each.since is None else each.since, default=None)
+        since: float = now + 1
+        if donor is not None:
+            since = -math.inf if donor.since is None else donor.since
+            events.update((event.number, event) for event in donor.column)
+        horizon = runner.plan.horizon(step)
+        complete = max(complete, since + (math.inf if horizon is None and since > -math.inf else horizon or 0))
+        if step.number in runner.matcher.columns and since > -math.inf:
+            runner.matcher.columns[step.number].since = int(since)
+    for _, event in sorted(events.items()):
+        runner.matcher.add(event)
+    return complete if complete > now else -math.inf
+
+
+def _has_all(donor: RuleStep, step: RuleStep) -> bool:
+    """Whether the column of one has all events that the other may be about."""
+    if donor.type != step.type:
+        return False
+    return donor.code.plain or _asked(donor) == _asked(step)
+
+
+def _asked(step: RuleStep) -> tuple[object, ...]:
+    return getattr(step.part, "assignments", ()), step.part.constraints

@@ -1,0 +1,107 @@
+"""What every engine of rules offers.
+
+The rule of this module: an engine is fed events in the order of their times, one at a time, and says at once what comes
+of each. Two engines that are fed the same say the same, order included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How an engine runs.
+
+    Attributes
+    ----------
+    unit, dates: what times are, for the windows of rules that come later (`occurrence.in_units`).
+    trex: windows and consumption as T-Rex has them, for comparisons with it.
+    profiled: what each rule costs is counted.
+    """
+
+    unit: str | None = None
+    dates: bool = False
+    trex: bool = False
+    profiled: bool = False
+
+
+@dataclass
+class RuleCost:
+    """What a rule has cost.
+
+    Attributes
+    ----------
+    events: that it looked at.
+    partial: matches that were begun, the full ones among them.
+    matches: full ones, before `where`.
+    composites: that it emitted.
+    seconds: of processor time.
+    """
+
+    rule: str
+    events: int = 0
+    partial: int = 0
+    matches: int = 0
+    composites: int = 0
+    seconds: float = 0.0
+
+
+class RuleEngine(Protocol):
+    """A running rule set."""
+
+    @property
+    def rules(self) -> RuleSet:
+        """What runs, windows in the unit of times."""
+
+    def process(self, event: Occurrence) -> list[Occurrence]:
+        """The composites that an event from outside causes, in the order of publication.
+
+        Those that the clock causes before it come first: absences whose deadline lies before its time. The event is
+        given its place in the total order; its values are of the types that are declared.
+
+        Raises
+        ------
+        InputError: its time has passed, no such event is declared, or a chain of causes is longer than 1000.
+        """
+
+    def advance(self, time: int) -> list[Occurrence]:
+        """The composites that the clock causes up to this time, the deadlines at it included."""
+
+    def add(self, rules: RuleSet | str) -> Mapping[str, float]:
+        """Add rules behind those there are, and the types that they declare; windows as they are written.
+
+        Returns the time from which each of them is complete: from then on it fires as if it had been there always;
+        -inf where nothing is missing, inf where that is never so, for a window is forever. A rule begins with the
+        history that the engine has kept in columns for others.
+
+        Raises
+        ------
+        LanguageError: the text has no meaning, or a name is taken.
+        """
+
+    def remove(self, name: str) -> None:
+        """Take a rule away, with the absences that it waits for; PipelineError if there is none."""
+
+    def replace(self, name: str, rules: RuleSet | str) -> float:
+        """Put another rule in the place of one; the time from which it is complete."""
+
+    def snapshot(self) -> bytes:
+        """The state, for `restore`."""
+
+    def restore(self, state: bytes) -> None:
+        """Go on where another engine of the same rules was; StateError if it is no such state."""
+
+    def profile(self) -> Sequence[RuleCost]:
+        """What each rule has cost so far, in the order of the rules; nothing unless it is asked for when it starts."""
+
+
+class MakesEngine(Protocol):
+    """Starts an engine."""
+
+    def __call__(self, rules: RuleSet, facts: Facts, settings: EngineSettings) -> RuleEngine: ...

@@ -1,0 +1,279 @@
+"""Expressions of rules as Python: what a predicate asks of an event becomes the source of a few functions.
+
+The rule of this module: an operator is strict in null, so an expression is null if any of its leaves is, or if it
+divides by zero. That is asked first, in a row, and what remains is plain arithmetic. Nothing recurses when it runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.core.domain import FLOAT, INT
+from workbench.core.evaluate import DEEPEST
+from workbench.tesla import tree as t
+from workbench.tesla.scope import RuleScope
+
+WORDS = 2**63
+"""Whole numbers beyond it are handed over as they are: the text of a very long one cannot be read back."""
+
+_TEMPLATES = {"neg": "(-{})", "not": "(not {})"} | {
+    sign: f"({{}} {sign} {{}})" for sign in "and or == != < <= > >= + - * / %".split()
+}
+
+
+def real(number: float) -> float:
+    """A number as a float; what is too large is infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+@dataclass(frozen=True)
+class MatchScope:
+    """What is known at a place in a rule, and where a partial match has it.
+
+    Attributes
+    ----------
+    types: names and their types.
+    events: name to the slot that holds the event or row.
+    parameters: name to the slot that holds the value.
+    """
+
+    types: RuleScope = field(default_factory=RuleScope)
+    events: Mapping[str, int] = field(default_factory=dict)
+    parameters: Mapping[str, int] = field(default_factory=dict)
+
+
+class PythonLines:
+    """The lines of one function of a partial match `m` and an event or a row `e`, grown one expression at a time."""
+
+    def __init__(self, scope: MatchScope, arguments: str) -> None:
+        self.places, self.scope, self.arguments = scope, scope.types, arguments
+        self.lines: list[str] = []
+        self.constants: dict[str, Any] = {"real": real}
+        self._loaded: set[str] = set()
+        self._assigned: set[str] = set()
+
+    def require(self, conditions: Iterable[t.Expression]) -> None:
+        """Nothing comes of it unless all of these are true."""
+        for condition in conditions:
+            tests, text = self._computed(condition)
+            self.lines.append(f"if {' or '.join([*tests, f'not {text}'])}: return None")
+
+    def assign(self, assignments: Iterable[t.Assigned]) -> None:
+        """Bind parameters of the predicate's own."""
+        for each in assignments:
+            self.lines.append(f"a_{each.name} = {self.value(each.value)}")
+            self.scope = self.scope.with_parameter(each.name, self.scope.domain(each.value))
+            self._assigned.add(each.name)
+
+    def value(self, expression: t.Expression, *, as_real: bool = False) -> str:
+        """Source of its value; null is None."""
+        tests, text = self._computed(expression)
+        text = f"real({text})" if as_real else text
+        return f"(None if {' or '.join(tests)} else {text})" if tests else text
+
+    def key(self, values: Iterable[t.Expression]) -> None:
+        """Return these values; nothing where one is null, or is no number, which equals nothing."""
+        names = []
+        for i, each in enumerate(values):
+            self.lines.append(f"k{i} = {self.value(each)}")
+            self.lines.append(f"if k{i} is None{f' or k{i} != k{i}' if self._is_real(each) else ''}: return None")
+            names.append(f"k{i}")
+        self.lines.append(f"return {_tuple(names) if len(names) > 1 else names[0] if names else True}")
+
+    def function(self) -> Callable[..., Any]:
+        """What has been written."""
+        text = f"def of_rule({self.arguments}):\n" + "".join(f"    {line}\n" for line in self.lines)
+        found = dict(self.constants)
+        exec(compile(text, "<function of a rule>", "exec"), found)
+        made: Callable[..., Any] = found["of_rule"]
+        return made
+
+    def _computed(self, expression: t.Expression) -> tuple[list[str], str]:
+        """When it is null, and its value if it is not."""
+        tests: dict[str, None] = {}
+        text, _ = self._part(expression, tests)
+        return list(tests), text
+
+    def _part(self, expression: t.Expression, tests: dict[str, None]) -> tuple[str, int]:
+        if isinstance(expression, t.Literal):
+            return self._constant(expression.value), 0
+        if not isinstance(expression, t.Operation):
+            name = self._leaf(expression)
+            if not isinstance(expression, t.TimeOf):
+                tests[f"{name} is None"] = None
+            return name, 0
+        parts = [self._part(operand, tests) for operand in expression.operands]
+        texts, depth = [text for text, _ in parts], 1 + max(depth for _, depth in parts)
+        operator, reals = expression.operator, [self._is_real(operand) for operand in expression.operands]
+        if operator == "/" or (operator in ("+", "-", "*", "%") and any(reals)):
+            texts = [text if is_real else f"real({text})" for text, is_real in zip(texts, reals, strict=True)]
+        if operator in ("/", "%"):
+            texts[1] = self._kept(texts[1], tests, " == 0")
+        text = _TEMPLATES[operator].format(*texts)
+        return (self._kept(text, tests, " is None"), 0) if depth >= DEEPEST else (text, depth)
+
+    def _kept(self, text: str, tests: dict[str, None], test: str) -> str:
+        """A variable for a value that is computed among the tests; it is told by what is done to it there."""
+        name = f"d{len(tests)}"
+        tests[f"({name} := {text}){test}"] = None
+        return name
+
+    def _is_real(self, expression: t.Expression) -> bool:
+        return self.scope.domain(expression) == FLOAT
+
+    def _leaf(self, expression: t.Expression) -> str:
+        if isinstance(expression, t.OwnAttribute):
+            assert self.scope.own is not None
+            at = self.scope.own.positions[expression.name]
+            return self._load(f"o{at}", f"{'e' if self.scope.own.fact else 'e.values'}[{at}]")
+        if isinstance(expression, t.OtherAttribute):
+            declared, slot = self.scope.bound[expression.of], self.places.events[expression.of]
+            assert declared is not None
+            at = declared.positions[expression.name]
+            return self._load(f"x{slot}_{at}", f"m[{slot}]{'' if declared.fact else '.values'}[{at}]")
+        if isinstance(expression, t.TimeOf):
+            slot = self.places.events[expression.name]
+            return self._load(f"t{slot}", f"m[{slot}].time")
+        assert isinstance(expression, t.BoundParameter)
+        if expression.name in self._assigned:
+            return f"a_{expression.name}"
+        slot = self.places.parameters[expression.name]
+        return self._load(f"p{slot}", f"m[{slot}]")
+
+    def _load(self, name: str, source: str) -> str:
+        if name not in self._loaded:
+            self._loaded.add(name)
+            self.lines.append(f"{name} = {source}")
+        return name
+
+    def _constant(self, value: Any) -> str:
+        if isinstance(value, bool | str) or (isinstance(value, int) and -WORDS < value < WORDS):
+            return repr(value)
+        if isinstance(value, float) and math.isfinite(value):
+            return repr(value)
+        name = f"c{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+
+class PredicateCode:
+    """The functions of one predicate or aggregate.
+
+    Its constraints are of three kinds: what an event of its own decides, which is asked when it arrives; equations
+    between a value of its own and one that is bound before, which are a key; and the rest.
+
+    Attributes
+    ----------
+    plain: whether every event of its type is accepted under the same key.
+    equations: an expression of its own, and one of what is bound before, which have to be equal.
+    """
+
+    def __init__(self, part: t.Predicate | t.Aggregate, scope: MatchScope) -> None:
+        self._scope = scope
+        self._assigned: tuple[t.Assigned, ...] = part.assignments if isinstance(part, t.Predicate) else ()
+        self._own_values: list[t.Assigned] = []
+        names: set[str] = set()
+        for each in self._assigned:
+            if not _foreign(each.value, names):
+                self._own_values.append(each)
+                names.add(each.name)
+        assigned = {each.name for each in self._assigned}
+        self._local: list[t.Expression] = []
+        self._joint: list[t.Expression] = []
+        self.equations: list[tuple[t.Expression, t.Expression]] = []
+        for constraint in part.constraints:
+            if not _foreign(constraint, names):
+                self._local.append(constraint)
+            elif (pair := _equation(constraint, names, assigned)) is not None:
+                self.equations.append(pair)
+            else:
+                self._joint.append(constraint)
+        self.plain = not self._local and not self.equations
+
+    @property
+    def keyed(self) -> bool:
+        """Whether it has equations."""
+        return bool(self.equations)
+
+    @property
+    def constrained(self) -> bool:
+        """Whether more than the event and equations decides."""
+        return bool(self._joint)
+
+    @property
+    def constraints(self) -> list[t.Expression]:
+        """What more than the event decides, equations among it."""
+        return [*(t.Operation("==", pair) for pair in self.equations), *self._joint]
+
+    def accepts(self, equations: Sequence[int] | None = None) -> Callable[[Any], Any]:
+        """Of an event: its key, True without equations; None where it is none that the predicate is about.
+
+        The key is of all equations, or of those that are given by their places.
+        """
+        code = PythonLines(self._scope, "e")
+        code.assign(self._own_values)
+        code.require(self._local)
+        chosen = self.equations if equations is None else [self.equations[i] for i in equations]
+        code.key(own for own, _ in chosen)
+        return code.function()
+
+    def key(self) -> Callable[[Any], Any]:
+        """Of a partial match: the key of the events that fit; None where none does."""
+        code = PythonLines(self._scope, "m")
+        code.key(bound for _, bound in self.equations)
+        return code.function()
+
+    def fits(self, *, all_of_it: bool = False) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
+        """Of a partial match and an event of its key: what is assigned, None where it does not fit.
+
+        Itself None where everything fits and nothing is assigned; `all_of_it`: nothing is known of the event.
+        """
+        if not (self._joint or self._assigned or (all_of_it and not self.plain)):
+            return None
+        code = PythonLines(self._scope, "m, e")
+        code.assign(self._assigned)
+        if all_of_it:
+            code.require(self._local)
+        code.require(self.constraints if all_of_it else self._joint)
+        code.lines.append(f"return {_tuple(f'a_{each.name}' for each in self._assigned)}")
+        return code.function()
+
+
+def _leaves(expression: t.Expression) -> Iterable[t.Expression]:
+    return (each for each in t.within(expression) if not isinstance(each, t.Operation | t.Literal))
+
+
+def _foreign(expression: t.Expression, own: set[str]) -> bool:
+    """Whether it takes more than an event of its own to tell its value; `own` are parameters that need no more."""
+    return any(
+        not isinstance(leaf, t.OwnAttribute) and not (isinstance(leaf, t.BoundParameter) and leaf.name in own)
+        for leaf in _leaves(expression)
+    )
+
+
+def _equation(constraint: t.Expression, own: set[str], assigned: set[str]) -> tuple[t.Expression, t.Expression] | None:
+    """A side that an event of its own tells, and one that it has nothing to do with."""
+    if not (isinstance(constraint, t.Operation) and constraint.operator == "=="):
+        return None
+    one, other = constraint.operands
+    for mine, bound in ((one, other), (other, one)):
+        apart = not any(
+            isinstance(leaf, t.OwnAttribute) or (isinstance(leaf, t.BoundParameter) and leaf.name in assigned)
+            for leaf in _leaves(bound)
+        )
+        if apart and not _foreign(mine, own):
+            return mine, bound
+    return None
+
+
+def _tuple(names: Iterable[str]) -> str:
+    return "(" + "".join(f"{name}, " for name in names) + ")"
+
+
+__all__ = ["FLOAT", "INT", "MatchScope", "PredicateCode", "PythonLines", "real"]

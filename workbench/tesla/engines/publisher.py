@@ -1,0 +1,302 @@
+"""Publication: the total order of events, who looks at each, and what it causes.
+
+The rule of this module: an event is evaluated by every rule that looks at its type and joins the history; then what it
+caused is published, each in full before the next. What engines differ in, how matches are found, is the matcher's.
+
+Sources: Di Pilla's thesis, 4.4 (listing 4.1, the index by types).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from heapq import heapify, heappop, heappush
+from time import process_time
+from typing import Any, NamedTuple
+
+from workbench.errors import InputError, LanguageError, PipelineError, did_you_mean
+from workbench.stored import checksum, opened, sealed
+from workbench.tesla.check import rules as read_rules
+from workbench.tesla.engines.changes import begin, newcomers
+from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.rule_plan import RulePlan
+from workbench.tesla.engines.runner import DueAbsence, MakesMatcher, MatcherStart, RuleRunner, consumption
+from workbench.tesla.engines.saved import EventStore
+from workbench.tesla.occurrence import Facts, Occurrence, in_units
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.tree import Declaration
+
+LONGEST_CHAIN = 1000
+"""Composites that cause each other, from one event on."""
+
+
+class CauseLink(NamedTuple):
+    """A composite's place in a chain of causes."""
+
+    length: int
+    rule: str
+    before: CauseLink | None
+
+
+class Interest(NamedTuple):
+    """What a rule does with events of a type: is triggered, keeps them."""
+
+    runner: RuleRunner
+    triggers: bool
+    keeps: bool
+
+
+class Publisher:
+    """An engine, but for how matches are found."""
+
+    def __init__(
+        self, name: str, rules: RuleSet, facts: Facts, settings: EngineSettings, matcher: MakesMatcher
+    ) -> None:
+        self.name, self.facts, self.settings = name, facts, settings
+        self._matcher = matcher
+        self._rules = rules
+        self.runners = [self._runner(RulePlan(rule, rules.declarations), i) for i, rule in enumerate(rules.rules)]
+        self._orders = len(self.runners)
+        self.now: int | None = None
+        self.passed: int | None = None
+        self.count = 0
+        self.waiting: list[tuple[int, int, int, DueAbsence]] = []
+        self._index()
+
+    @property
+    def rules(self) -> RuleSet:
+        """What runs."""
+        return self._rules
+
+    def process(self, event: Occurrence) -> list[Occurrence]:
+        """The composites that an event causes, those of the clock first."""
+        self._see(event)
+        found: list[Occurrence] = []
+        if self.waiting and self.waiting[0][0] < event.time:
+            self._tell(event.time - 1, found)
+        self.now = event.time
+        self._publish([(event, None)], found)
+        return found
+
+    def advance(self, time: int) -> list[Occurrence]:
+        """The composites that the clock causes up to a time."""
+        found: list[Occurrence] = []
+        self._tell(time, found)
+        self.passed = time if self.passed is None else max(time, self.passed)
+        self.now = self.passed if self.now is None else max(self.passed, self.now)
+        return found
+
+    def profile(self) -> list[RuleCost]:
+        """What each rule has cost."""
+        return [runner.cost for runner in self.runners if runner.cost is not None]
+
+    # --- events -----------------------------------------------------------------------------------------
+
+    def _see(self, event: Occurrence) -> None:
+        declared = self._rules.declarations.get(event.type)
+        if declared is None or declared.fact:
+            hint = did_you_mean(event.type, self._rules.events, "declared are: ")
+            raise InputError(f"no type '{event.type}' of events is declared", hint=hint)
+        if len(event.values) != len(declared.attributes):
+            what = f"an event of type {event.type} has {len(event.values)} values"
+            raise InputError(what, hint=f"it is declared as {declared}")
+        if self.now is not None and event.time < self.now:
+            raise InputError(f"the time of events goes back from {self.now} to {event.time}", hint="sort them by time")
+        if self.passed is not None and event.time <= self.passed:
+            what = f"an event of time {event.time} comes when the clock has passed {self.passed}"
+            raise InputError(what, hint="move the clock only as far as all events have come")
+
+    def _publish(self, todo: list[tuple[Occurrence, CauseLink | None]], found: list[Occurrence]) -> None:
+        """Process events in turn, each with all that it causes before the next; composites are put with `found`."""
+        todo.reverse()
+        while todo:
+            event, link = todo.pop()
+            numbered = Occurrence(event.type, event.time, event.values, self.count, event.sources, event.rule)
+            self.count += 1
+            if link is not None:
+                found.append(numbered)
+            caused = self._processed(numbered, link)
+            if caused:
+                todo.extend((each, _linked(each, link)) for each in reversed(caused))
+
+    def _processed(self, event: Occurrence, link: CauseLink | None) -> list[Occurrence]:
+        caused: list[Occurrence] = []
+        for runner, triggers, keeps in self.index.get(event.type, ()):
+            if runner.cost is not None:
+                self._profiled(event, link, runner, triggers, keeps, caused)
+                continue
+            if triggers and (start := runner.plan.start(event)) is not None:
+                caused += self._fired(runner, start, link)
+            if keeps:
+                runner.matcher.add(event)
+        return caused
+
+    def _fired(self, runner: RuleRunner, start: tuple[Any, ...], link: CauseLink | None) -> list[Occurrence]:
+        caused, due = runner.fire(start)
+        if due is not None:
+            due.chain = link
+            heappush(self.waiting, (due.deadline, runner.order, start[0].number, due))
+        return caused
+
+    def _profiled(
+        self, event: Occurrence, link: CauseLink | None, runner: RuleRunner, triggers: bool, keeps: bool,
+        caused: list[Occurrence],
+    ) -> None:  # fmt: skip
+        """The same, counted."""
+        assert runner.cost is not None
+        began = process_time()
+        runner.cost.events += 1
+        if triggers and (start := runner.plan.start(event)) is not None:
+            runner.cost.partial += 1
+            caused += self._fired(runner, start, link)
+        if keeps:
+            runner.matcher.add(event)
+        runner.cost.seconds += process_time() - began
+
+    def _tell(self, until: int, found: list[Occurrence]) -> None:
+        """The absences up to a time, in order."""
+        runners = {runner.order: runner for runner in self.runners}
+        while self.waiting and self.waiting[0][0] <= until:
+            deadline, order, _, due = heappop(self.waiting)
+            self.now = deadline
+            caused = runners[order].judge(due)
+            link = due.chain if due.trigger.time == deadline else None
+            self._publish([(each, _linked(each, link)) for each in caused], found)
+
+    # --- rules ------------------------------------------------------------------------------------------
+
+    def _runner(self, plan: RulePlan, order: int) -> RuleRunner:
+        consumed = consumption(plan, self.settings.trex)
+        cost = RuleCost(plan.rule.name) if self.settings.profiled else None
+
+        def counted(_: object) -> None:
+            assert cost is not None
+            cost.partial += 1
+
+        start = MatcherStart(plan, self.facts, self.settings.trex, consumed, None if cost is None else counted)
+        return RuleRunner(plan, self._matcher(start), order, consumed, cost=cost)
+
+    def add(self, rules: RuleSet | str) -> dict[str, float]:
+        """Add rules behind those there are."""
+        made = self._scaled(rules)
+        added = list(newcomers(made, self._rules))
+        declared = {**self._rules.declarations, **made.declarations}
+        runners = [self._runner(RulePlan(rule, declared), self._orders + i) for i, rule in enumerate(added)]
+        complete = {each.plan.rule.name: begin(each, self.runners, self.now) for each in runners}
+        self._orders += len(runners)
+        self._run([*self.runners, *runners], declared)
+        return complete
+
+    def remove(self, name: str) -> None:
+        """Take a rule away."""
+        gone = self._named(name)
+        self._give_up(gone)
+        self._run([each for each in self.runners if each is not gone], self._rules.declarations)
+
+    def replace(self, name: str, rules: RuleSet | str) -> float:
+        """Put another rule in the place of one."""
+        gone, made = self._named(name), self._scaled(rules)
+        others = tuple(each.plan.rule for each in self.runners if each is not gone)
+        rule, *more = newcomers(made, replace(self._rules, rules=others), name)
+        if more:
+            raise LanguageError(f"{len(made.rules)} rules cannot replace '{name}'", where=more[0].where)
+        declared = {**self._rules.declarations, **made.declarations}
+        runner = self._runner(RulePlan(rule, declared), gone.order)
+        complete = begin(runner, self.runners, self.now)
+        self._give_up(gone)
+        self._run([runner if each is gone else each for each in self.runners], declared)
+        return complete
+
+    def _scaled(self, rules: RuleSet | str) -> RuleSet:
+        made = read_rules(rules, types=self._rules.declarations) if isinstance(rules, str) else rules
+        return in_units(made, self.settings.unit, dates=self.settings.dates)
+
+    def _named(self, name: str) -> RuleRunner:
+        for each in self.runners:
+            if each.plan.rule.name == name:
+                return each
+        hint = did_you_mean(name, (each.plan.rule.name for each in self.runners))
+        raise PipelineError(f"there is no rule '{name}'", hint=hint)
+
+    def _give_up(self, runner: RuleRunner) -> None:
+        """The absences that a rule waits for are not told."""
+        self.waiting = [each for each in self.waiting if each[1] != runner.order]
+        heapify(self.waiting)
+
+    def _run(self, runners: list[RuleRunner], declared: Mapping[str, Declaration]) -> None:
+        self.runners = runners
+        self._rules = replace(self._rules, declarations=declared, rules=tuple(each.plan.rule for each in runners))
+        self._index()
+
+    # --- state ------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """The state as bytes."""
+        store = EventStore()
+        waiting = [
+            [deadline, order, store.numbers([due.trigger])[0], list(map(store.packed, due.matches)), _names(due.chain)]
+            for deadline, order, _, due in sorted(self.waiting, key=lambda each: each[:3])
+        ]
+        runners = [[each.order, each.state(store)] for each in self.runners]
+        data = [self.now, self.passed, self.count, self._orders, waiting, runners, store.data()]
+        return sealed(self._mark(), json.dumps(data, separators=(",", ":")).encode())
+
+    def restore(self, state: bytes) -> None:
+        """Go on where another engine was."""
+        data = json.loads(opened(self._mark(), state, "rule set", "engine"))
+        self.now, self.passed, self.count, self._orders, waiting, runners, events = data
+        store = EventStore(events)
+        made = [self._runner(each.plan, order) for each, (order, _) in zip(self.runners, runners, strict=True)]
+        by_order = {each.order: each for each in made}
+        for order, each in runners:
+            by_order[order].set_state(each, store)
+        self.waiting = []
+        for deadline, order, number, matches, names in waiting:
+            due = DueAbsence(deadline, store.events[number], list(map(store.unpacked, matches)), _chained(names))
+            by_order[order].matcher.wait(due)
+            heappush(self.waiting, (deadline, order, number, due))
+        self._run(made, self._rules.declarations)
+
+    def _mark(self) -> bytes:
+        return checksum(repr((self.name, str(self._rules), self.settings.trex)).encode())
+
+    def _index(self) -> None:
+        """Type to the rules that look at it."""
+        self.index: dict[str, list[Interest]] = {}
+        for runner in self.runners:
+            plan = runner.plan
+            kept = {step.type for step in [*plan.steps[1:], plan.absent] if step is not None and not step.fact}
+            for type in dict.fromkeys([plan.trigger.type, *kept]):
+                interest = Interest(runner, type == plan.trigger.type, type in kept)
+                self.index.setdefault(type, []).append(interest)
+
+
+def _linked(composite: Occurrence, before: CauseLink | None) -> CauseLink:
+    """The link of a composite; InputError where its chain is too long."""
+    link = CauseLink(1 if before is None else before.length + 1, composite.rule, before)
+    if link.length > LONGEST_CHAIN:
+        names = [link.rule]
+        while before is not None and before.rule != link.rule:
+            names.append(before.rule)
+            before = before.before
+        cycle = " -> ".join([link.rule, *reversed(names)])
+        what = f"an event causes a chain of more than {LONGEST_CHAIN} composites: {cycle}"
+        raise InputError(what, hint="let a condition or a window end the cascade")
+    return link
+
+
+def _names(link: CauseLink | None) -> list[str]:
+    """The rules of a chain, the last one first."""
+    found = []
+    while link is not None:
+        found.append(link.rule)
+        link = link.before
+    return found
+
+
+def _chained(names: list[str]) -> CauseLink | None:
+    link: CauseLink | None = None
+    for length, name in enumerate(reversed(names), 1):
+        link = CauseLink(length, name, link)
+    return link

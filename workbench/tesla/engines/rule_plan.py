@@ -1,0 +1,230 @@
+"""A rule as engines run it: where a match has what, what each predicate asks, and how far back its windows reach.
+
+The rule of this module: a partial match is a tuple that grows from the left, one predicate after the other as they are
+written: the event or the row that is bound, then what it assigns; of an aggregate its value. It says what is asked
+and computed, never how matches are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from workbench.core.domain import FLOAT, Domain
+from workbench.tesla import tree as t
+from workbench.tesla.engines.expressions import MatchScope, PredicateCode, PythonLines
+from workbench.tesla.scope import RuleScope, aggregate_domain
+
+PartialMatch = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class SlotWindow:
+    """A window, its names as slots of a partial match.
+
+    Attributes
+    ----------
+    anchors: the slots of the event that it lies before, of the two that it lies between, or of the one it lies after.
+    least, most: how far away in time; `most` is None where nothing bounds it.
+    between, after: what kind it is.
+    """
+
+    anchors: tuple[int, ...]
+    least: int = 0
+    most: int | None = None
+    between: bool = False
+    after: bool = False
+
+
+class RuleStep:
+    """One predicate or aggregate of a rule.
+
+    Attributes
+    ----------
+    number: its place among the parts of the rule; the trigger's is 0.
+    slot: where a partial match has what it binds, its first slot.
+    window: of events; None of the trigger and of facts.
+    """
+
+    def __init__(self, part: t.Predicate | t.Aggregate, number: int, slot: int, scope: MatchScope) -> None:
+        self.part, self.number, self.slot = part, number, slot
+        self.scope = scope
+        self.type = part.type
+        self.policy = part.policy if isinstance(part, t.Predicate) else None
+        own = scope.types.own
+        assert own is not None
+        self.declared = own
+        self.fact = own.fact
+        self.window = None if part.window is None else _reach(part.window, scope.events)
+        self.code = PredicateCode(part, scope)
+
+    @property
+    def selects(self) -> bool:
+        """Whether it binds an event that came before the trigger."""
+        return self.policy in (t.Policy.EACH, t.Policy.FIRST, t.Policy.LAST) and not self.fact
+
+    @cached_property
+    def accepts(self) -> Callable[[Any], Any]:
+        return self.code.accepts()
+
+    @cached_property
+    def key(self) -> Callable[[Any], Any]:
+        return self.code.key()
+
+    @cached_property
+    def fits(self) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
+        return self.code.fits()
+
+    @property
+    def attribute(self) -> int | None:
+        """The place of the attribute that is aggregated."""
+        named = self.part.attribute if isinstance(self.part, t.Aggregate) else None
+        return None if named is None else self.declared.positions[named]
+
+    @property
+    def values(self) -> Domain | None:
+        """The type of the attribute that is aggregated."""
+        named = self.part.attribute if isinstance(self.part, t.Aggregate) else None
+        return None if named is None else self.declared.domains[named]
+
+
+class RulePlan:
+    """A rule, ready to be run.
+
+    Attributes
+    ----------
+    steps: the trigger, then the other parts as they are written, without what must not come after it.
+    absent: what must not come after the trigger.
+    """
+
+    def __init__(self, rule: t.Rule, declared: Mapping[str, t.Declaration]) -> None:
+        self.rule = rule
+        self.emitted = declared[rule.emits]
+        self.steps: list[RuleStep] = []
+        self.absent: RuleStep | None = None
+        scope, slot = MatchScope(), 0
+        for part in rule.parts:
+            inside = replace(scope, types=scope.types.about(declared[part.type]))
+            step = RuleStep(part, len(self.steps), slot, inside)
+            if step.policy is t.Policy.ABSENT:
+                self.absent = step
+                continue
+            self.steps.append(step)
+            scope, slot = _after(part, inside, slot)
+        self.scope = replace(scope, types=scope.types.about(None))
+        self.pause = None if rule.pause is None else int(rule.pause.amount)
+
+    @property
+    def trigger(self) -> RuleStep:
+        """The first part."""
+        return self.steps[0]
+
+    @cached_property
+    def start(self) -> Callable[[Any], PartialMatch | None]:
+        """Of an event: the partial match that it begins."""
+        accepts, fits = self.trigger.accepts, self.trigger.fits
+
+        def start(event: Any) -> PartialMatch | None:
+            if accepts(event) is None:
+                return None
+            if fits is None:
+                return (event,)
+            assigned = fits((), event)
+            return None if assigned is None else (event, *assigned)
+
+        return start
+
+    @cached_property
+    def where(self) -> Callable[[PartialMatch], Any]:
+        """Of a match: None where it does not count."""
+        code = PythonLines(self.scope, "m")
+        code.require(self.rule.where_clause)
+        code.lines.append("return True")
+        return code.function()
+
+    @cached_property
+    def values(self) -> Callable[[PartialMatch], tuple[Any, ...]]:
+        """Of a match: the attributes of what is emitted."""
+        code = PythonLines(self.scope, "m")
+        given = {each.name: each.value for each in self.rule.evaluations}
+        parts = [code.value(given[a.name], as_real=a.domain == FLOAT) for a in self.emitted.attributes]
+        code.lines.append(f"return ({''.join(f'{part}, ' for part in parts)})")
+        return code.function()
+
+    @cached_property
+    def per(self) -> Callable[[PartialMatch], tuple[Any, ...]]:
+        """Of a match: the values for which the rule is silent on its own; no number is equal to itself here."""
+        code = PythonLines(self.scope, "m")
+        parts = [code.value(each) for each in self.rule.per]
+        for i, part in enumerate(parts):
+            code.lines.append(f"k{i} = {part}")
+        names = (f"k{i} if k{i} == k{i} else 'nan', " for i in range(len(parts)))
+        code.lines.append(f"return ({''.join(names)})")
+        return code.function()
+
+    @cached_property
+    def binding(self) -> dict[int, RuleStep]:
+        """Slots of events and rows to the predicates that bind them."""
+        return {step.slot: step for step in self.steps if step.policy is not None and step.policy.binds}
+
+    @cached_property
+    def event_slots(self) -> tuple[int, ...]:
+        """The slots of a match that hold events."""
+        return tuple(slot for slot, step in self.binding.items() if not step.fact)
+
+    @cached_property
+    def consumed_slots(self) -> tuple[int, ...]:
+        """The slots of a match whose events are consumed."""
+        return tuple(self.scope.events[name] for name in self.rule.consuming)
+
+    @cached_property
+    def horizons(self) -> dict[int, int | None]:
+        """Slots of events to how long before the trigger they lie at most; None: nothing bounds it."""
+        found: dict[int, int | None] = {0: 0}
+        for step in self.steps[1:]:
+            if step.selects:
+                found[step.slot] = self.horizon(step, found)
+        return found
+
+    def horizon(self, step: RuleStep, known: Mapping[int, int | None] | None = None) -> int | None:
+        """How long before the trigger events of a step lie at most."""
+        known = self.horizons if known is None else known
+        window = step.window
+        assert window is not None
+        before = [known[slot] for slot in window.anchors]
+        furthest = max((each for each in before if each is not None), default=0)
+        if None in before or (window.most is None and not window.between):
+            return None
+        return furthest + (window.most or 0)
+
+
+def _reach(window: t.EventWindow, events: Mapping[str, int]) -> SlotWindow:
+    if isinstance(window, t.BetweenWindow):
+        return SlotWindow((events[window.one], events[window.two]), between=True)
+    if isinstance(window, t.AfterWindow):
+        return SlotWindow((events[window.of],), most=int(window.most.amount), after=True)
+    least = 0 if window.least is None else int(window.least.amount)
+    return SlotWindow((events[window.of],), least, None if window.most is None else int(window.most.amount))
+
+
+def _after(part: t.Predicate | t.Aggregate, inside: MatchScope, slot: int) -> tuple[MatchScope, int]:
+    """What is known behind a part, and the next slot."""
+    types = inside.types
+    own = types.own
+    assert own is not None
+    if isinstance(part, t.Aggregate):
+        values = None if part.attribute is None else own.domains[part.attribute]
+        found = aggregate_domain(part.function, values)
+        parameters = {**inside.parameters, part.parameter: slot}
+        return MatchScope(types.with_parameter(part.parameter, found), inside.events, parameters), slot + 1
+    if not part.policy.binds:
+        return inside, slot
+    scope: RuleScope = types
+    parameters = dict(inside.parameters)
+    for i, each in enumerate(part.assignments, slot + 1):
+        scope = scope.with_parameter(each.name, scope.domain(each.value))
+        parameters[each.name] = i
+    events = {**inside.events, part.name: slot}
+    return MatchScope(scope.with_bound(part.name, own), events, parameters), slot + 1 + len(part.assignments)

@@ -1,0 +1,201 @@
+"""One rule that runs: what comes of its matches, whoever finds them.
+
+The rule of this module: a match passes where, then the limit, then at-most-once; what is emitted consumes. That is all
+the state there is here; what came before is the matcher's.
+
+Sources: design of the language (docs/rules.md); thesis, 4.4 (rule processors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Protocol
+
+from workbench.tesla.engines.candidates import StepColumn
+from workbench.tesla.engines.engine import RuleCost
+from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
+from workbench.tesla.engines.saved import EventStore
+from workbench.tesla.occurrence import Facts, Occurrence
+
+Consumed = dict[int, int]
+"""The numbers of events that a rule selects no more, and their times."""
+
+
+@dataclass(eq=False)
+class DueAbsence:
+    """Matches of one trigger that count unless something comes.
+
+    Attributes
+    ----------
+    deadline: when it is told.
+    trigger: the event.
+    matches: those that are left.
+    chain: what led to the trigger.
+    """
+
+    deadline: int
+    trigger: Occurrence
+    matches: list[PartialMatch]
+    chain: Any = None
+
+
+@dataclass(frozen=True)
+class MatcherStart:
+    """What the matcher of a rule is given.
+
+    Attributes
+    ----------
+    consumed: slot to what is consumed there; the same for all slots, but where T-Rex is followed. None: nothing is.
+    counted: called with a partial match, where they are counted.
+    """
+
+    plan: RulePlan
+    facts: Facts
+    trex: bool = False
+    consumed: dict[int, Consumed] | None = None
+    counted: Callable[[PartialMatch], object] | None = None
+
+
+class RuleMatcher(Protocol):
+    """Finds the matches of a rule; each engine has its own."""
+
+    def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
+        """All matches of a trigger, in order; nothing is added before they have been taken."""
+
+    def add(self, event: Occurrence) -> None:
+        """An event joins the history."""
+
+    def wait(self, due: DueAbsence) -> None:
+        """See to what must not come after its trigger."""
+
+    def left(self, due: DueAbsence) -> list[PartialMatch]:
+        """The matches to which nothing came, and wait for it no longer."""
+
+    @property
+    def columns(self) -> Mapping[int, StepColumn]:
+        """What it keeps of the history in columns, by the number of the step; but for what must not come."""
+
+    def state(self, store: EventStore) -> Any:
+        """What it holds, events as their numbers; what waits for a deadline is not its own."""
+
+    def set_state(self, state: Any, store: EventStore) -> None:
+        """Hold what another one held."""
+
+
+MakesMatcher = Callable[[MatcherStart], RuleMatcher]
+SWEEP = 64
+"""What is forgotten for good is looked for when so many more have come."""
+
+
+@dataclass
+class RuleRunner:
+    """A rule and its state.
+
+    Attributes
+    ----------
+    order: its place among the rules.
+    consumed: slot to what is consumed there.
+    emitted: when it emitted something last, by the values for which it is silent on its own.
+    """
+
+    plan: RulePlan
+    matcher: RuleMatcher
+    order: int
+    consumed: dict[int, Consumed] | None = None
+    emitted: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    cost: RuleCost | None = None
+    _sweep_at: int = SWEEP
+    _swept: dict[int, int] = field(default_factory=dict)
+
+    def fire(self, start: PartialMatch) -> tuple[list[Occurrence], DueAbsence | None]:
+        """What comes of a trigger, now and later."""
+        plan, time = self.plan, start[0].time
+        found = self._counted(self.matcher.matches(start))
+        if plan.rule.where_clause:
+            found = filter(plan.where, found)
+        if plan.absent is None:
+            return self._emit(found, time), None
+        matches = list(found)
+        assert plan.absent.window is not None
+        due = DueAbsence(time + (plan.absent.window.most or 0), start[0], matches)
+        if not matches:
+            return [], None
+        self.matcher.wait(due)
+        return [], due
+
+    def judge(self, due: DueAbsence) -> list[Occurrence]:
+        """What comes of an absence when its deadline has passed."""
+        return self._emit(self.matcher.left(due), due.deadline)
+
+    def _emit(self, matches: Iterable[PartialMatch], time: int) -> list[Occurrence]:
+        plan, found = self.plan, []
+        emitted = []
+        for match in matches if plan.rule.limit is None else islice(matches, plan.rule.limit):
+            if plan.pause is None or not self._silent(match, time, plan.pause):
+                sources = tuple(match[slot].number for slot in plan.event_slots)
+                found.append(Occurrence(plan.rule.emits, time, plan.values(match), -1, sources, plan.rule.name))
+                emitted.append(match)
+        if self.consumed is not None:
+            for match in emitted:
+                for slot in plan.consumed_slots:
+                    self.consumed[slot][match[slot].number] = match[slot].time
+            self._sweep(time)
+        if self.cost is not None:
+            self.cost.composites += len(found)
+        return found
+
+    def _silent(self, match: PartialMatch, time: int, pause: int) -> bool:
+        key = self.plan.per(match)
+        before = self.emitted.get(key)
+        if before is not None and time - before < pause:
+            return True
+        self.emitted[key] = time
+        if len(self.emitted) > self._sweep_at:
+            self.emitted = {key: last for key, last in self.emitted.items() if time - last < pause}
+            self._sweep_at = 2 * len(self.emitted) + SWEEP
+        return False
+
+    def _sweep(self, now: int) -> None:
+        """Forget what was consumed and is out of all windows."""
+        assert self.consumed is not None
+        for slot, consumed in self.consumed.items():
+            if len(consumed) > self._swept.get(slot, SWEEP):
+                horizons = self.plan.horizons.values()
+                if None not in horizons:
+                    oldest = now - max(each for each in horizons if each is not None)
+                    for number in [number for number, time in consumed.items() if time < oldest]:
+                        del consumed[number]
+                self._swept[slot] = 2 * len(consumed) + SWEEP
+
+    def state(self, store: EventStore) -> list[Any]:
+        """What it holds, for `set_state`."""
+        consumed = [] if self.consumed is None else [[slot, list(each.items())] for slot, each in self.consumed.items()]
+        return [consumed, list(self.emitted.items()), self.matcher.state(store)]
+
+    def set_state(self, state: Sequence[Any], store: EventStore) -> None:
+        """Hold what another one held."""
+        consumed, emitted, matcher = state
+        for slot, each in consumed:
+            assert self.consumed is not None
+            self.consumed[slot].update((number, time) for number, time in each)
+        self.emitted = {tuple(key): time for key, time in emitted}
+        self.matcher.set_state(matcher, store)
+
+    def _counted(self, matches: Iterable[PartialMatch]) -> Iterator[PartialMatch]:
+        return iter(matches) if self.cost is None else self._counting(matches, self.cost)
+
+    @staticmethod
+    def _counting(matches: Iterable[PartialMatch], cost: RuleCost) -> Iterator[PartialMatch]:
+        for match in matches:
+            cost.matches += 1
+            yield match
+
+
+def consumption(plan: RulePlan, trex: bool) -> dict[int, Consumed] | None:
+    """Where a rule remembers what it has consumed."""
+    if not plan.consumed_slots:
+        return None
+    everywhere: Consumed = {}
+    return {slot: {} if trex else everywhere for slot in plan.horizons}

@@ -1,0 +1,50 @@
+"""The table of the engines of rules.
+
+The rule of this module: an engine is one file in `tesla/engines/backends`, or in the folder `rule_engines` of an
+extension, with a `ROW`. Rows are read to show help, so a row imports what it runs when it runs.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from workbench.errors import PipelineError, did_you_mean
+from workbench.extensions import rows
+from workbench.tesla.engines.engine import EngineSettings, MakesEngine, RuleEngine
+from workbench.tesla.occurrence import Facts
+from workbench.tesla.rule_set import RuleSet
+
+
+@dataclass(frozen=True)
+class RuleEngineRow:
+    """One engine.
+
+    Attributes
+    ----------
+    name, what: what it is called, and what it does, in a line.
+    rank: its place among the others.
+    """
+
+    name: str
+    what: str
+    make: MakesEngine
+    rank: int = 100
+
+
+@functools.cache
+def rule_engines() -> Mapping[str, RuleEngineRow]:
+    """The engines by name, in the order in which they are shown."""
+    return rows("workbench.tesla.engines.backends")
+
+
+def rule_engine(
+    rules: RuleSet, name: str = "cdp", facts: Facts | None = None, settings: EngineSettings | None = None
+) -> RuleEngine:
+    """Start the engine of that name; PipelineError with a suggestion if there is none."""
+    try:
+        row = rule_engines()[name]
+    except KeyError:
+        raise PipelineError(f"there is no engine '{name}'", hint=did_you_mean(name, rule_engines())) from None
+    return row.make(rules, facts or {}, settings or EngineSettings())

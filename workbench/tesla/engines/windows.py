@@ -1,0 +1,71 @@
+"""What lies in a window: found in a column by binary search.
+
+The rule of this module: a window is a stretch of a column, for the column has the order of all events. Following T-Rex
+it is an open interval of times, and what has equal times never meets.
+
+Source: Cugola and Margara, 5.2.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from typing import Any
+
+from workbench.tesla.engines.column import EventColumn
+from workbench.tesla.engines.rule_plan import PartialMatch, SlotWindow
+
+FindsStretch = Callable[[EventColumn[Any], PartialMatch], tuple[int, int]]
+"""Of a column, the places of the first event that lies in a window and of the first one behind it."""
+
+
+def stretch(window: SlotWindow, trex: bool) -> FindsStretch:
+    """What finds a window's stretch, given what it hangs on."""
+    if window.between:
+        return _between_times(*window.anchors) if trex else _between(*window.anchors)
+    (anchor,) = window.anchors
+    return _open(anchor, window) if trex else _closed(anchor, window)
+
+
+def _closed(anchor: int, window: SlotWindow) -> FindsStretch:
+    most, least = window.most, window.least
+
+    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
+        event, start = match[anchor], column.start
+        low = start if most is None else bisect_left(column.times, event.time - most, start)
+        if anchor == 0:  # all that is there came before the trigger
+            high = len(column.events)
+        else:
+            high = bisect_left(column.numbers, event.number, start)
+        if least:
+            high = min(high, bisect_right(column.times, event.time - least, start))
+        return low, high
+
+    return found
+
+
+def _between(one: int, two: int) -> FindsStretch:
+    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
+        low, high = sorted((match[one].number, match[two].number))
+        return bisect_right(column.numbers, low, column.start), bisect_left(column.numbers, high, column.start)
+
+    return found
+
+
+def _open(anchor: int, window: SlotWindow) -> FindsStretch:
+    most, least = window.most, window.least
+
+    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
+        time, start = match[anchor].time, column.start
+        low = start if most is None else bisect_right(column.times, time - most, start)
+        return low, bisect_left(column.times, time - least, start)
+
+    return found
+
+
+def _between_times(one: int, two: int) -> FindsStretch:
+    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
+        low, high = sorted((match[one].time, match[two].time))
+        return bisect_right(column.times, low, column.start), bisect_left(column.times, high, column.start)
+
+    return found

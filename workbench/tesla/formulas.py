@@ -1,0 +1,271 @@
+"""The operators of rules as the TRIO formulas have them, one function an operator, over a history that is a list.
+
+The rule of this module: a range is a comprehension over the whole history with the formula's condition, and a window a
+condition on one event. `Past` means earlier in the total order, in which an event's place is its number; only lengths
+of windows use the clock (thesis, 2.4.4: evaluate in the order of execution, never look back).
+
+Sources: thesis, 2.3.3 and 3.3.2; what lies open there: docs/rules.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from workbench.core.domain import Value
+from workbench.tesla import tree as t
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.values import Attributes, Selected, aggregated, value
+
+TREX = "trex"
+"""The compatibility in which windows are open and consumption is a predicate's own."""
+
+
+@dataclass
+class Happened:
+    """What has happened, and what there is.
+
+    Attributes
+    ----------
+    history: all events processed, each at the place that is its number.
+    consumed: Consumed(r, l): the rule, and the event's number; in compatibility the predicate's place too.
+    """
+
+    rules: RuleSet
+    facts: Facts
+    compat: str = ""
+    history: list[Occurrence] = field(default_factory=list)
+    consumed: set[tuple[int, int, int]] = field(default_factory=set)
+
+    def is_consumed(self, rule: int, place: int, event: Occurrence) -> bool:
+        """Consumed(r, l), as the predicate at a place of the rule sees it."""
+        return (rule, self._role(place), event.number) in self.consumed
+
+    def consume(self, rule: int, place: int, event: Occurrence) -> None:
+        """Futr(Consumed(r, l), t) for all t > 0; the event was bound by the predicate at a place of the rule."""
+        self.consumed.add((rule, self._role(place), event.number))
+
+    def _role(self, place: int) -> int:
+        return place if self.compat == TREX else 0
+
+
+@dataclass(frozen=True)
+class PlacedPredicate:
+    """One predicate of one rule, asked of what has happened.
+
+    Attributes
+    ----------
+    rule, place: of the rule in the file, and of the predicate in the rule; the trigger's is 0.
+    """
+
+    past: Happened
+    part: t.Predicate | t.Aggregate
+    rule: int
+    place: int
+
+    def attributes(self, values: Sequence[Value | None]) -> Attributes:
+        """attVal(l, .) of an event or fact of the predicate's type."""
+        return dict(zip(self.past.rules.declarations[self.part.type].positions, values, strict=True))
+
+
+# --- windows --------------------------------------------------------------------------------------------
+
+
+def in_window(window: t.EventWindow | None, event: Occurrence, selected: Selected, compat: str) -> bool:
+    """Whether an event lies in a window; the names in it stand for events that are selected."""
+    if isinstance(window, t.WithinWindow):
+        return within_window(window, event, selected.named[window.of], compat)
+    if isinstance(window, t.BetweenWindow):
+        return between_window(event, selected.named[window.one], selected.named[window.two], compat)
+    assert isinstance(window, t.AfterWindow)
+    return after_window(window, event, selected.named[window.of])
+
+
+def within_window(window: t.WithinWindow, event: Occurrence, anchor: Occurrence, compat: str) -> bool:
+    """WithinP(Occurs(B, l1), time(l0), x): earlier than the anchor, and its time at least time(l0) - x.
+
+    Source: thesis, 2.3.1 (WithinP, closed) and 2.3.3. In compatibility with T-Rex both ends are open, and only times
+    count.
+    """
+    ago = anchor.time - event.time
+    least = 0 if window.least is None else window.least.amount
+    if compat == TREX:
+        return least < ago and (window.most is None or ago < window.most.amount)
+    return event.number < anchor.number and least <= ago and (window.most is None or ago <= window.most.amount)
+
+
+def between_window(event: Occurrence, one: Occurrence, two: Occurrence, compat: str) -> bool:
+    """WithinP(Occurs(C, l2), time(l0), time(l1) - time(l0)): strictly between both, whichever comes first.
+
+    Source: thesis, 2.3.3. In compatibility with T-Rex, between their times.
+    """
+    if compat == TREX:
+        return min(one.time, two.time) < event.time < max(one.time, two.time)
+    return min(one.number, two.number) < event.number < max(one.number, two.number)
+
+
+def after_window(window: t.AfterWindow, event: Occurrence, start: Occurrence) -> bool:
+    """Futr: later than the start, and its time at most x after it."""
+    return start.number < event.number and event.time <= start.time + window.most.amount
+
+
+# --- what a predicate is about --------------------------------------------------------------------------
+
+
+def bound_to(asked: PlacedPredicate, selected: Selected, own: Attributes) -> Selected | None:
+    """What is selected with the predicate's parameters for this event or fact; None if a constraint does not hold.
+
+    Pred_1 and ... and Pred_m (thesis, 2.3.3), after the assignments (3.3.2); a constraint that is null does not hold.
+    """
+    part = asked.part
+    for each in part.assignments if isinstance(part, t.Predicate) else ():
+        found = value(each.value, selected, own)
+        selected = replace(selected, parameters={**selected.parameters, each.name: found})
+    return selected if all(value(each, selected, own) is True for each in part.constraints) else None
+
+
+def with_event(asked: PlacedPredicate, selected: Selected, event: Occurrence) -> Selected | None:
+    """What is selected with this event; None if the predicate's constraints do not hold of it."""
+    assert isinstance(asked.part, t.Predicate)
+    own, name = asked.attributes(event.values), asked.part.name
+    held = bound_to(asked, selected, own)
+    return held and replace(
+        held,
+        events=(*held.events, event),
+        places=(*held.places, asked.place),
+        values={**held.values, name: own},
+        named={**held.named, name: event},
+    )
+
+
+def with_fact(asked: PlacedPredicate, selected: Selected, row: int) -> Selected | None:
+    """What is selected with this fact; None if the predicate's constraints do not hold of it."""
+    assert isinstance(asked.part, t.Predicate)
+    own = asked.attributes(asked.past.facts[asked.part.type][row])
+    held = bound_to(asked, selected, own)
+    return held and replace(held, facts=(*held.facts, row), values={**held.values, asked.part.name: own})
+
+
+def events_in_range(asked: PlacedPredicate, selected: Selected) -> list[Occurrence]:
+    """The events l with Occurs(type, l) in the window, in their order."""
+    window, compat = asked.part.window, asked.past.compat
+    return [
+        event
+        for event in asked.past.history
+        if event.type == asked.part.type and in_window(window, event, selected, compat)
+    ]
+
+
+def candidates(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+    """What may be selected: of the events in range those not in the match and not consumed that satisfy; or facts.
+
+    Source: thesis, 2.4.5: an event that is consumed is passed over, by `first` and `last` too. Facts: 3.3.2, ThereIs.
+    """
+    if asked.past.rules.declarations[asked.part.type].fact:
+        grown = [with_fact(asked, selected, row) for row in ordered_facts(asked)]
+    else:
+        grown = [
+            with_event(asked, selected, event)
+            for event in events_in_range(asked, selected)
+            if event not in selected.events and not asked.past.is_consumed(asked.rule, asked.place, event)
+        ]
+    return [each for each in grown if each is not None]
+
+
+def ordered_facts(asked: PlacedPredicate) -> list[int]:
+    """The rows in the order that is written, ties and all else by their places; nulls before all values.
+
+    Source: thesis, 3.3.2 (order by, lexicographically; ties by label).
+    """
+    rows = asked.past.facts.get(asked.part.type, ())
+    positions = asked.past.rules.declarations[asked.part.type].positions
+    places = list(range(len(rows)))
+    for by in reversed(asked.part.ordering if isinstance(asked.part, t.Predicate) else ()):  # the first counts most
+        places.sort(key=lambda row: _sorted_by(rows[row][positions[by.name]]), reverse=by.descending)
+    return places
+
+
+def _sorted_by(found: Value | None) -> tuple[int, Value]:
+    """Null, then values, then what is no number."""
+    if found is None:
+        return 0, 0
+    return (2, 0) if found != found else (1, found)
+
+
+# --- operators: from what is selected to what is selected with one predicate more -----------------------
+
+
+def each_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+    """`each`: Occurs(CE, lab(r, {l0, l1})) for every l1 in the window (thesis, 2.3.3; of facts 3.3.2)."""
+    return candidates(asked, selected)
+
+
+def first_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+    """`first`: the l1 in the window before which there is no l2 that is one, too (thesis, 2.3.3; of facts 3.3.2)."""
+    return candidates(asked, selected)[:1]
+
+
+def last_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+    """`last`: the l1 in the window after which there is no l2 that is one, too (thesis, 2.3.3; of facts 3.3.2)."""
+    return candidates(asked, selected)[-1:]
+
+
+def none_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+    """`not`: there is no l1 in the window; what else an event is in the match, or consumed, does not matter.
+
+    Source: thesis, 2.3.3; of facts 3.3.2. What is bound in it is known only there.
+    """
+    return [] if satisfying(asked, selected) else [selected]
+
+
+def awaited(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+    """`absent`: not yet known; what it asks is kept with what is selected now, until the deadline."""
+    return [replace(selected, absent=(asked, selected))]
+
+
+def aggregate_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+    """`$y = AGGR(...)`: the parameter is AGGR(S), S all in the window that satisfies the constraints.
+
+    Source: thesis, 2.3.3; of facts 3.3.2. Whether an event is consumed does not matter.
+    """
+    part = asked.part
+    assert isinstance(part, t.Aggregate)
+    # What is counted is there, whatever its attributes are; of an attribute only what is not null is.
+    values = [own[part.attribute] if part.attribute else True for own in satisfying(asked, selected)]
+    domain = asked.past.rules.declarations[part.type].domains.get(part.attribute or "")
+    found = aggregated(part.function, values, domain)
+    return [replace(selected, parameters={**selected.parameters, part.parameter: found})]
+
+
+def satisfying(asked: PlacedPredicate, selected: Selected) -> list[Attributes]:
+    """The attributes of all events in range, or of all facts, of which the constraints hold."""
+    if asked.past.rules.declarations[asked.part.type].fact:
+        rows = asked.past.facts.get(asked.part.type, ())
+    else:
+        rows = [event.values for event in events_in_range(asked, selected)]
+    return [own for own in map(asked.attributes, rows) if bound_to(asked, selected, own) is not None]
+
+
+FORMULAS: dict[t.Policy, Callable[[PlacedPredicate, Selected], list[Selected]]] = {
+    t.Policy.EACH: each_of,
+    t.Policy.FIRST: first_of,
+    t.Policy.LAST: last_of,
+    t.Policy.NOT: none_of,
+    t.Policy.ABSENT: awaited,
+}
+"""The formula of each way to select; the trigger's is the rule's own."""
+
+
+def selections(past: Happened, number: int, rule: t.Rule, trigger: Occurrence) -> list[Selected]:
+    """All lists s of events and facts to which a rule applies when its trigger is processed, in their order.
+
+    Occurs(CE, lab(r, s)) only if Occurs(SE, l0) for the trigger l0 in s (thesis, 2.3.3); predicate by predicate, each
+    for what is selected before it.
+    """
+    start = with_event(PlacedPredicate(past, rule.trigger, number, 0), Selected(), trigger)
+    found = [] if start is None else [start]
+    for place, part in enumerate(rule.predicates, 1):
+        formula = aggregate_of if isinstance(part, t.Aggregate) else FORMULAS[part.policy]
+        found = [grown for selected in found for grown in formula(PlacedPredicate(past, part, number, place), selected)]
+    return found

@@ -1,0 +1,138 @@
+"""Rules that run inside a Python program: events go in one at a time, and subscribers are told what they cause.
+
+The rule of this module: events are mappings, as rows of a log are; whoever wants the engine itself has `engine`.
+Source: thesis, 4.4.1 (`Engine`, `Subscriber`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from workbench.core.domain import FLOAT, INT, Value
+from workbench.core.units import MICROSECONDS
+from workbench.errors import DomainError, InputError, did_you_mean
+from workbench.tesla.check import rules as read_rules
+from workbench.tesla.engines.engine import EngineSettings, RuleEngine
+from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.occurrence import Occurrence, in_units
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.tree import SPELLED
+
+Composite = dict[str, Value]
+"""A composite event: `type`, `time`, `rule`, and its attributes; those that are null are None."""
+Subscriber = Callable[[Composite], object]
+
+
+class RunningRules:
+    """A rule set that runs.
+
+        running = wb.RunningRules(text, unit="s")
+        running.subscribe("Fire", print)
+        running.publish("Smoke", time=12, area="hall")
+
+    Parameters
+    ----------
+    rules: checked ones, or their text.
+    engine: `cdp` or `aip`.
+    unit: what a time of 1 is (`us`, `ms`, `s`, ...); without it windows have no units.
+    facts: the rows of each type of facts, as mappings.
+    trex: windows and consumption as T-Rex has them.
+    profiled: what each rule costs is counted.
+
+    Attributes
+    ----------
+    engine: what runs them: `add`, `remove` and `replace` rules, `snapshot` and `restore`, `profile`.
+
+    Raises
+    ------
+    LanguageError: the text has no meaning. InputError: a window has a unit, and times have none.
+    """
+
+    def __init__(
+        self,
+        rules: RuleSet | str,
+        *,
+        engine: str = "cdp",
+        unit: str | None = None,
+        facts: Mapping[str, Iterable[Mapping[str, Value]]] | None = None,
+        trex: bool = False,
+        profiled: bool = False,
+    ) -> None:
+        found = read_rules(rules) if isinstance(rules, str) else rules
+        given = facts or {}
+        table = {
+            name: [self._values(name, row, found) for row in given.get(name, ())]
+            for name, declared in found.declarations.items()
+            if declared.fact
+        }
+        if unit is not None and unit not in MICROSECONDS:
+            raise InputError(f"'{unit}' is no unit of time", hint=did_you_mean(unit, MICROSECONDS))
+        self._scale = MICROSECONDS.get(unit or "", 1)
+        settings = EngineSettings(unit=unit, trex=trex, profiled=profiled)
+        self.engine: RuleEngine = rule_engine(in_units(found, unit), engine, table, settings)
+        self._told: list[tuple[str | None, Subscriber]] = []
+
+    def subscribe(self, type: str | None, told: Subscriber) -> Callable[[], None]:
+        """Have something told of each composite of a type, or of all types for None, as it is published.
+
+        Returns what ends the subscription; InputError if no rule emits such events.
+        """
+        composites = self.engine.rules.composites
+        if type is not None and type not in composites:
+            raise InputError(f"no rule emits '{type}'", hint=did_you_mean(type, composites))
+        entry = (type, told)
+        self._told.append(entry)
+        return lambda: self._told.remove(entry)
+
+    def publish(self, type: str, time: int, **values: Value) -> list[Composite]:
+        """An event happens: the composites that it causes, in the order of publication.
+
+        Attributes that are not given are null. Those that the clock causes before it come first.
+
+        Raises
+        ------
+        InputError: no such type or attribute is declared, or time goes back. DomainError: a value is of another type.
+        """
+        declared = self.engine.rules.declarations.get(type)
+        if declared is None or declared.fact:
+            raise InputError(
+                f"no type '{type}' of events is declared", hint=did_you_mean(type, self.engine.rules.events)
+            )
+        event = Occurrence(type, time * self._scale, self._values(type, values, self.engine.rules))
+        return self._tell(self.engine.process(event))
+
+    def advance(self, time: int) -> list[Composite]:
+        """The clock moves: no event of this time or before comes any more."""
+        return self._tell(self.engine.advance(time * self._scale))
+
+    def _tell(self, found: list[Occurrence]) -> list[Composite]:
+        made = [self._composite(each) for each in found]
+        for composite in made:
+            for type, told in list(self._told):
+                if type in (None, composite["type"]):
+                    told(composite)
+        return made
+
+    def _composite(self, event: Occurrence) -> Composite:
+        names = self.engine.rules.declarations[event.type].positions
+        values = dict(zip(names, event.values, strict=True))
+        whole, part = divmod(event.time, self._scale)
+        time = event.time / self._scale if part else whole
+        return {"type": event.type, "time": time, "rule": event.rule, **values}
+
+    @staticmethod
+    def _values(type: str, given: Mapping[str, Value], rules: RuleSet) -> tuple[Any, ...]:
+        domains = rules.declarations[type].domains
+        for name in given:
+            if name not in domains:
+                raise InputError(f"{type} has no attribute '{name}'", hint=did_you_mean(name, domains))
+        found = []
+        for name, domain in domains.items():
+            value: Any = given.get(name)
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            value = float(value) if domain == FLOAT and whole else value
+            if value is not None and (value not in domain or (domain == INT and not whole)):
+                raise DomainError(f"'{name}' of {type} is {SPELLED[domain]}, not {value!r}")
+            found.append(value)
+        return tuple(found)

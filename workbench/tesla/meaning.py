@@ -1,0 +1,202 @@
+"""What rules mean: the composites of a whole stream, by the formulas.
+
+The rule of this module: nothing is kept that the formulas do not speak of, nothing is forgotten, and nothing is fast.
+Engines are held to it, and share nothing with it.
+
+Sources: thesis, 2.3 and 3.3 (the formulas), 2.4.4 and 2.4.5 (order of execution, consumption), listing 4.1 (depth
+first); what goes beyond it (absence, limit, at most once) is in docs/rules.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from workbench.core.domain import Value
+from workbench.errors import InputError, did_you_mean
+from workbench.tesla import tree as t
+from workbench.tesla.formulas import Happened, satisfying, selections
+from workbench.tesla.occurrence import Facts, Occurrence, in_units
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.values import Selected, fitted, value
+
+LONGEST = 1000
+"""The most composites in a chain, each caused by the one before, the first by an event from outside or by the clock."""
+NO_FACTS: Facts = MappingProxyType({})
+
+
+def meaning(
+    rules: RuleSet,
+    events: Sequence[Occurrence],
+    facts: Facts = NO_FACTS,
+    *,
+    until: int | None = None,
+    compat: str = "",
+) -> list[Occurrence]:
+    """The composites of a stream, in the order in which they are published.
+
+    Parameters
+    ----------
+    events: from outside, in their order; what they say of number, sources and rule does not count.
+    until: the time to which the clock is moved in the end: absences are told up to it.
+    compat: `trex` for windows and consumption as in T-Rex.
+
+    Raises
+    ------
+    InputError: a time is before the one before it, a type is not declared, an event has more or fewer values than its
+        type has attributes, or a chain of composites does not end.
+    """
+    course = _Course(in_units(rules), facts, compat)
+    for event in events:
+        course.happens(event)
+    if until is not None:
+        course.passes(until + 1)
+    return course.composites
+
+
+@dataclass(frozen=True)
+class _Caused:
+    """An event that is to be processed, and the rules that led to it."""
+
+    event: Occurrence
+    chain: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Awaiting:
+    """Matches of one trigger that lack only that something does not come up to the deadline."""
+
+    deadline: int
+    rule: int
+    trigger: int
+    found: Sequence[Selected]
+    chain: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Emitted:
+    """When a rule has emitted something, for which values of `per`."""
+
+    rule: int
+    time: int
+    key: tuple[Value | None, ...]
+
+
+class _Course:
+    """What happens, event by event."""
+
+    def __init__(self, rules: RuleSet, facts: Facts, compat: str) -> None:
+        self.past = Happened(rules, facts, compat)
+        self.composites: list[Occurrence] = []
+        self._awaiting: list[_Awaiting] = []
+        self._emitted: list[_Emitted] = []
+
+    def happens(self, event: Occurrence) -> None:
+        """An event from outside, with all that it causes; deadlines before it come first."""
+        self._see(event)
+        self.passes(event.time)
+        self._publish([_Caused(replace(event, sources=(), rule=""))])
+
+    def passes(self, time: int) -> None:
+        """The deadlines before a time, each with all that is caused: by deadline, then rule, then trigger."""
+        while due := [each for each in self._awaiting if each.deadline < time]:
+            first = min(due, key=lambda each: (each.deadline, each.rule, each.trigger))
+            self._awaiting.remove(first)
+            self._publish(self._judged(first))
+
+    def _see(self, event: Occurrence) -> None:
+        declared = self.past.rules.declarations.get(event.type)
+        if declared is None or declared.fact:
+            hint = did_you_mean(event.type, self.past.rules.events, "declared are: ")
+            raise InputError(f"no type '{event.type}' of events is declared", hint=hint)
+        if len(event.values) != len(declared.attributes):
+            raise InputError(f"an event of type {declared} has {len(event.values)} values")
+        if self.past.history and event.time < self.past.history[-1].time:
+            before = self.past.history[-1].time
+            raise InputError(f"time goes back from {before} to {event.time}", hint="sort the events by time")
+
+    def _publish(self, events: list[_Caused]) -> None:
+        """Each in full, with all that it causes, before the next (listing 4.1)."""
+        while events:
+            first, *others = events
+            if len(first.chain) > LONGEST:
+                raise endless(first.chain)
+            events = self._processed(first) + others
+
+    def _processed(self, caused: _Caused) -> list[_Caused]:
+        """What an event causes by all rules in their order; then it joins the history, and is no part of it before."""
+        event, found = replace(caused.event, number=len(self.past.history)), list[_Caused]()
+        for number, rule in enumerate(self.past.rules.rules):
+            if rule.trigger.type != event.type:
+                continue
+            selected = selections(self.past, number, rule, event)
+            window = selected[0].absent and selected[0].absent[0].part.window if selected else None
+            if window is None:
+                found += self._decided(number, selected, event.time, caused.chain)
+            else:
+                deadline = event.time + int(window.most.amount)
+                chain = caused.chain if deadline == event.time else ()  # what comes later is caused by the clock
+                self._awaiting.append(_Awaiting(deadline, number, event.number, selected, chain))
+        self.past.history.append(event)
+        if caused.chain:
+            self.composites.append(event)
+        return found
+
+    def _judged(self, awaiting: _Awaiting) -> list[_Caused]:
+        """`absent`: no event up to the deadline satisfies it; all matches of a trigger together."""
+        found = [each for each in awaiting.found if not satisfying(*each.absent)]
+        return self._decided(awaiting.rule, found, awaiting.deadline, awaiting.chain)
+
+    def _decided(self, number: int, found: Sequence[Selected], time: int, chain: tuple[str, ...]) -> list[_Caused]:
+        """What is emitted of finished matches: `where`, then `limit`, then `at most once`; only that consumes."""
+        rule = self.past.rules.rules[number]
+        found = [each for each in found if all(value(condition, each) is True for condition in rule.where_clause)]
+        found = [each for each in found[: rule.limit] if not self._silent(number, each, time)]
+        for each in found:
+            for name in rule.consuming:
+                at = each.places.index(_bound_at(rule, name))
+                self.past.consume(number, each.places[at], each.events[at])
+        return [_Caused(self._composite(rule, each, time), (*chain, rule.name)) for each in found]
+
+    def _silent(self, number: int, selected: Selected, time: int) -> bool:
+        """Whether the rule has emitted something less than the pause before, for the same values."""
+        rule = self.past.rules.rules[number]
+        if rule.pause is None:
+            return False
+        key = tuple(value(each, selected) for each in rule.per)
+        if any(
+            each.rule == number and time - each.time < rule.pause.amount and same_values(each.key, key)
+            for each in self._emitted
+        ):
+            return True
+        self._emitted.append(_Emitted(number, time, key))
+        return False
+
+    def _composite(self, rule: t.Rule, selected: Selected, time: int) -> Occurrence:
+        """Occurs(CE, lab(r, s)), and attVal(lab(r, s), att_i) = f_i(...) (thesis, 2.3.3)."""
+        given = {each.name: value(each.value, selected) for each in rule.evaluations}
+        attributes = self.past.rules.declarations[rule.emits].domains
+        values = tuple(fitted(given[name], domain) for name, domain in attributes.items())
+        sources = tuple(event.number for event in selected.events)
+        return Occurrence(rule.emits, time, values, sources=sources, rule=rule.name)
+
+
+def same_values(one: Sequence[Value | None], other: Sequence[Value | None]) -> bool:
+    """Whether values are the same: null is null, and what is no number is no number."""
+    return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
+
+
+def endless(chain: Sequence[str]) -> InputError:
+    """The error of a chain of causes that is too long; names the rules in its last circle."""
+    circle = next((chain[-i - 1 :] for i in range(1, len(chain)) if chain[-i - 1] == chain[-1]), chain[-2:])
+    what = f"a cascade of more than {LONGEST} composites from one event: {' -> '.join(circle)}"
+    return InputError(what, hint="give one of the rules a constraint that ends it")
+
+
+def _bound_at(rule: t.Rule, name: str) -> int:
+    """The place of the predicate that binds an event under this name."""
+    places: Mapping[str, int] = {
+        part.name: place for place, part in enumerate(rule.parts) if isinstance(part, t.Predicate) and part.policy.binds
+    }
+    return places[name]

@@ -1,0 +1,91 @@
+"""Events of rules as they happen, and windows in the unit of their times.
+
+The rule of this module: times are whole numbers in one unit, the log's. Windows in minutes become such numbers before
+anything runs, exactly: a window that is no whole number of units holds the times that lie in it, no more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from workbench.core.domain import Value
+from workbench.core.units import MICROSECONDS
+from workbench.errors import InputError
+from workbench.tesla import tree as t
+from workbench.tesla.rule_set import RuleSet
+
+Facts = Mapping[str, Sequence[tuple[Value | None, ...]]]
+"""The rows of each type of facts, their values in the order of its attributes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """An event, primitive or composite.
+
+    Attributes
+    ----------
+    values: of the attributes, in their order; None is null, which is a value.
+    number: its place in the total order of all events, from 0 on; -1 before it has one.
+    sources: of a composite, the numbers of the events that are bound in its match, in the order of the predicates.
+    rule: of a composite, the name of its rule.
+    """
+
+    type: str
+    time: int
+    values: tuple[Value | None, ...] = ()
+    number: int = -1
+    sources: tuple[int, ...] = ()
+    rule: str = ""
+
+
+def in_units(rules: RuleSet, unit: str | None = None, *, dates: bool = False) -> RuleSet:
+    """The same rules with windows that are whole numbers, without units.
+
+    Parameters
+    ----------
+    unit: what the numbers in the log count: `us`, `ms`, `s`, ...; times and windows are then microseconds. None: it is
+        not known, they are as they are written, and no window may have a unit.
+    dates: whether times are dates; they are microseconds, too, and every window has a unit.
+
+    Raises
+    ------
+    InputError: a window has a unit, and times have none, or the other way round; or a deadline is no whole number.
+    """
+
+    def scaled(duration: t.Duration) -> Decimal:
+        if unit is None and not dates and duration.unit:
+            hint = "say what the numbers in the column of times count: --time-unit s; or leave out the unit here"
+            raise InputError(f"{duration} of which times?", where=duration.where, hint=hint)
+        if dates and not duration.unit:
+            raise InputError(f"{duration} of what?", where=duration.where, hint=f"times are dates: write {duration} s")
+        return duration.amount * MICROSECONDS.get(duration.unit or unit or "", 1)
+
+    return replace(rules, rules=tuple(_rule(rule, scaled) for rule in rules.rules))
+
+
+Scale = Callable[[t.Duration], Decimal]
+
+
+def _rule(rule: t.Rule, scaled: Scale) -> t.Rule:
+    predicates = tuple(replace(part, window=_window(part.window, scaled)) for part in rule.predicates)
+    return replace(rule, predicates=predicates, pause=rule.pause and _whole(rule.pause, scaled, math.ceil))
+
+
+def _window(window: t.EventWindow | None, scaled: Scale) -> t.EventWindow | None:
+    if isinstance(window, t.AfterWindow):
+        most = scaled(window.most)
+        if most != int(most):
+            hint = "write a whole number of units of time"
+            raise InputError(f"no time is {window.most} after '{window.of}'", where=window.where, hint=hint)
+        return replace(window, most=t.Duration(most, where=window.most.where))
+    if isinstance(window, t.WithinWindow):
+        least = window.least and _whole(window.least, scaled, math.ceil)
+        return replace(window, most=window.most and _whole(window.most, scaled, math.floor), least=least)
+    return window
+
+
+def _whole(duration: t.Duration, scaled: Scale, rounded: Callable[[Decimal], int]) -> t.Duration:
+    return t.Duration(Decimal(rounded(scaled(duration))), where=duration.where)

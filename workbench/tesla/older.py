@@ -1,0 +1,176 @@
+"""Rules in the older grammar (thesis, 2.2; seed of Cugola and Margara, section 2), translated into the extended one.
+
+`define CE(a: int) from A(x = $x) and 45 < $t = Avg(B(y = $x).v within 5 min from A) where a = A.z consuming A` is
+
+    declare CE(a: int)
+    from A[$x = x]() and $t = AVG(B(y == $x).v within 5 min from A) where $t > 45 emit CE(a = A.z) consuming A
+
+The rule of this module: `x = $x` binds the parameter where it is met first, and compares from then on; the trigger's
+bare `$x` binds the attribute at its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.errors import LanguageError, Location
+from workbench.language.findings import Findings
+from workbench.tesla import tree as t
+
+
+@dataclass(frozen=True)
+class OlderAggregate(t.Expression):
+    """An aggregate as both grammars have it, with what it is compared with in the older one, or inside an expression.
+
+    Attributes
+    ----------
+    parameter: None where it has none.
+    sign, bound: `>` and 45 where it has to be larger than 45.
+    """
+
+    parameter: str | None
+    function: str
+    type: str
+    constraints: tuple[t.Expression, ...]
+    attribute: str | None
+    window: t.EventWindow | None
+    sign: str = ""
+    bound: t.Expression | None = None
+
+    def __str__(self) -> str:
+        return str(self.new).partition(" = ")[2]
+
+    @property
+    def new(self) -> t.Aggregate:
+        """Without what it is compared with."""
+        return t.Aggregate(
+            self.parameter or "", self.function, self.type, self.constraints, self.attribute, self.window,
+            where=self.where,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Defining(t.Placed):
+    """A rule as the older grammar has it."""
+
+    emits: str
+    attributes: tuple[t.Attribute, ...]
+    trigger: t.Predicate
+    predicates: tuple[t.Predicate | OlderAggregate, ...]
+    assignments: tuple[t.Expression, ...]
+    consuming: tuple[str, ...]
+    consuming_at: tuple[Location, ...]
+
+
+def translated(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
+    """The declaration of what it emits, and the rule."""
+    bound: set[str] = set()
+    trigger = _bound(rule.trigger, bound)
+    predicates: list[t.Predicate | t.Aggregate] = []
+    conditions: list[t.Expression] = []
+    for part in rule.predicates:
+        if isinstance(part, OlderAggregate):
+            aggregate, condition = _aggregated(part, bound, len(predicates))
+            predicates.append(aggregate)
+            conditions += condition
+        else:
+            predicates.append(_bound(part, bound))
+    evaluations = [_evaluation(each, findings) for each in _each_conjunct(rule.assignments)]
+    for i, each in enumerate(evaluations):
+        if each is not None:
+            evaluations[i] = replace(each, value=_hoisted(each.value, bound, predicates))
+    made = t.Rule(
+        trigger=trigger,
+        predicates=tuple(predicates),
+        where_clause=tuple(conditions),
+        emits=rule.emits,
+        evaluations=tuple(each for each in evaluations if each is not None),
+        consuming=rule.consuming,
+        consuming_at=rule.consuming_at,
+        emits_at=rule.where,
+        **fields,
+    )
+    return t.RuleFile((t.Declaration(rule.emits, rule.attributes, where=rule.where),), (made,))
+
+
+def _bound(part: t.Predicate, bound: set[str]) -> t.Predicate:
+    """The predicate with its assignments apart from its constraints."""
+    assignments, constraints = list(part.assignments), []
+    new = set(bound) | {each.name for each in assignments}
+    for position, constraint in enumerate(_each_conjunct(part.constraints)):
+        name, value = _binding(constraint, position, new)
+        if name:
+            assignments.append(t.Assigned(name, value, where=constraint.where))
+            new.add(name)
+        else:
+            constraints.append(_compared(constraint))
+    if part.policy.binds:
+        bound |= new
+    return replace(part, assignments=tuple(assignments), constraints=tuple(constraints))
+
+
+def _binding(constraint: t.Expression, position: int, bound: set[str]) -> tuple[str, t.Expression]:
+    """The parameter that a constraint binds, and its value; no name where it binds none."""
+    if isinstance(constraint, t.BoundParameter) and constraint.name not in bound:
+        return constraint.name, t.OwnAttribute(str(position), where=constraint.where)
+    if isinstance(constraint, t.Operation) and constraint.operator == "=":
+        for one, other in (constraint.operands, constraint.operands[::-1]):
+            if isinstance(other, t.BoundParameter) and other.name not in bound and isinstance(one, t.OwnAttribute):
+                return other.name, one
+    return "", constraint
+
+
+def _aggregated(part: OlderAggregate, bound: set[str], number: int) -> tuple[t.Aggregate, list[t.Expression]]:
+    constraints = tuple(_compared(each) for each in _each_conjunct(part.constraints))
+    name = part.parameter or f"aggregate{number}"
+    bound.add(name)
+    condition: list[t.Expression] = []
+    if part.bound is not None:
+        operands = (t.BoundParameter(name, where=part.where), part.bound)
+        condition.append(t.Operation(part.sign, operands, where=part.where))
+    return replace(part.new, parameter=name, constraints=constraints), condition
+
+
+def _hoisted(expression: t.Expression, bound: set[str], predicates: list[t.Predicate | t.Aggregate]) -> t.Expression:
+    """An expression with a parameter for each aggregate in it, which becomes a predicate."""
+    if isinstance(expression, OlderAggregate):
+        made, _ = _aggregated(expression, bound, len(predicates))
+        predicates.append(made)
+        return t.BoundParameter(made.parameter, where=expression.where)
+    if isinstance(expression, t.Operation):
+        operands = tuple(_hoisted(operand, bound, predicates) for operand in expression.operands)
+        return replace(expression, operands=operands)
+    return expression
+
+
+def _evaluation(assignment: t.Expression, findings: Findings) -> t.Evaluation | None:
+    if isinstance(assignment, t.Operation) and assignment.operator == "=":
+        target, value = assignment.operands
+        if isinstance(target, t.OwnAttribute):
+            return t.Evaluation(target.name, _compared(value), where=target.where)
+    hint = "write attribute = value; conditions stand in the predicates, or in a rule that ends with emit"
+    findings.add(LanguageError(f"'{assignment}' assigns nothing", where=assignment.where, hint=hint))
+    return None
+
+
+def _each_conjunct(constraints: tuple[t.Expression, ...]) -> Iterator[t.Expression]:
+    for constraint in constraints:
+        yield from _conjuncts(constraint)
+
+
+def _conjuncts(expression: t.Expression) -> Iterator[t.Expression]:
+    if isinstance(expression, t.Operation) and expression.operator == "and":
+        for operand in expression.operands:
+            yield from _conjuncts(operand)
+    else:
+        yield expression
+
+
+def _compared(expression: t.Expression) -> t.Expression:
+    """The expression with `==` for every `=`."""
+    if not isinstance(expression, t.Operation):
+        return expression
+    operator = "==" if expression.operator == "=" else expression.operator
+    return replace(expression, operator=operator, operands=tuple(map(_compared, expression.operands)))

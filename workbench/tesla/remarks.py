@@ -1,0 +1,126 @@
+"""What is allowed in rules, and seldom meant.
+
+Predicates that nothing satisfies, cascades that may not end, memory that nothing bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from workbench.errors import LanguageError, WorkbenchError
+from workbench.tesla import tree as t
+
+if TYPE_CHECKING:
+    from workbench.tesla.rule_set import RuleSet
+
+MOST_IN_CIRCLE = 20
+"""The most rules of a circle that are named."""
+
+
+def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
+    """The remarks about a rule set, in the order of the text."""
+    for rule in rules.rules:
+        for part in rule.parts:
+            yield from _never(part)
+            window = part.window
+            if isinstance(window, t.WithinWindow) and window.most is None:
+                what = f"all events of type {part.type} are kept: their window is forever"
+                yield LanguageError(what, where=part.where, hint="bound it where memory matters")
+    for cycle in _cycles(rules):
+        names = [rule.name for rule in (*cycle, cycle[0])]
+        named = " -> ".join(
+            names if len(names) <= MOST_IN_CIRCLE else [*names[: MOST_IN_CIRCLE // 2], "...", names[-1]]
+        )
+        what = f"a cascade of these rules may not end: {named}"
+        yield LanguageError(what, where=cycle[0].where, hint="what one event causes is limited to 1000 in a chain")
+
+
+def _never(part: t.Predicate | t.Aggregate) -> Iterator[WorkbenchError]:
+    """Constraints that contradict each other: constants, and bounds of one attribute."""
+    least: dict[str, tuple[float, bool]] = {}
+    most: dict[str, tuple[float, bool]] = {}
+    for each in part.constraints:
+        if isinstance(each, t.Literal) and each.value is False:
+            yield LanguageError(f"nothing satisfies this predicate about {part.type}", where=each.where)
+        if not isinstance(each, t.Operation) or len(each.operands) != 2:
+            continue
+        one, other = each.operands
+        operator = each.operator
+        if isinstance(one, t.Literal) and isinstance(other, t.OwnAttribute):
+            one, other, operator = other, one, {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
+        if not (isinstance(one, t.OwnAttribute) and isinstance(other, t.Literal)) or isinstance(
+            other.value, str | bool
+        ):
+            continue
+        value, strict = other.value, operator in ("<", ">")
+        if operator in (">", ">=", "=="):
+            least[one.name] = max(least.get(one.name, (value, strict)), (value, strict))
+        if operator in ("<", "<=", "=="):
+            most[one.name] = min(most.get(one.name, (value, not strict)), (value, not strict))
+        if one.name in least and one.name in most:
+            (low, open_low), (high, closed_high) = least[one.name], most[one.name]
+            if low > high or (low == high and (open_low or not closed_high)):
+                what = f"nothing satisfies this predicate about {part.type}: no '{one.name}' is that large and small"
+                yield LanguageError(what, where=each.where)
+                return
+
+
+def _cycles(rules: RuleSet) -> Iterator[list[t.Rule]]:
+    """Rules that trigger each other in a circle; of each strongly connected part one, of its first rule."""
+    after: dict[str, list[t.Rule]] = {}
+    for rule in rules.rules:
+        after.setdefault(rule.trigger.type, []).append(rule)
+    part = _parts({name: [rule.emits for rule in leaving] for name, leaving in after.items()})
+    told = set[int]()
+    for rule in rules.rules:
+        number = part.get(rule.emits, -1)
+        if part[rule.trigger.type] == number and number not in told:
+            told.add(number)
+            yield _way_back(rule, after, part)
+
+
+def _way_back(start: t.Rule, after: Mapping[str, list[t.Rule]], part: Mapping[str, int]) -> list[t.Rule]:
+    """A shortest way from a rule to what triggers it, within its part of the types."""
+    led, todo = {start.emits: start}, [start.emits]
+    for here in todo:
+        for rule in after[here]:
+            if rule.emits not in led and part.get(rule.emits) == part[here]:
+                led[rule.emits] = rule
+                todo.append(rule.emits)
+    way = [led[start.trigger.type]]
+    while way[-1] is not start:
+        way.append(led[way[-1].trigger.type])
+    return way[::-1]
+
+
+def _parts(after: Mapping[str, list[str]]) -> dict[str, int]:
+    """The number of the strongly connected part in which each type lies that triggers something.
+
+    Source: R. Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing 1, 1972.
+    """
+    met: dict[str, int] = {}
+    low: dict[str, int] = {}
+    part: dict[str, int] = {}
+    path: list[str] = []
+    for root in after:
+        calls = [] if root in met else [(root, iter(after[root]))]
+        while calls:
+            here, others = calls[-1]
+            if here not in met:
+                met[here] = low[here] = len(met)
+                path.append(here)
+            for there in others:
+                if there in after and there not in met:
+                    calls.append((there, iter(after[there])))
+                    break
+                if there in met and there not in part:
+                    low[here] = min(low[here], met[there])
+            else:
+                calls.pop()
+                if calls:
+                    low[calls[-1][0]] = min(low[calls[-1][0]], low[here])
+                if low[here] == met[here]:
+                    while here not in part:
+                        part[path.pop()] = met[here]
+    return part
