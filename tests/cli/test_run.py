@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import shlex
 import shutil
 import subprocess
 import threading
@@ -481,3 +482,31 @@ def test_patterns_that_the_shell_takes(workbench: Run, tmp_path: Path) -> None:
     done = workbench("run", MODELS / "sum_of_doubles.pipe", "--input", f"{tmp_path}/*.csv")
     assert (done.code, done.out, done.err) == (0, "out\n2\n4\n6\n", "")
     assert "see workbench" in workbench("run", "a", "--input", "b", "--nonsense").err
+
+
+@pytest.mark.parametrize("backend", ["reference", "numba"])
+def test_a_log_is_utf8_whatever_the_terminal_shows(backend: str, tmp_path: Path) -> None:
+    (tmp_path / "p.pipe").write_text("pipeline p(s: str) -> str { return s }")
+    (tmp_path / "s.csv").write_text("s\n\u20ac\n\u00e9\n", encoding="utf-8")
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for change in (plain, {**os.environ, "PYTHONIOENCODING": "latin-1"}):
+        asked = command(["run", tmp_path / "p.pipe", "--backend", backend, "--input", tmp_path / "s.csv"])
+        done = subprocess.run(asked, capture_output=True, env=change, check=False)
+        assert (done.returncode, done.stdout.decode(), done.stderr) == (0, "out\n\u20ac\n\u00e9\n", b"")
+
+
+def test_closed_streams_are_told(tmp_path: Path) -> None:
+    """As other programs say it; what is opened next is not taken for them."""
+    (tmp_path / "x.csv").write_text("x\n1\n")
+    squares, there, closed = f"run '{SQUARES}'", f"--input '{tmp_path / 'x.csv'}'", "Bad file descriptor"
+    call = shlex.join(map(str, command([])))
+    for asked, told in {
+        f"{squares} --input - <&-": f"workbench: <stdin>: cannot read the events: {closed}\n",
+        f"{squares} {there} >&-": f"workbench: {closed}\n",
+        f"{squares} {there} --backend numba >&-": f"workbench: {closed}\n",
+        "--help >&-": f"workbench: {closed}\n",
+        "--version >/dev/full": "workbench: standard output: No space left on device\n",
+        f"{squares} {there}x 2>&-": "",
+    }.items():
+        done = subprocess.run(f"{call} {asked}", shell=True, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (2, told)

@@ -1,65 +1,72 @@
 """Damaged logs of every format end in an error that names the file, or are another log: never in a traceback."""
 
+from random import Random
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import workbench as wb
 from tests.examples import examples
-from workbench.core.domain import BOOL, FLOAT, INT, STR, Enum
+from workbench.core.domain import INT
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
-from workbench.events.files import COMPRESSIONS
+from workbench.events import lines as lines_of
 from workbench.events.read import read_blocks, read_events
-from workbench.events.rows import LogBlock
-from workbench.events.table import format_rows
-from workbench.events.write import write_events
 
 pa = pytest.importorskip("pyarrow")
-PORTS = tuple(Port(n, d) for n, d in {"x": INT, "f": FLOAT, "b": BOOL, "s": STR, "e": Enum(("red", "green"))}.items())
-LOG = Ports("log", PORTS, PORTS)
-ENDINGS = [row.endings[0] for row in format_rows().values()]
-NAMES = ENDINGS + [f"{ending}{packed}" for ending in ENDINGS[:3] for packed in COMPRESSIONS]
+damage = pytest.importorskip("tests.events.damage")
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def sound(request, tmp_path_factory):
-    """A log, and its bytes."""
-    path = tmp_path_factory.mktemp("damage") / f"log{request.param}"
-    with write_events(path, LOG) as writer:
-        for i in range(40):
-            row: dict[str, list] = {
-                "x": [i] if i % 3 else [],
-                "f": [i / 7],
-                "b": [i > 9],
-                "s": [f'"{i},\n'],
-                "e": ["red"] if i % 2 else [],
-            }
-            writer.write(row)
-    return path, path.read_bytes()
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    return damage.sound_logs(tmp_path_factory.mktemp("sound"))
 
 
-def how_it_ends(path, *, by_columns=False) -> InputError | None:
-    try:
-        for item in read_blocks(path, LOG) if by_columns else read_events(path, LOG):
-            if isinstance(item, LogBlock) and item.columns() is None:
-                list(item.steps())
-    except InputError as error:
-        return error
-    return None
+def tried(folder, ending: str, data: bytes) -> bool:
+    """Whether it is a log; row by row it is one as in columns, and an error names the file."""
+    path = folder / f"log{ending}"
+    path.write_bytes(data)
+    one, other = (damage.how_it_ends(path, by_columns=each) for each in (False, True))
+    assert all(told is None or path.name in str(told.where) for told in (one, other))
+    assert (one is None) == (other is None)
+    path.unlink()
+    return one is None
 
 
-@examples(60)
-@given(data=st.data())
-def test_damage_is_told(sound, data):
-    path, content = sound
-    damaged = bytearray(content)
-    for _ in range(data.draw(st.integers(0, 3))):
-        damaged[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    if data.draw(st.booleans()):
-        del damaged[data.draw(st.integers(0, len(content))) :]
-    path.write_bytes(damaged)
-    for told in (how_it_ends(path), how_it_ends(path, by_columns=True)):
-        assert told is None or path.name in str(told.where)
+@examples(600)
+@given(seed=st.integers(0, 1 << 60), size=st.sampled_from([64, 1 << 21]), few=st.sampled_from([0, 1 << 14]))
+def test_damage_is_told(sound, seed, size, few, tmp_path, monkeypatch):
+    monkeypatch.setattr(lines_of, "SIZE", size)
+    monkeypatch.setattr(lines_of, "FEW", few)
+    tried(tmp_path, *damage.damaged(Random(seed), sound))
+
+
+def test_nothing_wrong_is_no_damage(sound, tmp_path):
+    for ending, data in sound.items():
+        assert tried(tmp_path, ending, data)
+
+
+WAYS: list[dict[str, Any]] = [{}, {"key": "s"}]
+BACKENDS: Any = ("reference", "numba")
+
+
+def test_texts_of_parquet_are_texts(tmp_path):
+    """Nothing in the format sees to it: neither inputs nor keys have bytes that are no characters."""
+    from pyarrow import parquet
+
+    path = tmp_path / "log.parquet"
+    texts = pa.array([b"ok", b"\xff"]).view(pa.string())
+    parquet.write_table(pa.table({"s": texts, "x": [1, 2]}), path)
+    for name in ("s", "x"):
+        kind = "str" if name == "s" else "int"
+        program = wb.parse(f"pipeline p({name}: {kind}) -> {kind} {{ return {name} }}").get()
+        for options in WAYS[name == "x" :]:  # without the key that column is not read
+            for backend in BACKENDS:
+                with pytest.raises(InputError, match=r"log\.parquet: this cannot be read as Parquet: .*UTF8"):
+                    wb.run(program, path, output=tmp_path / "out.csv", **options, backend=backend)
+                assert not (tmp_path / "out.csv").exists()
 
 
 def test_a_page_that_is_mostly_nothing_is_refused(tmp_path, monkeypatch):
@@ -77,3 +84,12 @@ def test_a_page_that_is_mostly_nothing_is_refused(tmp_path, monkeypatch):
         next(read_events(path, program))
     parquet.write_table(table, path)
     assert sum(1 for _ in read_blocks(path, program)) > 1
+
+
+@pytest.mark.parametrize("lines", [200, 300_000])
+def test_a_header_that_does_not_end_is_read_once(lines, tmp_path):
+    """As long as it may go on it is waited for; then it is told, and not looked at once more for each line."""
+    (tmp_path / "log.csv").write_text('"' + "\n" * lines)
+    told = "unexpected end of data" if lines < 1000 else "field larger than field limit"
+    with pytest.raises(InputError, match=rf"log\.csv:[0-9]+: not a line of CSV: {told}"):
+        list(read_events(tmp_path / "log.csv", damage.LOG))

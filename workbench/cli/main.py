@@ -47,6 +47,11 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"see {self.prog} --help")
 
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """What was printed is out before, or told not to be."""
+        sys.stdout.flush()
+        super().exit(status, message)
+
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Words that stand alone are often what the shell has made of a pattern."""
         found, others = self.parse_known_args(args, namespace)
@@ -91,6 +96,7 @@ class _Version(argparse.Action):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; the exit code. Without one this is the program, which may start processes."""
+    _openable()
     _encodable()
     gc.set_threshold(YOUNG)
     code = _ended(sys.argv[1:] if argv is None else list(argv), program=argv is None)
@@ -163,6 +169,20 @@ def _terminable() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _openable() -> None:
+    """A standard stream that is closed is told when it is used; no other file may take its number."""
+    for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
+        if getattr(sys, name) is None:
+            with contextlib.suppress(OSError):
+                os.fstat(number)  # somebody has it, who did not tell Python
+                continue
+            wrong = os.O_RDONLY if name == "stdout" else os.O_WRONLY
+            os.dup2(opened := os.open(os.devnull, wrong), number)
+            if opened != number:
+                os.close(opened)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _encodable() -> None:

@@ -145,13 +145,15 @@ class Map(Domain):
         """The keys of a finite map and what each is called inside a model."""
         return tuple((key, _word(key, i)) for i, key in enumerate(self.key.values()))
 
-    def shown(self, value: FrozenMap[Value, Value]) -> list[tuple[str, Value]]:
-        """The keys of a map as texts, with their values, in an order that does not depend on how it was made."""
+    def ordered(self, value: FrozenMap[Value, Value]) -> list[Value]:
+        """The keys of a map, in an order that does not depend on how it was made."""
         if self.finite:
-            keys = [key for key, _ in self.slots if key in value]
-        else:
-            keys = sorted(value, key=lambda key: (type(key).__name__, key))
-        return [(str(key).lower() if isinstance(key, bool) else str(key), value[key]) for key in keys]
+            return [key for key, _ in self.slots if key in value]
+        return sorted(value, key=lambda key: (type(key).__name__, key))
+
+    def shown(self, value: FrozenMap[Value, Value]) -> list[tuple[str, Value]]:
+        """The keys of a map as texts, with their values, in that order."""
+        return [(str(key).lower() if isinstance(key, bool) else str(key), value[key]) for key in self.ordered(value)]
 
     @cached_property
     def slot(self) -> Record:

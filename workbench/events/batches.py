@@ -135,6 +135,7 @@ class BatchReader(RowReader):
             kinds = {field.name: str(field.type) for field in schema}
             if batch is None:
                 return kinds, {name: [] for name in schema.names}
+            batch.validate(full=True)
             first = batch.slice(0, count)
             return kinds, {name: first.column(name).to_pylist() for name in kinds}
 

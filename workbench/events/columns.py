@@ -13,7 +13,7 @@ from typing import Any
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
 from workbench.core.fields import Tuple
 from workbench.errors import DomainError
-from workbench.events.values import Words, dump_json, to_json
+from workbench.events.values import Words, dump_json, is_encodable, to_json
 
 Where = Callable[[int], str]
 """Where a row of a batch lies."""
@@ -107,7 +107,7 @@ def _array(domain: Domain, column: Sequence[Value]) -> Any:
     if domain == BOOL:
         return np.array(column, np.bool_) if kinds <= {bool} else None
     if isinstance(domain, Texts):
-        return TextColumn.of(column) if kinds <= {str} else None
+        return TextColumn.of(column) if kinds <= {str} and is_encodable("".join(set(column))) else None
     if isinstance(domain, Reals):
         return np.array(column, np.float64) if kinds <= {float} else None
     if not isinstance(domain, Integers | Integer | Range) or not kinds <= {int}:

@@ -120,18 +120,19 @@ class CsvReader(RowReader):
 
     def _header(self, data: bytes, shown: str, *, last: bool) -> tuple[int, int] | None:
         """The lines and the bytes that the names of the columns take, if any; None where they have not come yet."""
-        end = data.find(b"\n") + 1
-        while end:
-            texts = data[:end].splitlines(keepends=True)
-            found = csv.reader((text.decode() for text in texts), strict=True, delimiter=self.between)
-            try:
-                begins = self._is_header(next(found), f"{shown}:1")
-                return (found.line_num, sum(map(len, texts[: found.line_num]))) if begins else (0, 0)
-            except csv.Error as error:
-                end = data.find(b"\n", end) + 1
-                if not end and last:
-                    raise InputError(f"not a line of CSV: {error}", where=f"{shown}:{found.line_num}") from error
-        return None
+        texts = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
+        there = iter(texts)
+        found = csv.reader(map(bytes.decode, there), strict=True, delimiter=self.between)
+        try:
+            row = next(found, None)
+        except csv.Error as error:
+            if next(there, None) is None and not last:
+                return None
+            raise InputError(f"not a line of CSV: {error}", where=f"{shown}:{found.line_num}") from error
+        if row is None:
+            return None
+        begins = self._is_header(row, f"{shown}:1")
+        return (found.line_num, sum(map(len, texts[: found.line_num]))) if begins else (0, 0)
 
     def _found(self, data: bytes, shown: str, first: int, *, last: bool) -> _Rows:
         """The rows of a text, but for one at its end that may go on."""
@@ -187,7 +188,7 @@ class CsvReader(RowReader):
 
     def _table(self, lines: bytes) -> Any:
         """The columns that are used, by position; None where Arrow finds less in the lines, or more, than we do."""
-        if len(lines) < lines_of.FEW or not find_spec("pyarrow") or not is_text(lines):
+        if len(lines) < lines_of.FEW or lines.startswith(BOM) or not find_spec("pyarrow") or not is_text(lines):
             return None
         import pyarrow as pa
         from pyarrow import csv as arrow

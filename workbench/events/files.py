@@ -201,6 +201,8 @@ def readable(shown: str) -> Iterator[None]:
         raise InputError(f"the compressed file is damaged: {error}", where=shown) from error
     except UnicodeDecodeError as error:
         raise not_text(error, shown) from error
+    except OSError as error:
+        raise InputError(f"cannot read the events: {error.strerror or error}", where=shown) from error
 
 
 def not_text(error: UnicodeDecodeError, where: str) -> InputError:
@@ -287,6 +289,8 @@ def destination(path: str | Path) -> Iterator[IO[str]]:
     """
     target = Path(os.path.realpath(path))
     if str(path) == "-":
+        if not is_terminal(path) and hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8", errors="strict")  # a log, whatever the terminal can show
         yield sys.stdout
         sys.stdout.flush()
     elif is_stream(path):

@@ -192,7 +192,24 @@ def _typed(data: Any, domain: Domain) -> Value:
         return double(data) if type(data) is int else data
     if isinstance(domain, Times):
         return _time(data, domain)
+    if isinstance(data, str):
+        return _whole_text(data)
     return json.dumps(data) if isinstance(domain, Words) and isinstance(data, int | float) else data
+
+
+def _whole_text(data: str) -> str:
+    """A text that can be written."""
+    if not is_encodable(data):
+        raise UnreadableError("a text of whole characters", "half of a surrogate pair is no character of Unicode")
+    return data
+
+
+def is_encodable(text: str) -> bool:
+    """Whether these are characters of Unicode: there are halves of some in JSON and in Python."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _time(data: Any, domain: Times) -> int:
@@ -224,8 +241,11 @@ def _structured(data: Any, domain: Domain) -> Value:
 def _hashable(data: Any) -> Value:
     if isinstance(data, Unheld):
         raise UnreadableError(data.expected)
+    if isinstance(data, str):
+        return _whole_text(data)
     if isinstance(data, dict):
-        for item in data.values():
+        for key, item in data.items():
+            _whole_text(str(key))
             _hashable(item)  # is every number held?
     return tuple(map(_hashable, data)) if isinstance(data, list) else data
 
@@ -273,10 +293,16 @@ def to_json(value: Value, domain: Domain) -> Any:
     if isinstance(domain, Tuple):
         return [to_json(item, field) for item, field in zip(value, domain.fields, strict=True)]
     if isinstance(domain, Map):
-        return {key: to_json(item, domain.value) for key, item in domain.shown(value)}
+        return {_key_text(key, domain.key): to_json(value[key], domain.value) for key in domain.ordered(value)}
     if isinstance(domain, Anything) and not _plain(value):
         return repr(value)
     return value
+
+
+def _key_text(key: Value, domain: Domain) -> str:
+    """The key of a map as the name that it has in JSON."""
+    data = to_json(key, domain)
+    return data if isinstance(data, str) else repr(data) if isinstance(data, float) else dump_json(data)
 
 
 def _plain(value: Value) -> bool:

@@ -62,6 +62,8 @@ def run_with(program: Program, start: Start, integers: Integer | None = None, st
         elif options.key is not None:
             run.keyed()
         else:
+            if not all(Path(each).is_file() for each in named_files(options.input) or ()):
+                _ = run.backend  # it is there when the first row comes
             write_log(run, blocks_of(options.input, run), (named_files(options.input) or ["-"])[0])
 
 

@@ -1,0 +1,261 @@
+"""Every executor makes the same of a log in every format, however it is laid out, and what it writes reads back."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workbench as wb
+from tests.examples import examples
+from workbench.conformance.generate.domains import ENDS, halves, values, whole
+from workbench.conformance.generate.pipelines import pipelines
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
+from workbench.core.fields import FrozenMap, Map, Tuple
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
+from workbench.core.program import Port, Ports
+from workbench.errors import InputError, NoCapacity, Refused, WorkbenchError
+from workbench.events import batches
+from workbench.events import lines as lines_of
+from workbench.events.read import read_events
+from workbench.events.values import to_json
+from workbench.events.write import write_events
+from workbench.executors.reference.executor import Reference
+
+pa = pytest.importorskip("pyarrow")
+from pyarrow import ipc, parquet  # noqa: E402
+
+Row = Mapping[str, Value]
+
+PROGRAMS = wb.parse("""
+pipeline as_it_is(x: int, f: float, b: bool, s: str) -> x: int, f: float, b: bool, s: str { return x, f, b, s }
+pipeline text(s: str) -> str { return s }
+pipeline floats(f: float) -> a: float, b: float { return f, f * 0.5 }
+pipeline sums(x: int, y: int) -> int { return window(x + y, 3, cumulate(+)) }
+pipeline half(x: int, b: bool) -> int { return filter(x, b) }
+pipeline total(x: int) -> int { return cumulate(x, +) }
+pipeline alike(s: str, t: str) -> a: bool, b: str { return s = t, trim(s, 1) }
+pipeline kinds(e: {red, green, blue}, r: -2..5, b: bool) -> l: {red, green, blue}, m: -2..5, n: bool {
+    return e, r, not b
+}
+pipeline pairs(e: (int, bool)) -> e: (int, bool), n: int { return e, e.0 }
+pipeline records(e: {user: str, n: int}) -> e: {user: str, n: int}, u: str { return e, e.user }
+pipeline deep(e: {at: (float, 0..3), ok: bool}) -> e: {at: (float, 0..3), ok: bool} { return e }
+pipeline last(x: int, s: str) -> a: int, b: str { return keep_last(x), stutter(s, 2) }
+""")
+TEXTS = [
+    "", "a", "b", '"', 'a"b', "a,b", "a\tb", "a\nb", "a\r\nb", "\r", "\ufeff", "\ufeffa", "a\0", "\0", " ", " a ",
+    "null", "nan", "1", "true",
+    "é", "\x1c", "\x85", "\u2028", "\U0001f600", "\\", "{", '{"s": 1}', "'", "None", "0x10", "#",
+]  # fmt: skip
+FLOATS = [
+    -0.0, 0.0, math.inf, -math.inf, math.nan, 5e-324, 1.7976931348623157e308, 0.1, 1e16, 1e22, 123456789012345680.0,
+    1e-5, 1e9, 999999999.9999999, 2.0**63, float(2**53), 0.30000000000000004, 1e-3, 9.999e-4,
+]  # fmt: skip
+WHOLE = st.one_of(
+    whole, st.sampled_from([end + by for end in ENDS for by in (-1, 0, 1)]).filter(lambda n: -(2**63) <= n < 2**63)
+)
+FORMATS = {
+    "csv": ".csv",
+    "tsv": ".tsv",
+    "jsonl": ".jsonl",
+    "parquet": ".parquet",
+    "arrow": ".arrow",
+    "arrows": ".arrows",
+}
+QUOTINGS: Any = [csv.QUOTE_MINIMAL, csv.QUOTE_ALL]
+BACKENDS = ["reference", "threaded", "numba", "parallel"]
+
+
+def events_of(domain: Domain) -> st.SearchStrategy[Any]:
+    """The values of a domain, and odd ones."""
+    if domain == STR:
+        return st.sampled_from(TEXTS)
+    if domain == FLOAT:
+        return st.one_of(halves, st.sampled_from(FLOATS))
+    if domain == INT:
+        return WHOLE
+    if isinstance(domain, Tuple):
+        return st.tuples(*map(events_of, domain.fields))
+    return values(domain)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> Pipeline:
+    """One of those above, or any."""
+    named = st.sampled_from(sorted(PROGRAMS.pipelines)).map(lambda name: PROGRAMS.get(name).pipeline)
+    return draw(st.one_of(named, named, pipelines(max_nodes=3)))
+
+
+def shown(rows: Sequence[Row]) -> list[str]:
+    """Rows in a form in which -0.0 and no number are what they are."""
+    return [repr(dict(sorted(row.items()))) for row in rows]
+
+
+def expected(program: Pipeline, steps: Sequence[Row]) -> list[Row] | str:
+    """Rows that come out, by a reference executor that has not read anything; or the class of the error."""
+    executor, rows = Reference(program), list[Row]()
+    try:
+        for step in [*steps, END]:
+            made = executor.end() if step is END else executor.step(step).outputs
+            count = max(map(len, made.values()), default=0)
+            rows += [{name: each[i] for name, each in made.items() if i < len(each)} for i in range(count)]
+    except WorkbenchError as error:
+        return type(error).__name__
+    return rows
+
+
+def cell(value: Value | None, domain: Domain) -> str:
+    """A value as a person writes it."""
+    if value is None:
+        return ""
+    data = to_json(value, domain)
+    if isinstance(data, float):
+        return repr(data)
+    return data if isinstance(data, str) else json.dumps(data)
+
+
+def encoded(form: str, program: Pipeline, steps: Sequence[Row], draw: st.DrawFn) -> bytes:
+    """A log as others write it."""
+    domains = dict(program.inputs)
+    if form in ("csv", "tsv"):
+        text = io.StringIO()
+        ends, quoting = draw(st.sampled_from(["\n", "\r\n"])), draw(st.sampled_from(QUOTINGS))
+        writer = csv.writer(text, lineterminator=ends, quoting=quoting, delimiter="\t" if form == "tsv" else ",")
+        writer.writerow(domains)
+        writer.writerows([[cell(step.get(name), domain) for name, domain in domains.items()] for step in steps])
+        return draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + text.getvalue().encode()
+    if form == "jsonl":
+        ascii_only = draw(st.booleans())
+        rows = ({name: to_json(value, domains[name]) for name, value in step.items()} for step in steps)
+        return "".join(json.dumps(row, ensure_ascii=ascii_only) + "\n" for row in rows).encode()
+    table = pa.table(
+        {name: column(domain, [step.get(name) for step in steps], draw) for name, domain in domains.items()}
+    )
+    cut = draw(st.integers(0, len(steps)))
+    table = pa.concat_tables([table.slice(0, cut), table.slice(cut)])
+    into = io.BytesIO()
+    if form == "parquet":
+        parquet.write_table(table, into, row_group_size=draw(st.integers(1, 5)))
+    else:
+        table = table.unify_dictionaries()
+        with (ipc.new_file if form == "arrow" else ipc.new_stream)(into, table.schema) as writer:
+            writer.write_table(table, max_chunksize=draw(st.integers(1, 5)))
+    return into.getvalue()
+
+
+def column(domain: Domain, events: list[Value | None], draw: st.DrawFn) -> Any:
+    """An Arrow column as others make it, cut out of a longer one."""
+    cells = [None if event is None else to_json(event, domain) for event in events]
+    if isinstance(domain, Tuple):
+        plain = [each is None or isinstance(each, dict) for each in cells]
+        structs = all(plain) and any(cells) and "[" not in json.dumps(cells)[1:] and draw(st.booleans())
+        made = (
+            pa.array(cells) if structs else pa.array([None if c is None else json.dumps(c) for c in cells], pa.string())
+        )
+    elif domain == INT:
+        made = pa.array(cells, pa.int64())
+    elif domain == FLOAT:
+        made = pa.array(cells, pa.float64())
+    elif domain.numeric:
+        made = pa.array(cells, draw(st.sampled_from([pa.int64(), pa.int8(), pa.int32()])))
+    else:
+        kinds = {"s": [pa.string(), pa.large_string(), pa.string_view()], "b": [pa.bool_()]}
+        made = pa.array(cells, draw(st.sampled_from(kinds["s" if any(isinstance(c, str) for c in cells) else "b"])))
+    if draw(st.booleans()) and not pa.types.is_struct(made.type) and not pa.types.is_string_view(made.type):
+        made = made.dictionary_encode()
+    pad = made.slice(0, 1)
+    return pa.concat_arrays([pad, made, pad]).slice(len(pad), len(made))
+
+
+def packed(path: Path, data: bytes, draw: st.DrawFn) -> Path:
+    """A file of these bytes, perhaps compressed."""
+    how = draw(st.sampled_from(["", "", ".gz", ".zst"]))
+    found = path.with_name(path.name + how)
+    found.write_bytes(gzip.compress(data) if how == ".gz" else pa.compress(data, "zstd", asbytes=True) if how else data)
+    return found
+
+
+@examples(30)
+@given(data=st.data(), form=st.sampled_from(sorted(FORMATS)), target=st.sampled_from(sorted(FORMATS)))
+def test_every_executor_through_every_format(data, form, target, tmp_path, monkeypatch):
+    draw = data.draw
+    program = draw(programs())
+    inputs = dict(program.inputs)
+    whole_steps = st.fixed_dictionaries({name: events_of(domain) for name, domain in inputs.items()})
+    gaps = st.fixed_dictionaries({}, optional={name: events_of(domain) for name, domain in inputs.items()})
+    steps = draw(st.one_of(st.lists(whole_steps, max_size=8), st.lists(st.one_of(whole_steps, gaps), max_size=8)))
+    if form in ("csv", "tsv"):  # a blank cell is no event
+        steps = [{n: v for n, v in step.items() if not isinstance(v, str) or v.strip()} for step in steps]
+    source = packed(tmp_path / f"in{FORMATS[form]}", encoded(form, program, steps, draw), draw)
+    monkeypatch.setattr(lines_of, "FEW", draw(st.sampled_from([0, 1 << 14])))
+    monkeypatch.setattr(lines_of, "SIZE", draw(st.sampled_from([1, 7, 64, 1 << 21])))
+    monkeypatch.setattr(batches, "LARGE", draw(st.sampled_from([1, 3, 1 << 17])))
+    monkeypatch.setattr(batches, "BATCH", draw(st.sampled_from([1, 3, 4096])))
+    wanted = expected(program, steps)
+    written = Ports("out", tuple(Port(name, domain) for name, domain in program.ports.shown.items()))
+    for backend in draw(st.permutations(BACKENDS))[:2]:
+        into = tmp_path / f"out-{backend}{FORMATS[target]}{draw(st.sampled_from(['', '', '.gz', '.zst']))}"
+        told = refusal(program, source, into, backend)
+        if told is None:
+            assert not isinstance(wanted, str)
+            assert shown(list(read_events(into, written))) == shown(wanted)
+            continue
+        assert not into.exists()
+        blank = target in ("csv", "tsv") and "cannot be told from an empty cell" in told.what
+        words = told.beyond_words or "64 bits" in told.what
+        assert blank or words or isinstance(told, Refused | NoCapacity) or type(told).__name__ == wanted, told
+
+
+def refusal(program: Pipeline, source: Path, into: Path, backend: Any) -> WorkbenchError | None:
+    """The error in which a run ends, if it does."""
+    try:
+        wb.run(program, source, output=into, backend=backend)
+    except WorkbenchError as error:
+        return error
+    return None
+
+
+def test_maps_whose_keys_are_tuples_read_back(tmp_path):
+    domain = Map(Tuple((INT, STR)), Map(BOOL, FLOAT))
+    port = Ports("maps", (Port("m", domain),), (Port("m", domain),))
+    event: Value = FrozenMap({(1, "a"): FrozenMap({True: math.inf}), (2, ""): FrozenMap()})
+    for ending in FORMATS.values():
+        with write_events(tmp_path / f"m{ending}", port) as writer:
+            writer.write({"m": [event]})
+        assert list(read_events(tmp_path / f"m{ending}", port)) == [{"m": event}]
+    assert (tmp_path / "m.jsonl").read_text() == '{"m": {"[1, \\"a\\"]": {"true": Infinity}, "[2, \\"\\"]": {}}}\n'
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_half_a_character_is_none(backend, tmp_path):
+    """JSON and Python have it, and nothing that is written can: it is refused where it comes in."""
+    program, message = PROGRAMS.get("text"), "expected a text of whole characters, not .*\\\\ud800"
+    (tmp_path / "in.jsonl").write_text('{"s": "a"}\n{"s": "\\ud83d\\ude00"}\n{"s": "b\\ud800"}\n')
+    with pytest.raises(InputError, match=rf"in\.jsonl:3: input 's': {message}"):
+        wb.run(program, tmp_path / "in.jsonl", output=tmp_path / "out.parquet", backend=backend)
+    for rows in ({"s": ["a", "\ud800"]}, [{"s": "a"}, {"s": "\ud800"}]):
+        with pytest.raises(InputError, match=rf"row:2: .* 's': {message}"):
+            wb.run(program, rows, backend=backend)
+    assert wb.run(program, tmp_path / "in.jsonl", bad_rows="skip", backend=backend).to_dict() == {
+        "out": ["a", "\U0001f600"]
+    }
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_mark_of_byte_order_is_one_at_the_beginning_only(backend, tmp_path, monkeypatch):
+    monkeypatch.setattr(lines_of, "FEW", 0)
+    monkeypatch.setattr(lines_of, "SIZE", 8)
+    cells = ["\ufeffa", "b", "\ufeffcdefgh", "\ufeff", "\ufeffi"]
+    (tmp_path / "in.csv").write_text("\ufeffs\n" + "".join(f"{cell}\n" for cell in cells), encoding="utf-8")
+    assert wb.run(PROGRAMS.get("text"), tmp_path / "in.csv", backend=backend).to_dict() == {"out": cells}
