@@ -93,3 +93,17 @@ def test_a_header_that_does_not_end_is_read_once(lines, tmp_path):
     told = "unexpected end of data" if lines < 1000 else "field larger than field limit"
     with pytest.raises(InputError, match=rf"log\.csv:[0-9]+: not a line of CSV: {told}"):
         list(read_events(tmp_path / "log.csv", damage.LOG))
+
+
+@pytest.mark.parametrize("wide", ["first", "each"])
+def test_keys_that_no_input_needs_take_no_memory(wide, tmp_path):
+    """Each would be a column of all lines: here of 8 GB and 1.5 GB."""
+    first = ",".join(f'"k{i}":1' for i in range(50_000 if wide == "first" else 1))
+    lines = [f'{{"x":{i},"l{i if wide == "each" else 0}":1}}\n' for i in range(20_000 if wide == "each" else 4000)]
+    (tmp_path / "log.jsonl").write_text(f'{{"x":0,{first}}}\n' + "".join(lines))
+    before = pa.total_allocated_bytes()
+    blocks = list(read_blocks(tmp_path / "log.jsonl", Ports("log", (Port("x", INT),))))
+    columns = [block.columns() for block in blocks]
+    assert sum(each["x"].rows for each in columns if each) == len(lines) + 1
+    assert pa.total_allocated_bytes() - before < 1 << 26
+    assert pa.default_memory_pool().max_memory() < 1 << 30

@@ -7,7 +7,7 @@ are passed over. A program with one input may have the bare value instead; objec
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
@@ -98,18 +98,29 @@ class JsonReader(RowReader):
 
         keys = {name: self.reading.columns.get(name, name) for name in self.domains}
         schema = pa.schema([(keys[name], arrow_type(domain)) for name, domain in self.domains.items()])
-        options = arrow.ParseOptions(schema, unexpected_field_behavior="error" if self.reading.strict else "infer")
-        if len(set(keys.values())) < len(keys):
+        others = self._others(lines, set(schema.names))
+        if others is None or len(set(schema.names)) < len(schema.names):
             return None
+        # what no input needs is not read: keys that each stand in one line only would be columns of all lines
+        options = arrow.ParseOptions(schema, unexpected_field_behavior="ignore" if others else "error")
         try:
             table = arrow.read_json(pa.BufferReader(lines), arrow.ReadOptions(block_size=len(lines) + 1), options)
         except pa.ArrowInvalid:
             return None
         if table.num_rows != count:
             return None
-        self.opened(table.column_names)
-        self._seen.update(key for key in table.column_names if f'"{key}"'.encode() in lines)
+        self.opened([*table.column_names, *others])
+        self._seen.update(others, (key for key in table.column_names if f'"{key}"'.encode() in lines))
         return table
+
+    def _others(self, lines: bytes, wanted: set[str]) -> Collection[str] | None:
+        """Keys that no input needs, of the first line, or of lines before; None where the rows must tell."""
+        try:
+            first = parse_json(lines[: lines.index(b"\n")].decode())
+        except ValueError:
+            return None
+        others = [key for key in first if key not in wanted] or [key for key in self.tally.ignored if key not in wanted]
+        return None if others and self.reading.strict else others
 
     def cells(self, row: str) -> Sequence[Any] | None:
         return self.cells_of(read_line(row), row) if row.strip() else None

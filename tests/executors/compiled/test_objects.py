@@ -7,12 +7,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from llvmlite import binding
 
 import workbench as wb
-from workbench.executors.compiled.code import machine, objects
+from workbench.executors.compiled.code import kernels, machine, objects
+from workbench.executors.compiled.code.loop import executable
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.unstalled import UnstalledLoop
 from workbench.executors.compiled.execute.executor import Compiled
@@ -146,6 +148,7 @@ print(sum(loop.compiled for (_, _, machine), loop in running._loops.items() if m
 """
 
 
+@pytest.mark.slow  # numba takes long to compile what sorts
 def test_what_needs_the_runtime_of_numba_is_kept_too(tmp_path: Path) -> None:
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     runs = [
@@ -199,3 +202,47 @@ def _failed() -> subprocess.Popen[bytes]:
     process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
     process.wait()
     return process
+
+
+MANY = """
+function last(x) = x mod 7
+pipeline sums(x: int, y: int, b: bool) -> int { return window(x, 4, cumulate(+)) - trim(y, 3) }
+pipeline floats(x: float, y: float, b: bool) -> float, bool { return window(x * y + y, 3, cumulate(+)), x mod y < 0.5 }
+machine alarms(x: int, y: int, b: bool) -> int {
+    var number: int = 0
+    state calm: number
+    state alarm: number
+    calm -> alarm when x > 20 and b / number := number + y
+    alarm -> calm when y < 0
+}
+pipeline total(x: int) -> int { return cumulate(x, +) }
+pipeline slices(x: int, y: int, b: bool) -> int { return slice_last(x * y, last, total).value }
+"""
+
+
+@pytest.mark.parametrize(("name", "gaps"), [("sums", False), ("floats", True), ("alarms", True), ("slices", False)])
+def test_kept_code_numba_and_python_agree(name: str, gaps: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three ways to run the same loops, on random columns: the numbers are equal bit by bit."""
+    pipeline = wb.parse(MANY).get(name).pipeline
+    random = np.random.default_rng(len(name))
+    kinds: dict[str, Any] = {
+        "int": random.integers(-50, 50, (3, 600)), "bool": random.random((3, 600)) < 0.4,
+        "float": random.normal(size=(3, 600)),
+    }  # fmt: skip
+    columns = {key: kinds[str(domain)][i] for i, (key, domain) in enumerate(pipeline.inputs)}
+    present = {key: random.random(600) < 0.7 for key in columns} if gaps else {}
+
+    def made(**how: Any) -> list[bytes]:
+        running = Compiled(pipeline, patience=-1, **how)
+        parts = [running.feed(columns, present, steps=True), running.feed(columns, present, steps=True)]
+        arrays = [array for part in parts for column in part.values() for array in (*column.fields, column.steps)]
+        return [np.ascontiguousarray(array).tobytes() for array in [*arrays, *running.state]]
+
+    plain, compiled, loaded = made(machine=False), made(), made()
+    monkeypatch.setattr(machine, "MachineLoop", by_numba)
+    assert plain == compiled == loaded == made()
+
+
+def by_numba(source: str) -> Any:
+    """The loop as numba calls it itself."""
+    return numba.njit(nogil=True, error_model="numpy")(executable(source, kernels.SCOPE))

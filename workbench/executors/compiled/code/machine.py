@@ -106,7 +106,10 @@ def _build_aside(source: str, kinds: Kinds) -> subprocess.Popen[bytes]:
     with tempfile.TemporaryFile() as asked:  # a pipe might have no room for it
         asked.write(json.dumps((source, kinds)).encode())
         asked.seek(0)
-        code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import build_asked; build_asked()"
+        # who waits for events comes first
+        code = (
+            f"import os, sys; os.nice(5); sys.path[:] = {sys.path!r}; from {__name__} import build_asked; build_asked()"
+        )
         return subprocess.Popen(
             [sys.executable, "-c", code], stdin=asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
