@@ -15,7 +15,9 @@ from tests.examples import examples
 from workbench.conformance.compare.contenders import excused
 from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import CompiledRun, Running
+from workbench.conformance.generate.domains import domains
 from workbench.conformance.generate.pipelines import pipelines, traces
+from workbench.core.domain import STR
 from workbench.core.fields import FrozenMap
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
@@ -25,6 +27,8 @@ from workbench.executors.reference.executor import Reference
 from workbench.processors.held.group import flatten
 from workbench.processors.insert import Insert
 
+INPUTS = st.one_of(domains, st.just(STR))
+"""What goes in: texts, too, which the model checkers do not have."""
 Made = tuple[list[dict[str, list[Any]]], bool]
 """What came out in each step, and whether the run ended with an overflow."""
 
@@ -44,7 +48,7 @@ def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 @given(data=st.data(), q=st.integers(0, 3))
 @examples(100)
 def test_every_pipe_and_queue_at_every_step(data: st.DataObject, q: int) -> None:
-    pipeline = data.draw(pipelines())
+    pipeline = data.draw(pipelines(inputs=INPUTS))
     bounds = capacities(pipeline, q)
     check(pipeline, data.draw(traces(pipeline)), Running(pipeline, bounds), CompiledRun(pipeline, bounds))
 
@@ -100,7 +104,7 @@ def made(executor: Compiled, steps: Sequence[Any], cuts: Sequence[int]) -> Made:
 @examples(120)
 def test_outputs_of_pieces_of_a_stream(data: st.DataObject, q: int, together: bool) -> None:
     """The generated loops, run by Python; `together` takes those for steps in which every input has an event."""
-    pipeline = data.draw(pipelines(max_nodes=4))
+    pipeline = data.draw(pipelines(inputs=INPUTS, max_nodes=4))
     steps = data.draw(traces(pipeline, together=together, max_steps=12))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(steps)), max_size=2)))
     bounds = capacities(pipeline, q)
@@ -112,7 +116,7 @@ def test_outputs_of_pieces_of_a_stream(data: st.DataObject, q: int, together: bo
 @examples(100)
 def test_inputs_that_end_one_by_one(data: st.DataObject, q: int) -> None:
     """Between steps inputs end, each for itself; those that are left go on, and in the end all have ended."""
-    pipeline = data.draw(pipelines(max_nodes=5))
+    pipeline = data.draw(pipelines(inputs=INPUTS, max_nodes=5))
     steps = [events for events in data.draw(traces(pipeline, max_steps=8)) if events is not END]
     ends = {name: data.draw(st.integers(0, len(steps))) for name, _ in pipeline.inputs}
     bounds = capacities(pipeline, q)
@@ -153,7 +157,7 @@ def same(ours: Callable[[], Any], theirs: Callable[[], Any]) -> bool:
 @given(data=st.data(), q=st.integers(0, 3), together=st.booleans())
 @examples(25, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # shrinking would compile for hours
 def test_machine_code(data: st.DataObject, q: int, together: bool) -> None:
-    pipeline = data.draw(pipelines(max_nodes=4))
+    pipeline = data.draw(pipelines(inputs=INPUTS, max_nodes=4))
     steps = data.draw(traces(pipeline, together=together, max_steps=40))
     bounds = capacities(pipeline, q)
     agree(made(Compiled(pipeline, bounds, patience=-1), steps, []), expected(pipeline, bounds, steps))
@@ -164,7 +168,7 @@ def test_machine_code(data: st.DataObject, q: int, together: bool) -> None:
 @given(data=st.data(), q=st.integers(0, 3), together=st.booleans())
 @examples(500)
 def test_many_more_pipelines(data: st.DataObject, q: int, together: bool) -> None:
-    pipeline = data.draw(pipelines(max_nodes=8, max_bits=60))
+    pipeline = data.draw(pipelines(inputs=INPUTS, max_nodes=8, max_bits=60))
     steps = data.draw(traces(pipeline, together=together, max_steps=20))
     bounds = capacities(pipeline, q)
     executor = Compiled(pipeline, bounds, patience=-1, machine=False)
