@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import resource
 
 import pytest
 
@@ -127,7 +128,8 @@ def test_what_a_check_costs(engine: Engine) -> None:
     result = engine.check(Task(COUNTER, (Query("invar", "n < 9"),)))
     assert 0 <= result.cpu_seconds < 5
     assert 0 < result.wall_seconds < 5
-    assert 5 < result.peak_mb < 500
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # the system counts a child from what began it
+    assert 5 < result.peak_mb < max(500, 2 * own)
     assert "NuSMV 2" in result.engine
 
 
