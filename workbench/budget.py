@@ -103,7 +103,9 @@ class phase(ContextDecorator):  # noqa: N801 - it is used like a function
         mine, self._place = work(), None
         if mine.phases:  # an interrupt may have come before it was said
             mine.phases.pop()
-        mine.tell()
+        ended = kind is not None and (issubclass(kind, LimitMet) or not issubclass(kind, Exception))
+        if not ended:  # else what was being done is what was interrupted
+            mine.tell()
         if kind is not None and issubclass(kind, MemoryError):
             raise LimitMet("the end of the memory", self.doing) from None
 
