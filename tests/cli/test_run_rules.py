@@ -200,6 +200,11 @@ def test_options_of_others_are_refused(run, workbench, tmp_path):
     assert "these are rules" in done.err
 
 
+def test_a_row_is_one_event(run):
+    _, told = run(PAIR, "--progress")
+    assert "4 rows, 4 events in, 1 events out" in told
+
+
 def test_profile(run):
     _, told = run(PAIR, "--profile")
     assert "pair: " in told

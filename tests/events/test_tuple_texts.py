@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from workbench.events.read import read_events
 from workbench.events.values import UnreadableError, dump_json, from_text, to_json
 from workbench.events.write import write_events
 
-pa = pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")  # what is imported below needs it
 from workbench.events.tuple_texts import tuple_parts  # noqa: E402
 
 FLOATS = st.floats(width=64) | st.integers(-(2**53), 2**53).map(float)
@@ -94,9 +93,9 @@ def test_files_are_the_same(form: str, several: bool, data: st.DataObject, tmp_p
     text = st.text(st.sampled_from('a,"\t\\é'), min_size=1).filter(str.strip)
     rows = data.draw(st.lists(st.tuples(events(domain), text), min_size=1, max_size=6))
     there = [data.draw(st.booleans()) or not several for _ in rows]
-    column: Callable[..., Any] = lambda i: [row[i] if here else None for row, here in zip(rows, there, strict=True)]  # noqa: E731
+    tuples = [row[0] if here else None for row, here in zip(rows, there, strict=True)]
     program = Ports("p", (), (Port("t", domain), Port("s", STR)) if several else (Port("t", domain),))
-    texts = [None if each is None else dump_json(to_json(each, domain)) for each in column(0)]
+    texts = [None if each is None else dump_json(to_json(each, domain)) for each in tuples]
     names = ["t", "s"][: 1 + several]
     table = pa.table([pa.array(texts, pa.string()), pa.array([row[1] for row in rows])][: 1 + several], names)
     for way in ("rows", "table"):

@@ -32,7 +32,7 @@ from workbench.events.values import to_json
 from workbench.events.write import write_events
 from workbench.executors.reference.executor import Reference
 
-pa = pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")  # what is imported below is a part of it
 from pyarrow import ipc, parquet  # noqa: E402
 
 Row = Mapping[str, Value]

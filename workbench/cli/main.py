@@ -57,9 +57,22 @@ class _Parser(argparse.ArgumentParser):
         found, others = self.parse_known_args(args, namespace)
         if others:
             files = hasattr(found, "input") and all(os.path.exists(word) for word in others)
-            hint = "a pattern goes in quotes: --input 'logs/*.csv'" if files else f"see {self.prog} --help"
+            hint = "a pattern goes in quotes: --input 'logs/*.csv'" if files else self._meant(others[0])
             raise UsageError(f"unrecognized arguments: {' '.join(others)}", hint=hint)
         return found
+
+    def _meant(self, word: str) -> str:
+        """What to do about a word that is no argument: the option that is spelled like it, if there is one."""
+        likely = did_you_mean(word.partition("=")[0], self._spellings(), "")
+        return f"{likely}; see {self.prog} --help" if likely.startswith("did") else f"see {self.prog} --help"
+
+    def _spellings(self) -> Iterator[str]:
+        """The options of this command, and of those below it."""
+        for action in self._actions:
+            yield from action.option_strings
+            if isinstance(action, argparse._SubParsersAction):
+                for one in action.choices.values():
+                    yield from one._spellings()
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """A word that is none of the choices gets the closest one, as all misspelt names do."""

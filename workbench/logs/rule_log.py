@@ -77,6 +77,7 @@ class RuleLog:
         types = [declared] if declared else [self.rules.declarations[name] for name in self.rules.events]
         readers = {each.name: _reader(each, ports.domains) for each in types}
         for row in rows:
+            self.tally.events += 1 - len(row)  # a row is one event, however many columns it has
             name = declared.name if declared else str(row.get(TYPE, "")).strip()
             if name not in readers:
                 self.unknown[name] += 1
@@ -150,14 +151,20 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None)
     declared: the type of all events in it; None: a column tells.
     """
     types = [declared] if declared else [rules.declarations[name] for name in rules.events]
-    domains: dict[str, Domain] = {}
-    for each in types:
-        for name, domain in each.domains.items():
-            domains[name] = domain if domains.get(name, domain) == domain else ANY
+    domains = shared_domains(types)
     several = len(types) > 1 or declared is None
     attributes = tuple(Port(name, domain, optional=several) for name, domain in domains.items())
     first = () if declared else (Port(TYPE, Words()),)
     return Ports(rules.name, (*first, Port(clock.column, clock.of_rows()), *attributes), kind=rules.kind)
+
+
+def shared_domains(types: Iterable[Declaration]) -> dict[str, Domain]:
+    """What each attribute holds, in a column that several types share; anything where they differ."""
+    domains: dict[str, Domain] = {}
+    for each in types:
+        for name, domain in each.domains.items():
+            domains[name] = domain if domains.get(name, domain) == domain else ANY
+    return domains
 
 
 def _reader(declared: Declaration, domains: Mapping[str, Domain]) -> Callable[[Mapping[str, Value]], tuple[Any, ...]]:

@@ -18,7 +18,7 @@ from workbench.events.clock import Clock
 from workbench.events.files import is_stream
 from workbench.events.reading import Reading
 from workbench.executors.table import Start, given
-from workbench.logs.rule_log import TYPE, RuleLog, facts_of
+from workbench.logs.rule_log import TYPE, RuleLog, facts_of, shared_domains
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.occurrence import Occurrence, in_units
@@ -164,10 +164,7 @@ class _Late:
 def _columns(rules: RuleSet, clock: Clock, types: Iterable[str], more: Sequence[Port] = ()) -> Ports:
     """The columns of events of these types, as outputs of a program."""
     time: Domain = STR if clock.dates else INT if clock.unit in (None, "us") else FLOAT
-    domains: dict[str, Domain] = {}
-    for name in types:
-        for attribute, domain in rules.declarations[name].domains.items():
-            domains[attribute] = domain if domains.get(attribute, domain) == domain else ANY
+    domains = shared_domains(rules.declarations[name] for name in types)
     ports = (Port(TYPE, STR), Port(clock.column, time), *more, *(Port(n, d) for n, d in domains.items()))
     return Ports(rules.name, (), ports, kind=rules.kind)
 

@@ -20,6 +20,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
 Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 
+# These need the packages above.
 from workbench.executors.spark.carry import CarriedError, brought_back, found_in  # noqa: E402
 from workbench.executors.spark.executors import OnKeys, choose  # noqa: E402
 from workbench.executors.spark.output import write_rows  # noqa: E402
