@@ -8,8 +8,9 @@ from workbench.core.domain import INT
 from workbench.errors import InputError, LanguageError
 from workbench.language.grammar import grammar
 from workbench.tesla.check import load_rules, rules
+from workbench.tesla.mistakes import SOURCE, WORDS
 from workbench.tesla.occurrence import in_units
-from workbench.tesla.parser import SOURCE, WORDS, parse_rules
+from workbench.tesla.parser import parse_rules
 
 TYPES = """
 declare Temp(area: int, value: int) with id 1
