@@ -189,6 +189,8 @@ def test_facts_come_from_files(run, tmp_path):
 
 def test_options_of_others_are_refused(run, workbench, tmp_path):
     assert "not for rules: --key" in run(PAIR, "--key", "x", code=2)[1]
+    assert "not for rules: --backend numba" in run(PAIR, "--backend", "numba", code=2)[1]
+    assert "not for rules: --master" in run(PAIR, "--master", "local", code=2)[1]
     assert "there is no engine 'cpd'" in run(PAIR, "--engine", "cpd", code=2)[1]
     (tmp_path / "p.pipe").write_text("pipeline p(x: int) -> int { return x }")
     (tmp_path / "x.csv").write_text("x\n1\n")
@@ -198,6 +200,12 @@ def test_options_of_others_are_refused(run, workbench, tmp_path):
     done = workbench("check", tmp_path / "r.tesla")
     assert done.code == 2
     assert "these are rules" in done.err
+
+
+def test_names_that_are_taken_are_refused(run):
+    rules = "declare A(x: int, id: int) from A emit A(x = 1, id = 2)"
+    assert "an attribute is called 'id'" in run([], "--with-sources", rules=rules, code=2)[1]
+    assert "'x' is an attribute, and no column of times" in run(PAIR, "--time", "x", code=2)[1]
 
 
 def test_a_row_is_one_event(run):

@@ -112,7 +112,34 @@ def test_the_clock_moves():
         wb.RunningRules("", unit="sec")
 
 
+def test_what_a_command_would_say_is_said(tmp_path, caplog):
+    """Bad rows and late events are kept, and rows of unknown types are told, when the answer has been read."""
+    rows: list[dict[str, Any]] = [
+        {"type": "Z", "time": 1}, {"type": "A", "time": 30, "x": 7}, {"type": "A", "time": 31, "x": "seven"},
+        {"type": "A", "time": 50, "x": 8}, {"type": "A", "time": 2, "x": 8},
+    ]  # fmt: skip
+    late, bad = tmp_path / "late.jsonl", tmp_path / "bad.csv"
+    caplog.set_level("INFO", "workbench")
+    answer = wb.run(wb.rules(TEXT), iter(rows), late="5", late_output=str(late), bad_rows=str(bad))
+    assert not late.exists()
+    assert list(answer) == []
+    assert late.read_text() == '{"type": "A", "time": 2, "x": 8}\n'
+    assert "seven" in bad.read_text()
+    assert "rows of types that are not declared are passed over: Z (1)" in caplog.text
+    assert "1 events came too late" in caplog.text
+    with pytest.raises(InputError, match="came later"):
+        list(wb.run(wb.rules(TEXT), iter(rows), late="5", bad_rows=str(tmp_path / "none.csv")))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "late.jsonl"], "whole or not at all"
+
+
 def test_options_for_pipelines_are_refused():
+    program = wb.parse("pipeline p(x: int) -> int { return x }").get()
+    with pytest.raises(InputError, match="for rules only: --until"):
+        wb.run(program, {"x": [1]}, until=3)
+    with pytest.raises(InputError, match="no 'trx' to be compatible with"):
+        wb.run(wb.rules(TEXT), ROWS, compat="trx")
+    with pytest.raises(InputError, match="not for rules: --backend numba"):
+        wb.run(wb.rules(TEXT), ROWS, backend="numba")
     with pytest.raises(InputError, match=r"wb\.load_rules"):
         wb.load("fire.tesla")
     with pytest.raises(InputError, match="not for rules: --threads"):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from workbench.core.program import Ports
-    from workbench.executors.table import Start
     from workbench.tesla.rule_set import RuleSet
     from workbench.tesla.tree import Declaration
 
@@ -35,12 +34,6 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--profile", action="store_true", help="what each rule has cost")
 
 
-OPTIONS = (
-    "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "with-sources", "compat",
-    "profile",
-)  # fmt: skip
-
-
 def types_of_log(args: argparse.Namespace) -> Mapping[str, Declaration] | None:
     """The types that the log has, where they are asked for."""
     if not args.infer:
@@ -57,21 +50,3 @@ def ports_of_log(rules: RuleSet, args: argparse.Namespace) -> Ports:
     from workbench.logs.rule_log import log_ports
 
     return log_ports(rules, Clock(args.time or "time", args.time_unit, "0"))
-
-
-def refuse_rule_options(args: argparse.Namespace) -> None:
-    """InputError where an option of rules is given for a pipeline."""
-    from workbench.errors import InputError
-    from workbench.executors.table import given
-
-    if foreign := given(args, *OPTIONS):
-        raise InputError(f"for rules only: {foreign}", hint="leave it out, or name a .tesla file")
-
-
-def run_rule_set(rules: RuleSet, start: Start) -> None:
-    """Run and write."""
-    from workbench.logs.rules import run_rules, see_options
-
-    see_options(start)
-    with start.closing:
-        run_rules(rules, start)

@@ -23,7 +23,7 @@ from workbench.logs import answers
 from workbench.logs.answers import RunRow
 from workbench.logs.data import ArraysReader, RowsReader, TableReader
 from workbench.logs.keyed import ROW, keyed_parts
-from workbench.logs.options import LOG, Place, RunOptions, started
+from workbench.logs.options import LOG, Place, RunOptions, refuse_rule_options, started
 from workbench.logs.run import BlockOutputs, LogRun, blocks_of, run_with, write_log
 from workbench.logs.run_outputs import FRAMES, RunOutputs, made_by
 from workbench.tesla.rule_set import RuleSet
@@ -114,6 +114,7 @@ def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None =
 
 
 def _ran(found: Program, data: Any, output: Place | None, start: Start) -> Any:
+    refuse_rule_options(start.options)
     options = vars(start.options)
     if output is not None and named_files(data):
         run_with(found, start, options.get("integers"))
@@ -177,13 +178,11 @@ def _key_domain(data: Any, name: str, running: LogRun) -> tuple[Any, Domain]:
 
 def _ruled(rules: RuleSet, data: Any, start: Start) -> Any:
     """What rules say of events: rows of composites."""
-    from workbench.logs.rules import RuleRun, run_rules, see_options
+    from workbench.logs.rules import RuleRun, run_rules
 
-    see_options(start)
     output = start.options.output
     if output is not None and named_files(data):
-        with start.closing:
-            run_rules(rules, start)
+        run_rules(rules, start)
         return Path(output)
     files = named_files(data)
     run = RuleRun(rules, start, lambda log: log.events(files) if files else log.of_data(partial(_reader, data)))
@@ -191,7 +190,7 @@ def _ruled(rules: RuleSet, data: Any, start: Start) -> Any:
     if output is not None:
         from workbench.events.write import output_format, write_events
 
-        with start.closing, write_events(output, run.ports, format=output_format(output, None, "-")) as writer:
+        with write_events(output, run.ports, format=output_format(output, None, "-")) as writer:
             for row in answers.rows(made, run.ports.shown):
                 writer.row(row)
         return Path(output)

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 from workbench.core.domain import Integer, Value
 from workbench.errors import InputError, did_you_mean
 from workbench.events.reading import Tally, reading_options
-from workbench.executors.table import AUTO, Start, backend_options
+from workbench.executors.table import AUTO, Start, backend_options, given
 
 Place = str | Path
 LOG = logging.getLogger("workbench")
@@ -55,9 +55,9 @@ class RunOptions(TypedDict, total=False):
     reassociate: bool
     """Whether sums of floats may be made in another order (numba and parallel, in several threads)."""
     key: str
+    """A column: the program runs once for each of its values, and rows of the answer have them."""
     with_row: bool
     """With `key`: a column `row` with the number of the row, counted from 1."""
-    """A column: the program runs once for each of its values, and rows of the answer have them."""
     order: Sequence[str]
     master: str
     stream: bool
@@ -67,19 +67,36 @@ class RunOptions(TypedDict, total=False):
     engine: str
     """Of rules: `cdp` or `aip`."""
     time: str
+    """Of rules: the column of times."""
     time_unit: str
-    """Of rules: the column of times, and what its numbers count."""
+    """Of rules: what the numbers in it count."""
     late: str
+    """Of rules: how late events may come."""
     late_output: str
+    """Of rules: the file of those that come later still."""
     until: str | int
-    """Of rules: how late events may come, where those go that come later still; the time to which the clock moves."""
+    """Of rules: the time to which the clock moves in the end."""
     facts: Mapping[str, Iterable[Mapping[str, Value]]] | Sequence[str]
     """Of rules: the rows of each type of facts, or their files as `TYPE=FILE`."""
     with_sources: bool
     """Of rules: whether rows have the events of their match."""
     compat: str
+    """Of rules: `trex` for windows and consumption as T-Rex has them."""
     profile: bool
-    """Of rules: as T-Rex has them; whether what each has cost is told to the logger."""
+    """Of rules: whether what each has cost is told to the logger."""
+
+
+RULE_OPTIONS = (
+    "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "with-sources", "compat",
+    "profile",
+)  # fmt: skip
+"""Those of rules, as the command line spells them."""
+
+
+def refuse_rule_options(options: argparse.Namespace) -> None:
+    """InputError where an option of rules is given for a pipeline."""
+    if foreign := given(options, *RULE_OPTIONS):
+        raise InputError(f"for rules only: {foreign}", hint="leave it out, or name a .tesla file")
 
 
 def started(data: Any, output: Place | None, options: dict[str, Any]) -> Start:
@@ -87,10 +104,10 @@ def started(data: Any, output: Place | None, options: dict[str, Any]) -> Start:
     names = {*RunOptions.__annotations__}
     if unknown := next(iter(options.keys() - names), None):
         raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, names))
-    given = {name: value for name, value in options.items() if name != "columns"}
-    given["memory"] = options.get("memory_mb")
-    given |= {"column": options.get("columns"), "input": data, "output": None if output is None else str(output)}
-    return Start(argparse.Namespace(**{**_defaults(), **given}), say=LOG.info, tally=Tally(LOG.info))
+    own = {name: value for name, value in options.items() if name != "columns"}
+    own["memory"] = options.get("memory_mb")
+    own |= {"column": options.get("columns"), "input": data, "output": None if output is None else str(output)}
+    return Start(argparse.Namespace(**{**_defaults(), **own}), say=LOG.info, tally=Tally(LOG.info))
 
 
 @functools.cache

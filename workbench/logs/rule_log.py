@@ -152,6 +152,8 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None)
     """
     types = [declared] if declared else [rules.declarations[name] for name in rules.events]
     domains = shared_domains(types)
+    if clock.column in domains:
+        raise InputError(f"'{clock.column}' is an attribute, and no column of times", hint="--time names another one")
     several = len(types) > 1 or declared is None
     attributes = tuple(Port(name, domain, optional=several) for name, domain in domains.items())
     first = () if declared else (Port(TYPE, Words()),)

@@ -6,6 +6,7 @@ been read.
 
 from __future__ import annotations
 
+import argparse
 import itertools
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,9 +18,9 @@ from workbench.errors import InputError
 from workbench.events.clock import Clock
 from workbench.events.files import is_stream
 from workbench.events.reading import Reading
-from workbench.executors.table import Start, given
+from workbench.executors.table import AUTO, Start, backend_rows, given
 from workbench.logs.rule_log import TYPE, RuleLog, facts_of, shared_domains
-from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
@@ -42,13 +43,12 @@ def run_rules(rules: RuleSet, start: Start) -> None:
     ------
     InputError: a row cannot be read, times go back, or a window has a unit that the times have not.
     """
-    from workbench.events.write import kept_rows, output_format, write_events
+    from workbench.events.write import output_format, write_events
 
     options = start.options
     inputs = options.input if isinstance(options.input, list) else [options.input]
     written = output_format(options.output, options.format, str(inputs[0]).rpartition("=")[2])
     live = is_stream(options.output)
-    start.closing.enter_context(kept_rows(Reading.of(options), start.tally))
     run = RuleRun(rules, start, lambda log: log.events(inputs))
     with write_events(options.output, run.ports, format=written) as writer:
         for rows in run.rows():
@@ -56,13 +56,19 @@ def run_rules(rules: RuleSet, start: Start) -> None:
                 writer.row(row)
             if live and rows:
                 writer.flush()
-    run.tell()
 
 
-def see_options(start: Start) -> None:
-    """InputError where an option is given that is for pipelines."""
-    if others := given(start.options, "steps", "key", "threads", "seed", "rate", "fault", "N", "integers"):
-        raise InputError(f"not for rules: {others}", hint="leave it out")
+def _see_options(options: argparse.Namespace) -> None:
+    """InputError where an option is given that is for pipelines, or means nothing."""
+    flags = {option.flag.removeprefix("--") for row in backend_rows().values() for option in row.options}
+    others = given(options, "steps", "N", "integers", *sorted(flags))
+    usual = next(iter(backend_rows()))
+    if options.backend not in (usual, AUTO):
+        others = f"--backend {options.backend}"
+    if others:
+        raise InputError(f"not for rules: {others}", hint="leave it out; --engine names what runs rules")
+    if getattr(options, "compat", None) not in (None, "trex"):
+        raise InputError(f"there is no '{options.compat}' to be compatible with", hint="did you mean 'trex'?")
 
 
 class RuleRun:
@@ -79,30 +85,44 @@ class RuleRun:
     """
 
     def __init__(self, rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[Occurrence]]) -> None:
+        from workbench.events.write import kept_rows
+
+        _see_options(start.options)
         self.rules, self._start = rules, start
         self._clock = Clock(start.option("time", "time"), start.option("time_unit"), start.option("late"))
-        self._log = RuleLog(rules, self._clock, Reading.of(start.options), start.tally)
+        reading = Reading.of(start.options)
+        self._log = RuleLog(rules, self._clock, reading, start.tally)
         self._late = _Late(start, rules, self._clock)
-        events = self._clock.ordered(read(self._log), lambda event: event.time, self._late)
-        self._events = itertools.chain(list(itertools.islice(events, 1)), events)  # the clock knows what times are
-        unit, dates = self._clock.unit, bool(self._clock.dates)
-        settings = EngineSettings(unit, dates, start.option("compat") == "trex", start.option("profile", False))
-        timed = in_units(rules, unit, dates=dates)
-        facts = facts_of(rules, start.option("facts", []))
-        self._engine = rule_engine(timed, start.option("engine", "cdp"), facts, settings)
         self._sources = _Sources() if start.option("with_sources", False) else None
-        more = (Port(NUMBER, INT), Port(SOURCES, ANY)) if self._sources else ()
-        self.ports = _columns(rules, self._clock, rules.composites, more)
+        with start.closing:  # what has been opened is closed, with nothing left behind, should anything go wrong here
+            start.closing.enter_context(kept_rows(reading, start.tally))
+            events = self._clock.ordered(read(self._log), lambda event: event.time, self._late)
+            self._events = itertools.chain(list(itertools.islice(events, 1)), events)  # now it is known what times are
+            self._engine = self._started()
+            more = (Port(NUMBER, INT), Port(SOURCES, ANY)) if self._sources else ()
+            self.ports = _columns(rules, self._clock, rules.composites, more)
+            self._closing = self._late.closing = start.closing.pop_all()
+
+    def _started(self) -> RuleEngine:
+        start, unit, dates = self._start, self._clock.unit, bool(self._clock.dates)
+        settings = EngineSettings(unit, dates, start.option("compat") == "trex", start.option("profile", False))
+        facts = facts_of(self.rules, start.option("facts", []))
+        return rule_engine(in_units(self.rules, unit, dates=dates), start.option("engine", "cdp"), facts, settings)
 
     def rows(self) -> Iterator[list[RuleRow]]:
-        """The composites that each event causes, as rows; those of the clock in the end."""
-        for number, event in enumerate(self._events):
-            yield self._made(self._engine.process(event), event)
-            if not number % TOLD:
-                self._start.tally.tell()
-        until = self._start.option("until")
-        if until is not None:
-            yield self._made(self._engine.advance(_instant(self._clock, str(until))), None)
+        """The composites that each event causes, as rows; those of the clock in the end. What is worth knowing is told.
+
+        Files of bad rows and of late events are there when this has come to its end.
+        """
+        with self._closing:
+            for number, event in enumerate(self._events):
+                yield self._made(self._engine.process(event), event)
+                if not number % TOLD:
+                    self._start.tally.tell()
+            until = self._start.option("until")
+            if until is not None:
+                yield self._made(self._engine.advance(_instant(self._clock, str(until))), None)
+        self._tell()
 
     def _made(self, found: Sequence[Occurrence], event: Occurrence | None) -> list[RuleRow]:
         self._start.tally.made += len(found)
@@ -111,8 +131,7 @@ class RuleRun:
         self._sources.add(found, event)
         return [_row(each, self.rules, self._clock) | self._sources.row(each) for each in found]
 
-    def tell(self) -> None:
-        """What is worth knowing when all has been read."""
+    def _tell(self) -> None:
         say = self._start.say
         self._log.tell(say)
         self._late.tell()
@@ -136,7 +155,7 @@ class _Late:
     """What becomes of events that come too late: they are written to a file, or are an error."""
 
     def __init__(self, start: Start, rules: RuleSet, clock: Clock) -> None:
-        self.start, self.rules, self.clock, self.count = start, rules, clock, 0
+        self.start, self.rules, self.clock, self.closing, self.count = start, rules, clock, start.closing, 0
         self.writer: RowWriter | None = None
 
     def __call__(self, event: Occurrence) -> None:
@@ -148,7 +167,7 @@ class _Late:
             from workbench.events.write import write_events
 
             ports = _columns(self.rules, self.clock, self.rules.events)
-            self.writer = self.start.closing.enter_context(write_events(path, ports))
+            self.writer = self.closing.enter_context(write_events(path, ports))
         self.count += 1
         self.writer.row(_row(event, self.rules, self.clock))
 
@@ -165,6 +184,8 @@ def _columns(rules: RuleSet, clock: Clock, types: Iterable[str], more: Sequence[
     """The columns of events of these types, as outputs of a program."""
     time: Domain = STR if clock.dates else INT if clock.unit in (None, "us") else FLOAT
     domains = shared_domains(rules.declarations[name] for name in types)
+    if taken := next((port.name for port in more if port.name in domains), None):
+        raise InputError(f"an attribute is called '{taken}', as a column of --with-sources is", hint="leave that out")
     ports = (Port(TYPE, STR), Port(clock.column, time), *more, *(Port(n, d) for n, d in domains.items()))
     return Ports(rules.name, (), ports, kind=rules.kind)
 

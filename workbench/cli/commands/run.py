@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from workbench.cli import options as o
-from workbench.cli.rule_runs import ports_of_log, refuse_rule_options, rule_options, run_rule_set, types_of_log
+from workbench.cli.rule_runs import ports_of_log, rule_options, types_of_log
 from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.table import format_rows
 from workbench.executors.table import Start, backend_options
@@ -83,11 +83,14 @@ def _run(found: Pipeline | RuleSet, args: argparse.Namespace, integers: Integer 
             ports = (pipeline if integers is None else pipeline.resolve(integers)).ports
         print("\n\n".join(map(str, look(args.input, ports, Reading.of(args)))))
     elif rules is not None:
-        run_rule_set(rules, start)
+        from workbench.logs.rules import run_rules
+
+        run_rules(rules, start)
     else:
-        refuse_rule_options(args)
+        from workbench.logs.options import refuse_rule_options
         from workbench.logs.run import run_with
 
+        refuse_rule_options(args)
         run_with(pipeline, start, integers, lambda text: print(text, file=sys.stderr))
 
 
