@@ -171,7 +171,9 @@ class PredicateCode:
     Attributes
     ----------
     plain: whether every event of its type is accepted under the same key.
+    local: constraints that an event of its own decides.
     equations: an expression of its own, and one of what is bound before, which have to be equal.
+    joint: the other constraints.
     """
 
     def __init__(self, part: t.Predicate | t.Aggregate, scope: MatchScope) -> None:
@@ -184,17 +186,17 @@ class PredicateCode:
                 self._own_values.append(each)
                 names.add(each.name)
         assigned = {each.name for each in self._assigned}
-        self._local: list[t.Expression] = []
-        self._joint: list[t.Expression] = []
+        self.local: list[t.Expression] = []
+        self.joint: list[t.Expression] = []
         self.equations: list[tuple[t.Expression, t.Expression]] = []
         for constraint in part.constraints:
             if not _foreign(constraint, names):
-                self._local.append(constraint)
+                self.local.append(constraint)
             elif (pair := _equation(constraint, names, assigned)) is not None:
                 self.equations.append(pair)
             else:
-                self._joint.append(constraint)
-        self.plain = not self._local and not self.equations
+                self.joint.append(constraint)
+        self.plain = not self.local and not self.equations
 
     @property
     def keyed(self) -> bool:
@@ -204,12 +206,12 @@ class PredicateCode:
     @property
     def constrained(self) -> bool:
         """Whether more than the event and equations decides."""
-        return bool(self._joint)
+        return bool(self.joint)
 
     @property
     def constraints(self) -> list[t.Expression]:
         """What more than the event decides, equations among it."""
-        return [*(t.Operation("==", pair) for pair in self.equations), *self._joint]
+        return [*(t.Operation("==", pair) for pair in self.equations), *self.joint]
 
     def accepts(self, equations: Sequence[int] | None = None) -> Callable[[Any], Any]:
         """Of an event: its key, True without equations; None where it is none that the predicate is about.
@@ -218,7 +220,7 @@ class PredicateCode:
         """
         code = PythonLines(self._scope, "e")
         code.assign(self._own_values)
-        code.require(self._local)
+        code.require(self.local)
         chosen = self.equations if equations is None else [self.equations[i] for i in equations]
         code.key(own for own, _ in chosen)
         return code.function()
@@ -234,13 +236,13 @@ class PredicateCode:
 
         Itself None where everything fits and nothing is assigned; `all_of_it`: nothing is known of the event.
         """
-        if not (self._joint or self._assigned or (all_of_it and not self.plain)):
+        if not (self.joint or self._assigned or (all_of_it and not self.plain)):
             return None
         code = PythonLines(self._scope, "m, e")
         code.assign(self._assigned)
         if all_of_it:
-            code.require(self._local)
-        code.require(self.constraints if all_of_it else self._joint)
+            code.require(self.local)
+        code.require(self.constraints if all_of_it else self.joint)
         code.lines.append(f"return {_tuple(f'a_{each.name}' for each in self._assigned)}")
         return code.function()
 

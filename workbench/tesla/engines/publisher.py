@@ -9,7 +9,7 @@ Sources: Di Pilla's thesis, 4.4 (listing 4.1, the index by types).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from time import process_time
@@ -71,7 +71,7 @@ class Publisher:
 
     def process(self, event: Occurrence) -> list[Occurrence]:
         """The composites that an event causes, those of the clock first."""
-        self._see(event)
+        see_event(event, self._rules, self.now, self.passed)
         found: list[Occurrence] = []
         if self.waiting and self.waiting[0][0] < event.time:
             self._tell(event.time - 1, found)
@@ -92,20 +92,6 @@ class Publisher:
         return [runner.cost for runner in self.runners if runner.cost is not None]
 
     # --- events -----------------------------------------------------------------------------------------
-
-    def _see(self, event: Occurrence) -> None:
-        declared = self._rules.declarations.get(event.type)
-        if declared is None or declared.fact:
-            hint = did_you_mean(event.type, self._rules.events, "declared are: ")
-            raise InputError(f"no type '{event.type}' of events is declared", hint=hint)
-        if len(event.values) != len(declared.attributes):
-            what = f"an event of type {event.type} has {len(event.values)} values"
-            raise InputError(what, hint=f"it is declared as {declared}")
-        if self.now is not None and event.time < self.now:
-            raise InputError(f"the time of events goes back from {self.now} to {event.time}", hint="sort them by time")
-        if self.passed is not None and event.time <= self.passed:
-            what = f"an event of time {event.time} comes when the clock has passed {self.passed}"
-            raise InputError(what, hint="move the clock only as far as all events have come")
 
     def _publish(self, todo: list[tuple[Occurrence, CauseLink | None]], found: list[Occurrence]) -> None:
         """Process events in turn, each with all that it causes before the next; composites are put with `found`."""
@@ -272,17 +258,40 @@ class Publisher:
                 self.index.setdefault(type, []).append(interest)
 
 
+def see_event(event: Occurrence, rules: RuleSet, now: int | None, passed: int | None) -> None:
+    """InputError where an event from outside cannot come: no such is declared, or its time has passed."""
+    declared = rules.declarations.get(event.type)
+    if declared is None or declared.fact:
+        hint = did_you_mean(event.type, rules.events, "declared are: ")
+        raise InputError(f"no type '{event.type}' of events is declared", hint=hint)
+    if len(event.values) != len(declared.attributes):
+        what = f"an event of type {event.type} has {len(event.values)} values"
+        raise InputError(what, hint=f"it is declared as {declared}")
+    see_time(event.time, now, passed)
+
+
+def see_time(time: int, now: int | None, passed: int | None) -> None:
+    """InputError where a time has passed."""
+    if now is not None and time < now:
+        raise InputError(f"the time of events goes back from {now} to {time}", hint="sort them by time")
+    if passed is not None and time <= passed:
+        what = f"an event of time {time} comes when the clock has passed {passed}"
+        raise InputError(what, hint="move the clock only as far as all events have come")
+
+
+def endless_chain(names: Sequence[str]) -> InputError:
+    """The error of a chain of causes that is too long, given its rules, the last one first."""
+    again = next((i for i, name in enumerate(names[1:], 1) if name == names[0]), len(names) - 1)
+    cycle = " -> ".join(reversed(names[: again + 1]))
+    what = f"an event causes a chain of more than {LONGEST_CHAIN} composites: {cycle}"
+    return InputError(what, hint="let a condition or a window end the cascade")
+
+
 def _linked(composite: Occurrence, before: CauseLink | None) -> CauseLink:
     """The link of a composite; InputError where its chain is too long."""
     link = CauseLink(1 if before is None else before.length + 1, composite.rule, before)
     if link.length > LONGEST_CHAIN:
-        names = [link.rule]
-        while before is not None and before.rule != link.rule:
-            names.append(before.rule)
-            before = before.before
-        cycle = " -> ".join([link.rule, *reversed(names)])
-        what = f"an event causes a chain of more than {LONGEST_CHAIN} composites: {cycle}"
-        raise InputError(what, hint="let a condition or a window end the cascade")
+        raise endless_chain(_names(link))
     return link
 
 

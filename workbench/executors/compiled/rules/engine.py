@@ -1,0 +1,303 @@
+"""The engine `compiled`: a rule set as machine code over columns, a block of events at a time or one by one.
+
+The rule of this module: what the code has no room for is made larger, and what it cannot say exactly is said by the
+engine `cdp`, which takes its state over and gives it back. Rules come and go that way, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from workbench.core.domain import FLOAT, STR, Domain
+from workbench.errors import InputError, Refused
+from workbench.executors.compiled.execute.text_codes import TextCodes
+from workbench.executors.compiled.rules import layout as at
+from workbench.executors.compiled.rules.memory import RuleMemory
+from workbench.executors.compiled.rules.outputs import composite_block, composites
+from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.executors.compiled.rules.transfer import returnable, to_memory, to_publisher
+from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.publisher import Publisher, endless_chain, see_event, see_time
+from workbench.tesla.engines.set_plan import SetPlan
+from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+FEW = 256
+"""So many events are processed by Python, before there is machine code."""
+PATIENCE = 1024
+"""Events that `cdp` processes before the state is given back."""
+FAR = 1 << 62
+"""Times are less than this."""
+
+
+class CompiledRules:
+    """A rule set that runs as machine code."""
+
+    def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, few: int = FEW) -> None:
+        self.facts, self.settings, self._few = facts, settings, few
+        self._exact: Publisher | None = None
+        self._patience = 0
+        self.passed: int | None = None
+        self._seen = 0
+        self._begin(rules)
+
+    def _begin(self, rules: RuleSet) -> None:
+        """Rules, of which nothing has happened yet."""
+        self._rules = rules
+        self.plan = SetPlan(rules)
+        self.program = RuleProgram(self.plan, trex=self.settings.trex)
+        self.texts = TextCodes(self.program.texts)
+        self._lent: Mapping[int, str] = {}
+        self.memory = RuleMemory(self.program, self.facts, self.words)
+        self.memory.V[at.NOW] = -FAR
+        self.since: dict[int, int] = {}
+        self._run: Any = self.program.plain()
+        self._machine = False
+        self._call: Callable[[], int] | None = None
+
+    @property
+    def rules(self) -> RuleSet:
+        """What runs."""
+        return self._rules if self._exact is None else self._exact.rules
+
+    # --- events -----------------------------------------------------------------------------------------
+
+    def process(self, event: Occurrence) -> list[Occurrence]:
+        """The composites that an event causes."""
+        see_event(event, self.rules, self.now, self.passed)
+        if self._exact is not None:
+            return self._exactly(event)
+        try:
+            block = event_block(self._rules, [event], self.texts.put)
+        except LargeNumberError:
+            return self._give_up().process(event)
+        if abs(event.time) >= FAR:
+            return self._give_up().process(event)
+        return [each for part in self._parts(block, composites, list) for each in part]
+
+    def process_block(self, block: EventBlock, *, sources: bool = False) -> list[EventBlock]:
+        """The composites that a block of events causes, in the order of publication; of more than one block, if need be.
+
+        Parameters
+        ----------
+        sources: whether it is told what they are made of.
+
+        Raises
+        ------
+        InputError: as `process`, for the block as a whole.
+        """
+        self._see_block(block)
+        if self._exact is not None or abs(block.times[[0, -1]]).max(initial=0) >= FAR:
+            exact = self._exact or self._give_up()
+            return [self._as_block([each for event in block.occurrences(self._rules) for each in exact.process(event)])]
+        return list(self._parts(block, partial(composite_block, sources=sources), self._as_block))
+
+    def _as_block(self, found: list[Occurrence]) -> EventBlock:
+        """Composites that `cdp` has told of."""
+        return event_block(self.rules, found, self.texts.put)
+
+    def _see_block(self, block: EventBlock) -> None:
+        """InputError where an event cannot come."""
+        times, now = block.times, self.now
+        back = np.flatnonzero(times[1:] < times[:-1])
+        if len(back):
+            before, after = times[back[0] : back[0] + 2].tolist()
+            raise InputError(f"the time of events goes back from {before} to {after}", hint="sort them by time")
+        if len(block):
+            see_time(int(times[0]), now, self.passed)
+
+    @property
+    def now(self) -> int | None:
+        """The time."""
+        if self._exact is not None:
+            return self._exact.now
+        now = int(self.memory.V[at.NOW])
+        if now == -FAR:
+            return self.passed
+        return now if self.passed is None else max(now, self.passed)
+
+    def advance(self, time: int) -> list[Occurrence]:
+        """The composites that the clock causes up to a time."""
+        if self._exact is not None:
+            found = self._exact.advance(time)
+            self.passed = self._exact.passed
+            return found
+        self.passed = time if self.passed is None else max(time, self.passed)
+        return []
+
+    def profile(self) -> Sequence[RuleCost]:
+        """What each rule has cost."""
+        return [] if self._exact is None else self._exact.profile()
+
+    # --- machine code -----------------------------------------------------------------------------------
+
+    def _parts(
+        self, block: EventBlock, made: Callable[..., Any], told: Callable[[list[Occurrence]], Any]
+    ) -> Iterable[Any]:
+        """What comes of a block, part by part: made of words, or told by `cdp`."""
+        self._seen += len(block)
+        if not self._machine and self._seen > self._few:
+            self._run, self._machine = self.program.machine(), True
+        if block.texts is not self._lent:
+            for code, text in self._lent.items():
+                self.texts.put([text])
+                del code
+            self._lent = block.texts
+        given, inputs = _inputs(block, self.memory.T, self.program)
+        first = 0
+        while first < len(block):
+            code = self._run(0, first, len(block), *inputs, given, *self.memory.arrays())
+            reached = int(self.memory.V[at.REACHED])
+            if code == at.DONE:
+                break
+            first = reached
+            if code == at.BEYOND:
+                yield self._taken(made)
+                rest = block.part(first, len(block)).occurrences(self._rules)
+                exact = self._give_up()
+                yield told([each for event in rest for each in exact.process(event)])
+                return
+            if code == at.ENDLESS:
+                raise self._endless()
+            self.grow(code)
+        yield self._taken(made)
+
+    def grow(self, code: int) -> None:
+        memory = self.memory
+        wanted = int(memory.V[at.WANTED])
+        if code == at.GROW_ROWS:
+            memory.grow_rows(wanted)
+            self.ask(1, wanted, 0)
+        elif code == at.GROW_RING:
+            memory.grow_ring(wanted)
+        elif code == at.GROW_OUTPUT:
+            memory.grow_output()
+        elif code == at.GROW_SCRATCH:
+            memory.grow("X", wanted + 1)
+        elif code == at.GROW_JOURNAL:
+            memory.grow("J")
+        else:
+            self.ask(2, *memory.grow_table())
+
+    def ask(self, mode: int, first: int, last: int) -> int:
+        """Run something else than events."""
+        nothing: Any = np.zeros(1, np.int64)
+        types: Any = np.zeros(1, np.uint16)
+        found: int = self._run(
+            mode, first, last, types, nothing, nothing, np.zeros((1, 3), np.int64), *self.memory.arrays()
+        )
+        return found
+
+    def _taken(self, made: Callable[..., Any]) -> Any:
+        """What has come out, which is no longer kept here."""
+        found = made(self.memory, self.program, self.text)
+        self.memory.V[at.MADE] = self.memory.V[at.PUBLISHED] = 0
+        return found
+
+    def text(self, code: int) -> str:
+        """The text of a number."""
+        found = self._lent.get(code)
+        return self.texts.value(STR, code) if found is None else found  # type: ignore[return-value]
+
+    def words(self, type: str, row: Sequence[Any]) -> list[int]:
+        """Nulls and values of an event or a fact as words."""
+        words = [sum(1 << i for i, value in enumerate(row) if value is None)]
+        for value, domain in zip(row, self._rules.declarations[type].domains.values(), strict=True):
+            if value is None:
+                words.append(0)
+            elif domain == FLOAT:
+                words.append(int(np.float64(value).view(np.int64)))
+            else:
+                words.append(self.word(value, domain))
+        return words
+
+    def word(self, value: Any, domain: Domain) -> int:
+        """The word of a value that is no float."""
+        return self.texts.put([value])[0] if domain == STR else int(value)
+
+    def _endless(self) -> InputError:
+        o, names = int(self.memory.V[at.WANTED]), []
+        while o >= 0:
+            names.append(self._rules.rules[int(self.memory.O[o + at.RULE])].name)
+            o = int(self.memory.O[o + at.CAUSE])
+        return endless_chain(names)
+
+    # --- exact arithmetic, and changes ------------------------------------------------------------------
+
+    def _give_up(self) -> Publisher:
+        """Let `cdp` go on."""
+        self._exact = to_publisher(self)
+        self._patience = PATIENCE
+        return self._exact
+
+    def _exactly(self, event: Occurrence) -> list[Occurrence]:
+        assert self._exact is not None
+        found = self._exact.process(event)
+        self._patience -= 1
+        if self._patience == 0:
+            self._return()
+        return found
+
+    def _return(self) -> None:
+        """Take the state back, if it can be said in words."""
+        exact = self._exact
+        assert exact is not None
+        self.passed, self._patience = exact.passed, PATIENCE
+        if returnable(exact):
+            with suppress(Refused):  # a rule that has come later
+                self._begin(exact.rules)
+                to_memory(exact, self)
+                self._exact = None
+
+    def _changed(self, change: Callable[[Publisher], Any]) -> Any:
+        exact = to_publisher(self) if self._exact is None else self._exact
+        found = change(exact)
+        self._exact = exact
+        self._return()
+        return found
+
+    def add(self, rules: RuleSet | str) -> Mapping[str, float]:
+        """Add rules behind those there are."""
+        found: Mapping[str, float] = self._changed(lambda exact: exact.add(rules))
+        return found
+
+    def remove(self, name: str) -> None:
+        """Take a rule away."""
+        self._changed(lambda exact: exact.remove(name))
+
+    def replace(self, name: str, rules: RuleSet | str) -> float:
+        """Put another rule in the place of one."""
+        found: float = self._changed(lambda exact: exact.replace(name, rules))
+        return found
+
+    def snapshot(self) -> bytes:
+        """The state as bytes."""
+        return (to_publisher(self) if self._exact is None else self._exact).snapshot()
+
+    def restore(self, state: bytes) -> None:
+        """Go on where another engine was."""
+        exact = to_publisher(self)
+        exact.restore(state)
+        self._exact = exact
+        self._return()
+
+
+def _inputs(block: EventBlock, T: Any, program: RuleProgram) -> tuple[Any, list[Any]]:
+    """The columns of a block as addresses; and the types, times and places of its events."""
+    count = int(sum(T[:, at.ATTRIBUTES])) + 1
+    given: Any = np.zeros((count, 3), np.int64)
+    place = dict(zip(block.names, block.columns, strict=True))
+    for y, name in enumerate(program.types):
+        for n, column in enumerate(place.get(name, ())):
+            row = given[T[y, at.INPUT] + n]
+            row[0] = column.values.__array_interface__["data"][0]
+            row[1] = column.values.dtype == np.bool_
+            row[2] = 0 if column.nulls is None else column.nulls.__array_interface__["data"][0]
+    return given, [block.types, block.times, block.places]
+
