@@ -36,7 +36,7 @@ class PlannedColumn:
     keys: values of its own by which it is found, newest first; none: by its time.
     ordering: of facts.
     reach: how long before the present events are asked for; None: nothing bounds it.
-    users: the predicates that look into it, as the places of their rule and step.
+    users: the predicates that look into it, each with the place of its rule.
     """
 
     number: int
@@ -46,7 +46,7 @@ class PlannedColumn:
     fact: bool = False
     ordering: tuple[t.OrderedBy, ...] = ()
     reach: int | None = 0
-    users: list[tuple[int, int]] = field(default_factory=list)
+    users: list[tuple[int, RuleStep]] = field(default_factory=list)
 
     @property
     def whole(self) -> bool:
@@ -76,6 +76,12 @@ class PlannedStep:
     access: str
     reason: str
 
+    @property
+    def asked(self) -> list[t.Expression]:
+        """The constraints that candidates are asked, in the order in which they are written."""
+        passed = set(map(id, self.step.code.local)) if self.filtered else set()
+        return [each for each in self.step.part.constraints if id(each) not in passed]
+
 
 @dataclass(frozen=True)
 class TriggerIndex:
@@ -97,6 +103,7 @@ class SetPlan:
 
     Attributes
     ----------
+    name: of the rules.
     plans: of each rule where a match has what.
     columns: what is kept.
     steps: of each rule those behind the trigger.
@@ -104,7 +111,7 @@ class SetPlan:
     """
 
     def __init__(self, rules: RuleSet) -> None:
-        self.rules = rules
+        self.rules, self.name = rules, rules.name
         self.plans = [RulePlan(rule, rules.declarations) for rule in rules.rules]
         self.columns: list[PlannedColumn] = []
         self._places: dict[Any, PlannedColumn] = {}
@@ -113,13 +120,9 @@ class SetPlan:
         for type, *_ in wanted:
             per_type[type] = per_type.get(type, 0) + 1
         self._crowded = {type for type, count in per_type.items() if count > MOST_CHOSEN}
-        made = {(rule, step.number): self._step(rule, plan, step) for rule, plan, step in self._kept()}
-        self.steps = [
-            [made[rule, step.number] for step in plan.steps[1:]] for rule, plan in enumerate(self.plans)
-        ]
-        self.absent = [
-            None if plan.absent is None else made[rule, plan.absent.number] for rule, plan in enumerate(self.plans)
-        ]
+        made = {id(step): self._step(rule, plan, step) for rule, plan, step in self._kept()}
+        self.steps = [[made[id(step)] for step in plan.steps[1:]] for plan in self.plans]
+        self.absent = [None if plan.absent is None else made[id(plan.absent)] for plan in self.plans]
 
     def _kept(self) -> Iterator[tuple[int, RulePlan, RuleStep]]:
         for rule, plan in enumerate(self.plans):
@@ -138,7 +141,7 @@ class SetPlan:
         ordering = step.part.ordering if isinstance(step.part, t.Predicate) else ()
         crowded = not step.fact and type in self._crowded
         column = self._column(type, () if crowded or step.fact else filters, keys, step.fact, ordering)
-        column.users.append((rule, step.number))
+        column.users.append((rule, step))
         reach = 0 if step.fact else plan.horizon(step)
         if step.window is not None and step.window.after:
             reach = step.window.most
@@ -159,7 +162,9 @@ class SetPlan:
     @staticmethod
     def _access(step: RuleStep, column: PlannedColumn, crowded: bool) -> tuple[str, str]:
         more = " and the other constraints" if step.code.constrained else ""
-        later = "; its constant filter is asked there: too many filters of this type to ask each event" if crowded else ""
+        later = (
+            "; its constant filter is asked there: too many filters of this type to ask each event" if crowded else ""
+        )
         if column.fact:
             keyed = f"the rows whose {_words(column.keys)} is equal" if column.keys else "all rows"
             return f"{keyed}, in their order", "facts do not change" + later
@@ -167,9 +172,8 @@ class SetPlan:
             ends = {t.Policy.LAST: ", up to the first that fits", t.Policy.NOT: ", up to the first that fits"}
             how = f"a chain of events with the same {_words(column.keys)}, newest first"
             return how + ends.get(step.policy, ", back to the window's end"), f"an equation{more}{later}"  # type: ignore[arg-type]
-        summed = isinstance(step.part, t.Aggregate) and step.part.function in ("COUNT", "SUM", "AVG")
-        if summed and not step.code.constrained and not crowded and (step.attribute is None or step.values == INT):
-            return "two sums of all that came, one subtracted from the other", "nothing but the window chooses"
+        if isinstance(step.part, t.Aggregate) and step.attribute is None and not (step.code.constrained or crowded):
+            return "the window's ends, found by time, are all that counts", "nothing but the window chooses"
         if step.policy in (t.Policy.LAST, t.Policy.NOT):
             return "the window's events, newest first, up to the first that fits", "no equation" + later
         return "the window's events, found by time", "no equation" + later
@@ -199,7 +203,7 @@ class SetPlan:
         """What `where` asks of matches, by the step from which on it is known; the last for all that is left."""
         plan = self.plans[rule]
         found: list[list[t.Expression]] = [[] for _ in plan.steps]
-        known_at = {name: 0 for name in ()}  # names of events and parameters to their steps
+        known_at: dict[str, int] = {}  # names of events and parameters to their steps
         for i, step in enumerate(plan.steps):
             if isinstance(step.part, t.Aggregate):
                 known_at["$" + step.part.parameter] = i

@@ -6,6 +6,7 @@ engine `cdp`, which takes its state over and gives it back. Rules come and go th
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -82,7 +83,7 @@ class CompiledRules:
         return [each for part in self._parts(block, composites, list) for each in part]
 
     def process_block(self, block: EventBlock, *, sources: bool = False) -> list[EventBlock]:
-        """The composites that a block of events causes, in the order of publication; of more than one block, if need be.
+        """The composites that a block of events causes, in the order of publication, in one block or several.
 
         Parameters
         ----------
@@ -145,9 +146,7 @@ class CompiledRules:
         if not self._machine and self._seen > self._few:
             self._run, self._machine = self.program.machine(), True
         if block.texts is not self._lent:
-            for code, text in self._lent.items():
-                self.texts.put([text])
-                del code
+            self.texts.put(self._lent.values())
             self._lent = block.texts
         given, inputs = _inputs(block, self.memory.T, self.program)
         first = 0
@@ -196,14 +195,14 @@ class CompiledRules:
 
     def _taken(self, made: Callable[..., Any]) -> Any:
         """What has come out, which is no longer kept here."""
-        found = made(self.memory, self.program, self.text)
+        found = made(self.memory, self.program, self.known)
         self.memory.V[at.MADE] = self.memory.V[at.PUBLISHED] = 0
         return found
 
-    def text(self, code: int) -> str:
-        """The text of a number."""
-        found = self._lent.get(code)
-        return self.texts.value(STR, code) if found is None else found  # type: ignore[return-value]
+    @property
+    def known(self) -> Mapping[int, str]:
+        """Texts by their numbers."""
+        return ChainMap(self._lent, self.texts.by_code)  # type: ignore[arg-type]
 
     def words(self, type: str, row: Sequence[Any]) -> list[int]:
         """Nulls and values of an event or a fact as words."""
@@ -300,4 +299,3 @@ def _inputs(block: EventBlock, T: Any, program: RuleProgram) -> tuple[Any, list[
             row[1] = column.values.dtype == np.bool_
             row[2] = 0 if column.nulls is None else column.nulls.__array_interface__["data"][0]
     return given, [block.types, block.times, block.places]
-

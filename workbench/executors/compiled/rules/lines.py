@@ -6,10 +6,9 @@ then is plain arithmetic. What leaves 64 bits ends the run, and is done again in
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
 from workbench.errors import Refused
@@ -240,7 +239,6 @@ def attribute_of(declared: t.Declaration, name: str, address: str) -> CodeValue:
     text = f"{array}[{address} + {VALUES + at}]"
     null = f"(W[{address} + {NULLS}] >> {at}) & 1 != 0"
     return CodeValue(f"({text} != 0)" if domain == BOOL else text, null)
-
 
 
 __all__ = ["CodeValue", "RuleConstants", "WordLines", "attribute_of"]

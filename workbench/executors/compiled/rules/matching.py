@@ -6,7 +6,7 @@ first (`put`), so that it can be taken back: then there is more room, or exact a
 Sources: Di Pilla's thesis, 4.4 (listing 4.1, depth first); Cugola and Margara, 4.2.
 """
 
-# mypy: allow-untyped-defs
+# mypy: allow-untyped-defs, allow-untyped-calls
 # numba finds the types.
 
 from __future__ import annotations
@@ -14,11 +14,63 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.executors.compiled.rules.layout import (
-    ACCEPT, ACCEPT_CONSTANTS, ATTRIBUTES, BASE, BEYOND, CAUSE, COLUMNS, COLUMNS_END, CONSUMED, CONSUMED_END, COUNT,
-    DEPTH, EMITS, ENDLESS, GAPS, GIVEN, GROW_JOURNAL, GROW_RING, GROW_ROWS, GROW_TABLE, HEADS, HEADS_MASK, HORIZON, ID,
-    INDEXES, INDEXES_END, INPUT, JOURNAL, KEPT, KEY_WORDS, LEAST, LINK, MADE, MASK, NOW, NULLS, NUMBER, PAUSE,
-    PUBLISHED, QUIET, REACHED, RECORD, RING, RING_MASK, RULES, RULES_END, SHAPE, SIZE, STACK, TABLE, TABLE_MASK,
-    TABLE_WIDTH, VALUES, WANTED, WATCHED, WHEN, WIDTH,
+    ACCEPT,
+    ACCEPT_CONSTANTS,
+    ATTRIBUTES,
+    BASE,
+    BEYOND,
+    CAUSE,
+    COLUMNS,
+    COLUMNS_END,
+    CONSUMED,
+    CONSUMED_END,
+    COUNT,
+    DEPTH,
+    EMITS,
+    ENDLESS,
+    GAPS,
+    GIVEN,
+    GROW_JOURNAL,
+    GROW_RING,
+    GROW_ROWS,
+    GROW_TABLE,
+    HEADS,
+    HEADS_MASK,
+    HORIZON,
+    ID,
+    INDEXES,
+    INDEXES_END,
+    INPUT,
+    JOURNAL,
+    KEPT,
+    KEY_WORDS,
+    LEAST,
+    LINK,
+    MADE,
+    MASK,
+    NOW,
+    NULLS,
+    NUMBER,
+    PAUSE,
+    PUBLISHED,
+    QUIET,
+    REACHED,
+    RECORD,
+    RING,
+    RING_MASK,
+    RULES,
+    RULES_END,
+    SHAPE,
+    SIZE,
+    STACK,
+    TABLE,
+    TABLE_MASK,
+    TABLE_WIDTH,
+    VALUES,
+    WANTED,
+    WATCHED,
+    WHEN,
+    WIDTH,
 )  # fmt: skip
 from workbench.executors.compiled.rules.words import byte_at, scattered, word_at
 
@@ -178,7 +230,7 @@ def adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L):
     return 0
 
 
-def relink(y, T, K, C, CF, W, F, H, V, X, XF, L):
+def relink(y, T, K, C, CF, W, F, H, X, XF, L):
     """Make the chains of a type anew, whose heads are empty."""
     for i in range(H[2 * y], H[2 * y + 1]):
         a = T[y, BASE] + (i & T[y, MASK]) * T[y, WIDTH]
@@ -265,8 +317,10 @@ def found_rules(y, a, first, T, L, C, CF, W, F, S):
 
 
 def index_range(word, real, kind, place, size, C, CF):
-    """Which of the constants of an index, in their order, a value satisfies: kinds 0 `==`, 1 `>`, 2 `>=`, 3 `<`, 4 `<=`;
-    5 more for floats."""
+    """Which of the constants of an index, in their order, a value satisfies.
+
+    Kinds are 0 `==`, 1 `>`, 2 `>=`, 3 `<`, 4 `<=`; of floats 5 more.
+    """
     floats, kind = kind >= 5, kind % 5
     if floats and real != real:
         return 0, 0
@@ -389,7 +443,7 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
         V[JOURNAL] = 0
         return adopt(first, a, T, K, C, CF, W, F, H, V, X, XF, J, L)
     if mode == 1:
-        return relink(first, T, K, C, CF, W, F, H, V, X, XF, L)
+        return relink(first, T, K, C, CF, W, F, H, X, XF, L)
     for i in range(first, last):
         V[JOURNAL] = 0
         count, now, made, told = V[COUNT], V[NOW], V[MADE], V[PUBLISHED]

@@ -1,7 +1,7 @@
 """The arrays of a running rule program, and how they grow.
 
-The rule of this module: an array grows by twice at least, and what is in it keeps its meaning. Regions of `W` and `H` that
-have moved leave their place unused, less than what is used.
+The rule of this module: an array grows by twice at least, and what is in it keeps its meaning. Regions of `W` and `H`
+that have moved leave their place unused, less than what is used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class RuleMemory:
         what is to be published; where in `O` what has been published is.
     """
 
-    def __init__(self, program: RuleProgram, facts: Facts, row_words: Callable[[str, Sequence[Any]], list[int]]) -> None:
+    def __init__(
+        self, program: RuleProgram, facts: Facts, row_words: Callable[[str, Sequence[Any]], list[int]]
+    ) -> None:
         self.program = program
         self.T, self.K, self.R = (array.copy() for array in (program.T, program.K, program.R))
         self.W: Any = np.zeros(1 << 10, np.int64)
@@ -57,7 +59,7 @@ class RuleMemory:
         """Where so many words begin that are zero."""
         array, used = getattr(self, name), self._used[name]
         if used + size > len(array):
-            longer = np.zeros(max(2 * len(array), used + size), np.int64)
+            longer: Any = np.zeros(max(2 * len(array), used + size), np.int64)
             longer[:used] = array[:used]
             setattr(self, name, longer)
         self._used[name] = used + size
@@ -117,14 +119,18 @@ class RuleMemory:
         for place, row in enumerate(rows):
             words = [0, place, *row_words(planned.type, row)]
             if large := [word for word in words if not -WORD <= word < WORD]:
-                raise Refused(f"the engine 'compiled' has no numbers such as {large[0]}, a fact {planned.type}", hint=OTHERS)
+                raise Refused(
+                    f"the engine 'compiled' has no numbers such as {large[0]}, a fact {planned.type}", hint=OTHERS
+                )
             self._rows_at(y)[place, : len(words)] = words
-        rule, number = planned.users[0]
-        step = next(each.step for each in self.program.plan.steps[rule] if each.step.number == number)
+        _, step = planned.users[0]
         order = [row[-1] for row in in_written_order(step, [(*row, i) for i, row in enumerate(rows)])]
         size = 1 << max(len(rows) - 1, 0).bit_length() if planned.keys else 1
         hashes = [self._hash(k, y, place) for place in order]
-        buckets = [[place for place, h in zip(order, hashes, strict=True) if h >= 0 and h & (size - 1) == b] for b in range(size)]
+        buckets = [
+            [place for place, h in zip(order, hashes, strict=True) if h >= 0 and h & (size - 1) == b]
+            for b in range(size)
+        ]
         heads = self._place("H", size + 1)
         self.K[k, at.HEADS], self.K[k, at.HEADS_MASK] = heads, size - 1
         self.H[heads : heads + size + 1] = np.cumsum([0, *map(len, buckets)])
@@ -157,13 +163,13 @@ class RuleMemory:
         return old, mask + 1
 
     def _output(self, size: int) -> None:
-        longer = np.zeros(size, np.int64)
+        longer: Any = np.zeros(size, np.int64)
         if hasattr(self, "O"):
             longer[: len(self.O)] = self.O
         self.O: Any = longer
         most = size // at.RECORD + len(self.program.plan.plans) + 1
         self.S: Any = np.zeros(most, np.int64)
-        published = np.zeros(most, np.int64)
+        published: Any = np.zeros(most, np.int64)
         if hasattr(self, "B"):
             published[: len(self.B)] = self.B
         self.B: Any = published
@@ -175,7 +181,7 @@ class RuleMemory:
     def grow(self, name: str, least: int = 0) -> None:
         """Twice as many words in an array."""
         array = getattr(self, name)
-        longer = np.zeros(max(2 * len(array), 2 * least), np.int64)
+        longer: Any = np.zeros(max(2 * len(array), 2 * least), np.int64)
         longer[: len(array)] = array
         setattr(self, name, longer)
 
@@ -187,5 +193,3 @@ class RuleMemory:
             self.T, self.K, self.R, program.C, program.C.view(np.float64), self.W, real["W"], self.H, self.V, self.O,
             real["O"], self.X, real["X"], self.J, program.L, self.S, self.B,
         ]  # fmt: skip
-
-

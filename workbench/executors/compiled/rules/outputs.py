@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,7 @@ from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.event_block import AttributeColumn, EventBlock
 from workbench.tesla.occurrence import Occurrence
 
-ShowsText = Callable[[int], str]
-
-
-def composites(memory: RuleMemory, program: RuleProgram, text: ShowsText) -> list[Occurrence]:
+def composites(memory: RuleMemory, program: RuleProgram, texts: Mapping[int, str]) -> list[Occurrence]:
     """What has been published, in this order."""
     count = int(memory.V[at.PUBLISHED])
     if not count:
@@ -31,25 +28,22 @@ def composites(memory: RuleMemory, program: RuleProgram, text: ShowsText) -> lis
         domains = list(declarations[rule.emits].domains.values())
         behind, end = o + at.RECORD + len(domains), o + int(program.R[numbers[o + at.RULE], at.SIZE])
         values = tuple(
-            None if numbers[o + at.GAPS] >> i & 1
-            else value_of(domain, numbers[o + at.RECORD + i], lambda i=i, o=o: float(reals[o + at.RECORD + i]), text)
-            for i, domain in enumerate(domains)
-        )  # fmt: skip
-        sources = tuple(numbers[behind:end])
-        found.append(
-            Occurrence(rule.emits, numbers[o + at.WHEN], values, numbers[o + at.ID], sources, rule.name)
+            value_of(domain, numbers[place], reals[place], texts) if not numbers[o + at.GAPS] >> i & 1 else None
+            for i, (domain, place) in enumerate(zip(domains, range(o + at.RECORD, behind), strict=True))
         )
+        sources = tuple(numbers[behind:end])
+        found.append(Occurrence(rule.emits, numbers[o + at.WHEN], values, numbers[o + at.ID], sources, rule.name))
     return found
 
 
-def value_of(domain: Any, word: int, real: Callable[[], float], text: ShowsText) -> Any:
-    """The value of a type that a word says."""
+def value_of(domain: Any, word: int, real: Any, texts: Mapping[int, str]) -> Any:
+    """The value of a type that a word says, which is `real` as a float."""
     if domain == FLOAT:
-        return real()
-    return text(word) if domain == STR else word != 0 if domain == BOOL else word
+        return float(real)
+    return texts[word] if domain == STR else word != 0 if domain == BOOL else word
 
 
-def composite_block(memory: RuleMemory, program: RuleProgram, texts: Any, *, sources: bool) -> EventBlock:
+def composite_block(memory: RuleMemory, program: RuleProgram, texts: Mapping[int, str], *, sources: bool) -> EventBlock:
     """What has been published, as a block."""
     count, rules = int(memory.V[at.PUBLISHED]), program.plan.rules
     offsets = memory.B[:count].copy()

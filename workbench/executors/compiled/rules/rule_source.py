@@ -16,11 +16,39 @@ from typing import Any
 from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.errors import Refused
 from workbench.executors.compiled.rules.layout import (
-    BASE, BEYOND, CAUSE, DEPTH, DONE, FIXED, GAPS, GROW_OUTPUT, GROW_SCRATCH, HEADS, HEADS_MASK, KEY_WORDS, LIMBS, LINK, MADE,
-    MASK, NUMBER, QUIET, RECORD, RING, RING_MASK, RULE, TIME, WANTED, WHEN, WIDTH,
+    BASE,
+    BEYOND,
+    CAUSE,
+    DEPTH,
+    DONE,
+    FIXED,
+    GAPS,
+    GROW_OUTPUT,
+    GROW_SCRATCH,
+    HEADS,
+    HEADS_MASK,
+    KEY_WORDS,
+    LIMBS,
+    LINK,
+    MADE,
+    MASK,
+    NUMBER,
+    QUIET,
+    RECORD,
+    RING,
+    RING_MASK,
+    RULE,
+    TIME,
+    WANTED,
+    WHEN,
+    WIDTH,
 )  # fmt: skip
 from workbench.executors.compiled.rules.lines import (
-    OTHERS, CodeValue, RuleConstants, WordLines, attribute_of,
+    OTHERS,
+    CodeValue,
+    RuleConstants,
+    WordLines,
+    attribute_of,
 )  # fmt: skip
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
@@ -262,28 +290,43 @@ class RuleSource:
         code.add(*([f"if W[a{k} + {TIME}] > {self.most}: continue"] if self.most else []))
         code.add(*([f"if W[a{k} + {NUMBER}] >= {self.below}: continue"] if self.below else []))
 
-    def _range(self, planned: PlannedStep, *, newest: bool) -> None:
-        """Places in the order of time: of all events of a type, or in a column's ring."""
+    def _ends(self, planned: PlannedStep, *, newest: bool) -> None:
+        """From which place to before which candidates lie, of all events of a type or in a column's ring.
+
+        Parameters
+        ----------
+        newest: the newest is looked at first, and the other end of the window is seen when it is met.
+        """
         code, k = self.code, planned.step.number
         whole = self.plan.columns[planned.column].whole
-        code.add(f"f{k} = -1" if whole else f"f{k} = K[k{k}, {RING}]")
+        code.add(f"f{k}, x{k} = -1, 0" if whole else f"f{k}, x{k} = K[k{k}, {RING}], K[k{k}, {RING_MASK}]")
         at = f"2 * y{k}" if whole else f"f{k} - 2"
-        code.add(f"s{k}, u{k} = H[{at}], H[{at} + 1]", "" if whole else f"x{k} = K[k{k}, {RING_MASK}]")
-        given = f"b{k}, q{k}, w{k}, f{k}, {'0' if whole else f'x{k}'}, W, H"
+        code.add(f"s{k}, u{k} = H[{at}], H[{at} + 1]")
+        given = f"b{k}, q{k}, w{k}, f{k}, x{k}, W, H"
         if self.most:
             code.add(f"u{k} = first_place({TIME}, {self.most} + 1, s{k}, u{k}, {given})")
         if self.below:
             code.add(f"u{k} = first_place({NUMBER}, {self.below}, s{k}, u{k}, {given})")
-        place = f"o{k}"
+        if self.least and not newest:
+            code.add(f"s{k} = first_place({TIME}, {self.least}, s{k}, u{k}, {given})")
+        if self.above and not newest:
+            code.add(f"s{k} = first_place({NUMBER}, {self.above} + 1, s{k}, u{k}, {given})")
+
+    def _places(self, planned: PlannedStep) -> str:
+        """How many candidates there are."""
+        self._ends(planned, newest=False)
+        return f"(u{planned.step.number} - s{planned.step.number})"
+
+    def _range(self, planned: PlannedStep, *, newest: bool) -> None:
+        """Places in the order of time."""
+        code, k = self.code, planned.step.number
+        whole, place = self.plan.columns[planned.column].whole, f"o{k}"
+        self._ends(planned, newest=newest)
         if newest:
             code.add(f"{place} = u{k}", f"while {place} > s{k}:")
             code.depth += 1
             code.add(f"{place} -= 1")
         else:
-            if self.least:
-                code.add(f"s{k} = first_place({TIME}, {self.least}, s{k}, u{k}, {given})")
-            if self.above:
-                code.add(f"s{k} = first_place({NUMBER}, {self.above} + 1, s{k}, u{k}, {given})")
             code.add(f"for {place} in range(s{k}, u{k}):")
             code.depth += 1
         code.add(f"i = {place}" if whole else f"i = H[f{k} + ({place} & x{k})]", f"a{k} = b{k} + (i & q{k}) * w{k}")
@@ -316,8 +359,7 @@ class RuleSource:
                 code.add(f"if consumed(r * 4096 + {slot} + 1, W[a{k} + {NUMBER}], H, V): continue")
         if step.policy is t.Policy.EACH:
             code.add(f"e{k} = i")
-        asked = set(map(id, step.code.local)) if planned.filtered else set()
-        code.require([each for each in step.part.constraints if id(each) not in asked], "continue")
+        code.require(planned.asked, "continue")
 
     # --- aggregates -------------------------------------------------------------------------------------
 
@@ -328,6 +370,9 @@ class RuleSource:
         code.add(f"count{k} = 0")
         if step.values == STR and function != "COUNT":
             raise Refused(f"the engine 'compiled' does not compute {function} of texts", hint=OTHERS)
+        if name is None and not planned.asked and not self.plan.columns[planned.column].keys and not step.fact:
+            code.parameters[""] = CodeValue(self._places(planned))
+            return
         if name is None:
             self._search(planned, newest=True, stops=False, hit=[f"count{k} += 1"])
             code.parameters[""] = CodeValue(f"count{k}")
@@ -339,9 +384,7 @@ class RuleSource:
         code.add(*value_of)
         code.parameters[""] = CodeValue(f"count{k}" if function == "COUNT" else f"r{k}", null)
 
-    def _summed(
-        self, step: RuleStep, function: str, value: CodeValue
-    ) -> tuple[list[str], list[str], list[str], str]:
+    def _summed(self, step: RuleStep, function: str, value: CodeValue) -> tuple[list[str], list[str], list[str], str]:
         """What is done before, with each value, and behind; and when the result is null."""
         k, some = step.number, f"count{step.number} > 0"
         real = step.values == FLOAT

@@ -4,13 +4,12 @@ The rule of this module: a sum is a whole number of 2**-1074, in limbs of 32 bit
 end. Words of a sum: the limbs, then how many infinities of each sign and values that are no numbers there are.
 """
 
-# mypy: allow-untyped-defs
+# mypy: allow-untyped-defs, allow-untyped-calls
 # numba finds the types.
 
 from __future__ import annotations
 
 INFINITE, NAN = 1e999, 1e999 - 1e999
-
 
 
 def no_sum(X, x):

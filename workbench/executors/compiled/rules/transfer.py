@@ -58,7 +58,7 @@ def _events(engine: CompiledRules) -> Iterator[Occurrence]:
         for i, row in enumerate(rows.tolist()):
             values = tuple(
                 None if row[at.NULLS] >> (n - at.VALUES) & 1
-                else value_of(domain, row[n], lambda i=i, n=n: float(reals[i, n]), engine.text)  # type: ignore[misc]
+                else value_of(domain, row[n], reals[i, n], engine.known)
                 for n, domain in domains
             )  # fmt: skip
             yield Occurrence(name, row[at.TIME], values, row[at.NUMBER])
@@ -93,7 +93,7 @@ def _emitted(engine: CompiledRules) -> Iterator[tuple[int, tuple[Any, ...], int]
             key: list[Any] = []
             for i, each in enumerate(plan.rule.per):
                 word, real = int(reals.view(np.int64)[4 + i]), float(reals[4 + i])
-                found = value_of(plan.scope.types.domain(each), word, lambda real=real: real, engine.text)  # type: ignore[misc]
+                found = value_of(plan.scope.types.domain(each), word, real, engine.known)
                 key.append(None if gaps >> i & 1 else "nan" if found != found else found)
             yield -1 - role, tuple(key), time
 
@@ -193,5 +193,3 @@ def _enter(engine: CompiledRules, entry: list[int]) -> None:
         slot = (slot + 1) & mask
     memory.H[begin + slot * width : begin + slot * width + len(entry)] = entry
     memory.H[begin - 1] += 1
-
-
