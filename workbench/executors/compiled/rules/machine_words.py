@@ -20,7 +20,7 @@ from workbench.executors.compiled.rules.words import ODD
 HALF, SCATTER = np.uint64(32), np.uint64(ODD)
 POSITIVE = np.uint64((1 << 63) - 1)
 
-helper = numba.njit(nogil=True, error_model="numpy")
+helper = numba.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @helper

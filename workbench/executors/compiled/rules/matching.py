@@ -438,12 +438,15 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
     """
     if mode == 2:
         return move_table(first, last, R, H, V)
+    if mode == 1:
+        return relink(first, T, K, C, CF, W, F, H, X, XF, L)
     if mode == 3:
         a = T[first, BASE] + (H[2 * first + 1] & T[first, MASK]) * T[first, WIDTH]
         V[JOURNAL] = 0
-        return adopt(first, a, T, K, C, CF, W, F, H, V, X, XF, J, L)
-    if mode == 1:
-        return relink(first, T, K, C, CF, W, F, H, X, XF, L)
+        code = adopt(first, a, T, K, C, CF, W, F, H, V, X, XF, J, L)
+        if code != 0:
+            take_back(H, V, J)
+        return code
     for i in range(first, last):
         V[JOURNAL] = 0
         count, now, made, told = V[COUNT], V[NOW], V[MADE], V[PUBLISHED]

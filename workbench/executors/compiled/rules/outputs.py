@@ -14,6 +14,7 @@ from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.event_block import AttributeColumn, EventBlock
 from workbench.tesla.occurrence import Occurrence
 
+
 def composites(memory: RuleMemory, program: RuleProgram, texts: Mapping[int, str]) -> list[Occurrence]:
     """What has been published, in this order."""
     count = int(memory.V[at.PUBLISHED])
