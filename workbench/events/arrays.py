@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals, Texts
 from workbench.core.fields import Record, Tuple, scalars
+from workbench.events.clock import Times
 from workbench.events.columns import arrays_of, arrow_type
 from workbench.events.text_column import TextColumn
 from workbench.events.tuple_texts import tuple_parts, tuple_texts
@@ -63,10 +64,10 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
 
     Parameters
     ----------
-    domain: one that `has_array`, a tuple of such, or `Words`.
+    domain: one that `has_array`, or a tuple of such.
     column: of any type.
     stored: whether all its floats are as they were stored. Else they were read from texts, of which we do not take all
-        that Arrow takes for infinite or no number.
+        that Arrow takes for infinite or no number. Where they are stored, they may be whole or half as wide.
     """
     if isinstance(domain, Tuple):
         read = _given_structs if pa.types.is_struct(column.type) else _given_json
@@ -76,6 +77,8 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
         if not _tells_apart(column.type):
             return None
         return EventArray(column.cast(pa.string()), None if column.null_count == 0 else _bits(column.is_valid(), 1))
+    if isinstance(domain, Times):
+        return _given_times(domain, column)
     labels: list[Any] = []
     if named := isinstance(domain, Enum | Texts):
         if not _is_text(column.type):
@@ -87,10 +90,19 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
     wanted = pa.int64() if named else arrow_type(domain)
     if pa.types.is_integer(column.type) and pa.types.is_int64(wanted) and column.type not in (pa.uint64(), wanted):
         column = column.cast(wanted)
+    if (
+        stored
+        and pa.types.is_float64(wanted)
+        and (pa.types.is_integer(column.type) or pa.types.is_float32(column.type))
+    ):
+        try:
+            column = column.cast(wanted)
+        except pa.ArrowInvalid:  # some are not exactly floats
+            return None
     if column.type != wanted:
         return None
     present = None if column.null_count == 0 else _bits(column, 0)
-    array = _bits(column, 1) if pa.types.is_boolean(wanted) else _numbers(column)
+    array = _bits(column, 1) if pa.types.is_boolean(wanted) else numbers_of(column)
     if present is not None:
         array = np.where(present, array, array.dtype.type(0))  # whatever stands where nothing is
     if isinstance(domain, Texts):
@@ -194,6 +206,18 @@ def _spread(array: Any, places: Any, count: int) -> Any:
     return made
 
 
+def _given_times(domain: Times, column: Any) -> EventArray | None:
+    from workbench.events.times import times_in
+
+    present = None if column.null_count == 0 else _bits(column.is_valid(), 1)
+    times = times_in(column if present is None else column.drop_null(), domain.clock)
+    if times is None or present is None:
+        return None if times is None else EventArray(times, None)
+    spread: Any = np.zeros(len(present), np.int64)
+    spread[present] = times
+    return EventArray(spread, present)
+
+
 def _given_structs(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
     """The fields of a column of structs; None where they are others than those of the domain, or some are missing."""
     names = [column.type.field(i).name for i in range(column.type.num_fields)]
@@ -250,7 +274,7 @@ def taken(column: Any, places: Any) -> Any:
     return column.take(shown_column(INT, places))
 
 
-def _numbers(column: Any) -> Any:
+def numbers_of(column: Any) -> Any:
     """The numbers in an Arrow array; where nothing is stands anything."""
     kind = np.float64 if pa.types.is_floating(column.type) else np.int64
     last = column.offset + len(column)
