@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.core.domain import BOOL, FLOAT, INT
-from workbench.events.arrays import numbers_of, shown_column
+from workbench.events.buffers import numbers_of, shown_column
 from workbench.events.clock import NUMBER, Clock
 from workbench.events.texts import constant, float_texts, written
 

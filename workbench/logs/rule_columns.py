@@ -79,7 +79,7 @@ class EventColumns:
         """The type of each row by its place, -1 for one that is not declared; and what these are called."""
         import numpy as np
 
-        from workbench.events.arrays import numbers_of
+        from workbench.events.buffers import numbers_of
 
         if self.declared is not None:
             return np.full(count, self.rules.events.index(self.declared.name)), Counter()

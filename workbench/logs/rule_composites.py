@@ -75,7 +75,7 @@ class Sources:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        from workbench.events.arrays import shown_column
+        from workbench.events.buffers import shown_column
         from workbench.events.texts import constant
 
         assert block.starts is not None
@@ -101,7 +101,7 @@ def composite_table(
     ----------
     shown: the columns (`event_columns`).
     """
-    from workbench.events.arrays import shown_column
+    from workbench.events.buffers import shown_column
     from workbench.events.text_column import TextColumn
     from workbench.events.times import shown_times
 
@@ -123,7 +123,7 @@ def _attribute(block: EventBlock, name: str, domain: Domain, rules: RuleSet) -> 
     """The Arrow column of an attribute of several types; null for events that have none."""
     import numpy as np
 
-    from workbench.events.arrays import shown_column
+    from workbench.events.buffers import shown_column
     from workbench.events.text_column import TextColumn
     from workbench.executors.compiled.execute.text_codes import different
 

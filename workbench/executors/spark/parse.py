@@ -177,7 +177,7 @@ class Parser:
         import numpy as np
         import pyarrow as pa
 
-        from workbench.events.arrays import shown_column
+        from workbench.events.buffers import shown_column
 
         data, count = piece.joined(), len(piece.lines)
         words, events = (reader.columns_in(data, count) for reader in self._readers(header))
