@@ -187,7 +187,9 @@ def ordered(used, keys):
     return rows[np.argsort(keys[rows])]
 
 
-SCOPE = {f.__name__: f for f in (at, find, ordered, room, quotient_overflows, int_same, int_below, int_above, pick)} | {
+SCOPE = {
+    f.__name__: f for f in (at, find, ordered, room, soon, quotient_overflows, int_same, int_below, int_above, pick)
+} | {
     "sum_overflows": sum_overflows,
     "difference_overflows": difference_overflows,
     "product_overflows": product_overflows,
