@@ -299,7 +299,9 @@ def test_columns_know_what_the_formulas_compute(function, declared, pool):
     if declared == "x: string" and function in ("SUM", "AVG"):
         return
     step = plan(made.format(kind)).steps[1]
-    column, choose = aggregated_column(step)(), random.Random(function + declared)
+    made_of = aggregated_column(step)
+    assert made_of is not None
+    column, choose = made_of(), random.Random(function + declared)
     strange = 0.003 if STRANGE[0] in pool else 0.0
     for number in range(9000):
         usual = [each for each in pool if each not in STRANGE and each == each]
