@@ -105,9 +105,11 @@ class RuleRun:
 
     def _started(self) -> RuleEngine:
         start, unit, dates = self._start, self._clock.unit, bool(self._clock.dates)
-        settings = EngineSettings(unit, dates, start.option("compat") == "trex", start.option("profile", False))
+        trex = start.option("compat") == "trex"
+        settings = EngineSettings(unit, dates, trex, start.option("profile", False))
         facts = facts_of(self.rules, start.option("facts", []))
-        return rule_engine(in_units(self.rules, unit, dates=dates), start.option("engine", "cdp"), facts, settings)
+        made = in_units(self.rules, unit, dates=dates, trex=trex)
+        return rule_engine(made, start.option("engine", "cdp"), facts, settings)
 
     def rows(self) -> Iterator[list[RuleRow]]:
         """The composites that each event causes, as rows; those of the clock in the end. What is worth knowing is told.

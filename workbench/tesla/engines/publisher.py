@@ -210,7 +210,7 @@ class Publisher:
 
     def _scaled(self, rules: RuleSet | str) -> RuleSet:
         made = read_rules(rules, types=self._rules.declarations) if isinstance(rules, str) else rules
-        return in_units(made, self.settings.unit, dates=self.settings.dates)
+        return in_units(made, self.settings.unit, dates=self.settings.dates, trex=self.settings.trex)
 
     def _named(self, name: str) -> RuleRunner:
         for each in self.runners:
