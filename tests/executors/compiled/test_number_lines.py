@@ -17,4 +17,4 @@ def test_numbers_are_written_as_python_writes_them(width, monkeypatch):
     lines = NumberLines()
     assert lines([each[:30] for each in columns], ";") is None
     wanted = "".join(";".join(map(str, row)) + "\n" for row in zip(*(c.tolist() for c in columns), strict=True))
-    assert bytes(lines(columns, ";")).decode() == wanted
+    assert bytes(lines(columns, ";") or b"").decode() == wanted
