@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals, Texts
 from workbench.core.fields import Record, Tuple, scalars
+from workbench.events import compute as pc
 from workbench.events.buffers import bits_of, numbers_of, shown_column, taken
 from workbench.events.clock import Times
 from workbench.events.columns import arrays_of, arrow_type
@@ -77,7 +78,8 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
         column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
         if not _tells_apart(column.type):
             return None
-        return EventArray(column.cast(pa.string()), None if column.null_count == 0 else bits_of(column.is_valid(), 1))
+        texts = column if pa.types.is_string(column.type) else column.cast(pa.string())
+        return EventArray(texts, None if column.null_count == 0 else bits_of(column.is_valid(), 1))
     if isinstance(domain, Times):
         return _given_times(domain, column)
     labels: list[Any] = []
@@ -113,8 +115,6 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
     if isinstance(domain, Reals):
         return EventArray(array, present) if stored or np.isfinite(array).all() else None
     if isinstance(domain, Integer | Range) and column.null_count < len(column):
-        import pyarrow.compute as pc  # takes as long to import as a million rows
-
         least, most = pc.min_max(column).values()
         if not (domain.lo <= least.as_py() and most.as_py() <= domain.hi):
             return None

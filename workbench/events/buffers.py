@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from workbench.core.domain import INT, Domain, Enum
-from workbench.events.columns import arrow_type
+from workbench.events.columns import arrow_type, text_array
 from workbench.events.text_column import TextColumn
 from workbench.events.values import dump_json
 
@@ -36,11 +36,7 @@ def shown_column(domain: Domain, array: Any, there: Any = None, *, quoted: bool 
     data = packed_bits(array) if pa.types.is_boolean(kind) else np.ascontiguousarray(array)
     valid = None if there is None else pa.py_buffer(packed_bits(there))
     column = pa.Array.from_buffers(kind, len(array), [valid, pa.py_buffer(data)])
-    return (
-        column
-        if names is None
-        else pa.DictionaryArray.from_arrays(column, pa.array(names, pa.string())).cast(pa.string())
-    )
+    return column if names is None else pa.DictionaryArray.from_arrays(column, text_array(names)).cast(pa.string())
 
 
 def taken(column: Any, places: Any) -> Any:

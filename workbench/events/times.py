@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from workbench.core.domain import BOOL, FLOAT, INT
+from workbench.events import compute as pc
 from workbench.events.buffers import numbers_of, shown_column
 from workbench.events.clock import NUMBER, Clock
+from workbench.events.columns import text_array
 from workbench.events.texts import constant, float_texts, written
 
 SHORTEST = 1 << 52
@@ -102,7 +103,7 @@ def shown_times(times: Any, clock: Clock) -> Any:
         whole = shown_column(BOOL, times % clock.scale == 0)
         numbers = shown_column(INT, times // clock.scale).cast(pa.string())
         return pc.if_else(whole, numbers, float_texts(shown_column(FLOAT, times / clock.scale)))
-    return pa.array([str(clock.show(each)) for each in times.tolist()], pa.string())
+    return text_array(str(clock.show(each)) for each in times.tolist())
 
 
 def _dates(times: Any, zone: str) -> Any:

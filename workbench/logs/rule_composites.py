@@ -73,8 +73,8 @@ class Sources:
         """The same of the composites in a block, as Arrow columns; the events of a match are JSON text."""
         import numpy as np
         import pyarrow as pa
-        import pyarrow.compute as pc
 
+        from workbench.events import compute as pc
         from workbench.events.buffers import shown_column
         from workbench.events.texts import constant
 

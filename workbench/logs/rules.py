@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from workbench.events.files import is_stream
 from workbench.events.reading import Reading
 from workbench.executors.table import AUTO, Start, backend_rows, given
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
+from workbench.logs.rule_control import RuleControl
 from workbench.logs.rule_log import RuleLog, facts_of
 from workbench.logs.rule_order import EventPiece, LateEvents
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
@@ -99,28 +100,38 @@ class RuleRun:
         from workbench.events.write import kept_rows
 
         _see_options(start.options)
-        self.rules, self._start = rules, start
+        given = start.option("rules_control")
+        self._control = None if given is None else RuleControl(given, rules, start)
+        self.rules, self._start = rules if self._control is None else self._control.everything, start
+        self._first = rules
+        self._seen: int | None = None
         self._clock = Clock(start.option("time", "time"), start.option("time_unit"), start.option("late"))
         reading = Reading.of(start.options)
-        self._log = RuleLog(rules, self._clock, reading, start.tally)
-        self._late = _Late(start, rules, self._clock)
+        self._log = RuleLog(self.rules, self._clock, reading, start.tally)
+        self._late = _Late(start, self.rules, self._clock)
         self._sources = Sources() if start.option("with_sources", False) else None
         with start.closing:  # what has been opened is closed, with nothing left behind, should anything go wrong here
             start.closing.enter_context(kept_rows(reading, start.tally))
             pieces = read(self._log)
             if self._clock.late is not None:
-                pieces = LateEvents(rules, self._clock, self._late).ordered(pieces)
+                pieces = LateEvents(self.rules, self._clock, self._late).ordered(pieces)
             self._pieces = _begun(pieces)  # now it is known what times are
+            if self._control is not None:
+                self._control.see(self._clock)
             self._engine = self._started()
             more = (Port(NUMBER, INT), Port(SOURCES, ANY)) if self._sources else ()
-            self.ports = event_columns(rules, self._clock, rules.composites, more)
+            live = self._control is not None and self._control.live
+            types = self.rules.events if live else self.rules.composites
+            self.ports = event_columns(self.rules, self._clock, types, more)
             self._closing = self._late.closing = start.closing.pop_all()
 
     def _started(self) -> RuleEngine:
         start, unit, dates = self._start, self._clock.unit, bool(self._clock.dates)
-        settings = EngineSettings(unit, dates, start.option("compat") == "trex", start.option("profile", False))
+        trex = start.option("compat") == "trex"
+        settings = EngineSettings(unit, dates, trex, start.option("profile", False))
         facts = facts_of(self.rules, start.option("facts", []))
-        return rule_engine(in_units(self.rules, unit, dates=dates), start.option("engine", "cdp"), facts, settings)
+        made = in_units(self._first, unit, dates=dates, trex=trex)
+        return rule_engine(made, start.option("engine", "cdp"), facts, settings)
 
     def made(self) -> Iterator[RowsMade]:
         """The composites that events cause, and those of the clock in the end. What is worth knowing is told.
@@ -133,14 +144,17 @@ class RuleRun:
                 self._start.tally.tell()
             until = self._start.option("until")
             if until is not None:
-                yield self._rows(self._engine.advance(_instant(self._clock, str(until))), 0)
+                instant = _instant(self._clock, str(until))
+                if self._control is not None:
+                    yield from self._changed(self._control, instant)
+                yield self._rows(self._engine.advance(instant), 0)
         self._tell()
 
     def _of_block(self, block: EventBlock) -> Iterator[RowsMade]:
         at_once = getattr(self._engine, "process_block", None)
-        if at_once is None:
+        if at_once is None or self._control is not None:
             for first in range(0, len(block), TOLD):  # more objects at once take Python longer to look after
-                yield from self._singly(block.part(first, first + TOLD).occurrences(self.rules), WAIT)
+                yield from self._singly(block.part(first, first + TOLD).occurrences(self._log.rules), WAIT)
             return
         found: EventBlock = at_once(block)
         self._count(found.numbers, len(block))
@@ -152,10 +166,12 @@ class RuleRun:
         found, seen, begun = list[Occurrence](), 0, monotonic()
         try:
             for event in events:
+                if self._control is not None and not (yield from self._changed(self._control, event.time, event)):
+                    continue
                 seen += 1
                 if made := self._engine.process(event):
                     found += made
-                if seen == TOLD or (made and monotonic() - begun >= wait):
+                if seen == TOLD or self._control is not None or (made and monotonic() - begun >= wait):
                     yield self._rows(found, seen)
                     found, seen, begun = [], 0, monotonic()
                     self._start.tally.tell()
@@ -163,6 +179,23 @@ class RuleRun:
             yield self._rows(found, seen)
             raise
         yield self._rows(found, seen)
+
+    def _changed(
+        self, control: RuleControl, time: int, event: Occurrence | None = None
+    ) -> Generator[list[RuleRow], None, bool]:
+        """Change the rules up to a time, after what the clock causes before; whether they know the type of an event."""
+        for change in control.until(time):
+            if self._seen is not None and change.time > self._seen:
+                yield self._rows(self._engine.advance(change.time - 1), 0)
+            control.make(change, self._engine, self.ports.shown)
+            self.rules = self._engine.rules
+        if event is None:
+            return False
+        self._seen = time
+        if event.type not in self._engine.rules.declarations:
+            self._log.unknown[event.type] += 1
+            return False
+        return True
 
     def _rows(self, found: Sequence[Occurrence], events: int) -> list[RuleRow]:
         """The rows of composites that so many events have caused."""
@@ -181,7 +214,9 @@ class RuleRun:
         say = self._start.say
         self._log.tell(say)
         self._late.tell()
-        for cost in self._engine.profile():
+        if self._control is not None:
+            self._control.tell()
+        for cost in (*(self._control.costs if self._control is not None else ()), *self._engine.profile()):
             say(
                 f"{cost.rule}: {cost.events:,} events, {cost.partial:,} partial matches, {cost.matches:,} matches,"
                 f" {cost.composites:,} composites, {cost.seconds:.2f} s"
@@ -192,7 +227,9 @@ def _begun(pieces: Iterator[EventPiece]) -> Iterator[EventPiece]:
     """The same, the first event read already."""
     for piece in pieces:
         if isinstance(piece, EventBlock):
-            return itertools.chain([piece], pieces)
+            if len(piece):
+                return itertools.chain([piece], pieces)
+            continue
         for event in piece:
             return itertools.chain([itertools.chain([event], piece)], pieces)
     return iter(())
