@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from workbench.budget import phase
 from workbench.errors import InputError, did_you_mean
+from workbench.events.clock import Clock
 from workbench.events.table import format_rows
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Reading:
     head: how many rows are read at most; None: all.
     words: whether whole numbers have at most 64 bits, as in compiled code.
     format: of the files; None: what their names or first bytes say.
+    clock: how the log writes the times of steps; None: as numbers that are taken as they are.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -44,6 +46,7 @@ class Reading:
     head: int | None = None
     words: bool = False
     format: str | None = None
+    clock: Clock | None = None
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Self:
@@ -63,6 +66,7 @@ class Reading:
             str(getattr(options, "bad_rows", None) or "error"),
             getattr(options, "head", None),
             format=getattr(options, "format", None),
+            clock=Clock(unit=getattr(options, "time_unit", None)),
         )
 
 

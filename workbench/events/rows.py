@@ -18,6 +18,7 @@ from workbench.core.domain import Domain, Value
 from workbench.core.fields import Nullable, Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError
+from workbench.events.clock import timed
 from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match
 from workbench.events.columns import has_array
 from workbench.events.files import is_stream
@@ -69,7 +70,8 @@ class RowReader(ABC):
 
     def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
         self.reading, self.tally = reading or Reading(), tally or Tally()
-        self.ports = in_words(program.ports) if self.reading.words else program.ports
+        ports = timed(program.ports, self.reading.clock)
+        self.ports = in_words(ports) if self.reading.words else ports
         self.domains = self.ports.domains
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
         self.columns: ColumnMap | None = None

@@ -332,7 +332,7 @@ class Body(args.Reader):
     def _is_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
         if isinstance(e, s.Identifier):
             if e.name in self.scope:
-                return isinstance(self.scope[e.name], BuiltStream)
+                return isinstance(self.scope[e.name], BuiltStream | NamedStreams)
             known = e.name in words or e.name in self.labels or types.is_type(e) or e.name in self.file.callables()
             if not known:
                 raise self.unknown(e)

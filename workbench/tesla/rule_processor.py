@@ -64,7 +64,8 @@ class RuleProcessor(FileProcessor):
     marks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if fact := next((name for name, each in self.rules.declarations.items() if each.fact), None):
+        looked_at = sorted({name for rule in self.rules.rules for name in rule.types})
+        if fact := next((name for name in looked_at if self.rules.declarations[name].fact), None):
             hint = "run the rules on a log of their own, where --facts names the file"
             raise PipelineError(f"rules in a pipeline have no facts, and '{fact}' are such", hint=hint)
         if not self.rules.composites or ALL in self.rules.composites:
