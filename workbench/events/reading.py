@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from workbench.budget import phase
 from workbench.errors import InputError, did_you_mean
-from workbench.events.clock import Clock
 from workbench.events.table import format_rows
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
+    from workbench.events.clock import Clock
     from workbench.events.rows import InputEvents
 
 Null = Literal["absent", "error"]
@@ -56,6 +56,8 @@ class Reading:
         ------
         InputError: one of them means nothing.
         """
+        from workbench.events.clock import Clock
+
         null: Any = getattr(options, "null", None) or "absent"
         if null not in get_args(Null):
             raise InputError(f"there is no meaning '{null}' of nulls", hint=did_you_mean(null, get_args(Null)))

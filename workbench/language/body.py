@@ -40,6 +40,9 @@ NODE_NAMES = {
 """Names of anonymous nodes for operators; words of the language cannot be names in a property."""
 
 
+FILE_PROCESSORS = frozenset(cls for cls in PROCESSORS.values() if issubclass(cls, FileProcessor))
+
+
 class NamingBuilder(Builder):
     """A Builder that keeps the user's names for the user."""
 
@@ -278,8 +281,8 @@ class Body(args.Reader):
     def _of_file(self, cls: type[FileProcessor], e: s.Call) -> Any:
         first, *rest = e.arguments or (None,)
         if e.given or not isinstance(first, s.Literal) or not isinstance(first.value, str):
-            hint = f'write {e.name}("FILE", x, Name = y)'
-            raise LanguageError(f"'{e.name}' is given the name of a file first, in quotes", where=e.where, hint=hint)
+            what = f"'{e.name}' is given the name of a file first, in quotes"
+            raise LanguageError(what, where=e.where, hint=f"write {args.signature(cls)}")
         ordered, named = list[s.Expression](), dict[str, s.Expression]()
         for each in rest:
             name = each.operands[0] if isinstance(each, s.Operation) and each.operator == "=" else None
@@ -342,7 +345,7 @@ class Body(args.Reader):
         parts = e.parts
         if isinstance(e, s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
             cls = PROCESSORS[e.name]
-            if issubclass(cls, FileProcessor):
+            if cls in FILE_PROCESSORS:
                 return True
             words |= args.words(cls)
             parts = tuple(part for part in parts if args.keyword_argument(cls, part, self) is None)
