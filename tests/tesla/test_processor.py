@@ -191,7 +191,7 @@ def held(case: RuleCase) -> None:
     declared = [case.rules.declarations[name].domains for name in case.rules.events]
     shapes = (INT, *(Record(tuple(map(Nullable, each.values())), tuple(each)) for each in declared))
     processor = processor.typed(shapes)
-    fronts = [(0, -1)]
+    fronts: list[tuple[int, Any]] = [(0, -1)]
     for event in case.events:
         fronts += [(0, event.time), (1 + case.rules.events.index(event.type), event.values)]
     fronts += [(0, 20)]

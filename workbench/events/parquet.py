@@ -12,6 +12,8 @@ from workbench.events.batches import BatchReader, BatchWriter
 
 BUFFER = 1 << 20
 """Bytes of a column that are read at a time."""
+DICTIONARY = 1 << 17
+"""Bytes of different texts in a column of a row group with which a table of them is given up."""
 LARGEST, DENSEST = 1 << 28, 15_000
 """A row group of more bytes than this that are so many times fewer in the file lies in a few vast pages."""
 
@@ -48,5 +50,5 @@ class ParquetWriter(BatchWriter):
         numbers = [each.name for each in schema if pa.types.is_int64(each.type)]  # smaller as differences, and sooner
         return parquet.ParquetWriter(
             file, schema, use_dictionary=[name for name in schema.names if name not in numbers],
-            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED") or None,
+            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED") or None, dictionary_pagesize_limit=DICTIONARY,
         )  # fmt: skip

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 InputEvents = dict[str, Value]
 """What a row holds: input name to event."""
+NumbersWriter = Callable[[Sequence[Any], str], "memoryview | None"] | None
+"""What makes lines of arrays of whole numbers with something between them, where something does that sooner than Arrow
+does; it may leave some to Arrow."""
 Taker = Callable[[Sequence[Any]], "Value | None"]
 """What reads an event from the cells of a row."""
 
@@ -310,6 +313,8 @@ class RowReader(ABC):
 
 class RowWriter(ABC):
     """Writes what the outputs of a program show, one row (or object) a step; see `write_events`."""
+
+    numbers: NumbersWriter = None
 
     def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
         self.domains, self.stream, self.idle, self.shown = program.ports.shown, stream, idle, shown

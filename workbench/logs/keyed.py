@@ -18,6 +18,7 @@ from workbench.events.column_map import has_columns
 from workbench.events.files import is_terminal, shown_name
 from workbench.events.inputs import named_files
 from workbench.events.rows import RowWriter
+from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps
 from workbench.executors.table import Start, given
 from workbench.logs.batches import batches
@@ -58,7 +59,8 @@ def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: 
     progress = contextlib.nullcontext() if quiet else start.progress(start.tally.shown)
     blocks = read_blocks(args.input, rows, reading, tally=start.tally)
     with (
-        write_events(args.output, rows, format=written) as into, progress, contextlib.closing(blocks),
+        write_events(args.output, rows, format=written, numbers=number_lines(backend, args.output)) as into,
+        progress, contextlib.closing(blocks),
         overlapping(start, getattr(backend, "threads", 1), blocks, into) as (ahead, writer),
     ):  # fmt: skip
         run = _KeyedRun(pipeline, key, backend, writer, log, start.tally)

@@ -79,6 +79,8 @@ class RunOptions(TypedDict, total=False):
     """Of rules: the time to which the clock moves in the end."""
     facts: Mapping[str, Iterable[Mapping[str, Value]]] | Sequence[str]
     """Of rules: the rows of each type of facts, or their files as `TYPE=FILE`."""
+    rules_control: Sequence[Mapping[str, Value]] | Place
+    """Of rules: how they change as time passes, as rows or their file."""
     with_sources: bool
     """Of rules: whether rows have the events of their match."""
     compat: str
@@ -88,8 +90,8 @@ class RunOptions(TypedDict, total=False):
 
 
 RULE_OPTIONS = (
-    "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "with-sources", "compat",
-    "profile",
+    "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "rules-control",
+    "with-sources", "compat", "profile",
 )  # fmt: skip
 """Those of rules, as the command line spells them."""
 

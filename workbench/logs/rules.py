@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import itertools
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import ANY, FLOAT, INT, STR, Domain, Value
@@ -19,6 +19,7 @@ from workbench.events.clock import Clock
 from workbench.events.files import is_stream
 from workbench.events.reading import Reading
 from workbench.executors.table import AUTO, Start, backend_rows, given
+from workbench.logs.rule_control import RuleControl
 from workbench.logs.rule_log import TYPE, RuleLog, facts_of
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.table import rule_engine
@@ -88,26 +89,36 @@ class RuleRun:
         from workbench.events.write import kept_rows
 
         _see_options(start.options)
-        self.rules, self._start = rules, start
+        given = start.option("rules_control")
+        self._control = None if given is None else RuleControl(given, rules, start)
+        self.rules, self._start = rules if self._control is None else self._control.everything, start
+        self._first = rules
+        self._seen: int | None = None
         self._clock = Clock(start.option("time", "time"), start.option("time_unit"), start.option("late"))
         reading = Reading.of(start.options)
-        self._log = RuleLog(rules, self._clock, reading, start.tally)
-        self._late = _Late(start, rules, self._clock)
+        self._log = RuleLog(self.rules, self._clock, reading, start.tally)
+        self._late = _Late(start, self.rules, self._clock)
         self._sources = _Sources() if start.option("with_sources", False) else None
         with start.closing:  # what has been opened is closed, with nothing left behind, should anything go wrong here
             start.closing.enter_context(kept_rows(reading, start.tally))
             events = self._clock.ordered(read(self._log), lambda event: event.time, self._late)
             self._events = itertools.chain(list(itertools.islice(events, 1)), events)  # now it is known what times are
+            if self._control is not None:
+                self._control.see(self._clock)
             self._engine = self._started()
             more = (Port(NUMBER, INT), Port(SOURCES, ANY)) if self._sources else ()
-            self.ports = _columns(rules, self._clock, rules.composites, more)
+            live = self._control is not None and self._control.live
+            types = self.rules.events if live else self.rules.composites
+            self.ports = _columns(self.rules, self._clock, types, more)
             self._closing = self._late.closing = start.closing.pop_all()
 
     def _started(self) -> RuleEngine:
         start, unit, dates = self._start, self._clock.unit, bool(self._clock.dates)
-        settings = EngineSettings(unit, dates, start.option("compat") == "trex", start.option("profile", False))
+        trex = start.option("compat") == "trex"
+        settings = EngineSettings(unit, dates, trex, start.option("profile", False))
         facts = facts_of(self.rules, start.option("facts", []))
-        return rule_engine(in_units(self.rules, unit, dates=dates), start.option("engine", "cdp"), facts, settings)
+        made = in_units(self._first, unit, dates=dates, trex=trex)
+        return rule_engine(made, start.option("engine", "cdp"), facts, settings)
 
     def rows(self) -> Iterator[list[RuleRow]]:
         """The composites that each event causes, as rows; those of the clock in the end. What is worth knowing is told.
@@ -116,13 +127,34 @@ class RuleRun:
         """
         with self._closing:
             for number, event in enumerate(self._events):
-                yield self._made(self._engine.process(event), event)
+                if self._control is None or (yield from self._changed(self._control, event.time, event)):
+                    yield self._made(self._engine.process(event), event)
                 if not number % TOLD:
                     self._start.tally.tell()
             until = self._start.option("until")
             if until is not None:
-                yield self._made(self._engine.advance(_instant(self._clock, str(until))), None)
+                instant = _instant(self._clock, str(until))
+                if self._control is not None:
+                    yield from self._changed(self._control, instant)
+                yield self._made(self._engine.advance(instant), None)
         self._tell()
+
+    def _changed(
+        self, control: RuleControl, time: int, event: Occurrence | None = None
+    ) -> Generator[list[RuleRow], None, bool]:
+        """Change the rules up to a time, after what the clock causes before; whether they know the type of an event."""
+        for change in control.until(time):
+            if self._seen is not None and change.time > self._seen:
+                yield self._made(self._engine.advance(change.time - 1), None)
+            control.make(change, self._engine, self.ports.shown)
+            self.rules = self._engine.rules
+        if event is None:
+            return False
+        self._seen = time
+        if event.type not in self._engine.rules.declarations:
+            self._log.unknown[event.type] += 1
+            return False
+        return True
 
     def _made(self, found: Sequence[Occurrence], event: Occurrence | None) -> list[RuleRow]:
         self._start.tally.made += len(found)
@@ -135,7 +167,9 @@ class RuleRun:
         say = self._start.say
         self._log.tell(say)
         self._late.tell()
-        for cost in self._engine.profile():
+        if self._control is not None:
+            self._control.tell()
+        for cost in (*(self._control.costs if self._control is not None else ()), *self._engine.profile()):
             say(
                 f"{cost.rule}: {cost.events:,} events, {cost.partial:,} partial matches, {cost.matches:,} matches,"
                 f" {cost.composites:,} composites, {cost.seconds:.2f} s"

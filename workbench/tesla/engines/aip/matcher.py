@@ -84,7 +84,7 @@ class AIPMatcher:
         if not step.selects:
             column = self.columns[step.number] = StepColumn(step, start.trex)
             self._columns_of.setdefault(step.type, []).append(column)
-            return extension(step, column.found, sums=column.sums)
+            return extension(step, column.found, known=column.known)
         bit = self.automaton.steps.index(step)
         self._bits.setdefault(step.type, []).append(bit)
         rivals = [other.slot for other in self.automaton.steps[:bit] if other.type == step.type]
