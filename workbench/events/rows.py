@@ -1,8 +1,8 @@
 """Rows of a log, whatever its format: what readers make of them, and what writers are given.
 
 The rule of this module: nothing is guessed and nothing skipped. Which columns a log may have, and how an event that
-cannot be read is refused, is said here, for a file that is read as a whole as for the lines that a worker of Spark's
-gets. Those know where a row lies, and add the place to the error (`WorkbenchError.retold`).
+cannot be read is refused, is said here, for a file that is read as a whole as for a part that a worker of Spark's
+reads.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -20,8 +20,8 @@ from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.clock import timed
 from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match
-from workbench.events.columns import has_array
 from workbench.events.files import is_stream
+from workbench.events.parts import WHOLE, FilePart
 from workbench.events.reading import Reading, Tally
 from workbench.events.values import UnreadableError, Words, in_words
 
@@ -66,10 +66,12 @@ class RowReader(ABC):
     ----------
     columns: which make the events of which input; None before the first row.
     takers: what reads the event of each input from the cells of a row.
+    part: that of the file which is read.
     """
 
     noun = "column"
     """What messages call a column."""
+    part = WHOLE
 
     def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
         self.reading, self.tally = reading or Reading(), tally or Tally()
@@ -106,6 +108,11 @@ class RowReader(ABC):
         """What the keys in a column of a file, of which nothing has been read, are: texts, where no types tell."""
         del file, name, shown
         return Words()
+
+    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterable[FilePart]:
+        """Where a file that is not compressed can be cut, into parts of about so many bytes."""
+        del file, shown, size
+        return [WHOLE]
 
     def cells(self, row: Any) -> Sequence[Any] | None:
         """What a row holds, in the order of the columns; None for one that is no step, none for one without events.
@@ -271,24 +278,6 @@ class RowReader(ABC):
 
         assert self.columns is not None
         return table_steps(self.columns, column, nulls=self.reading.null != "error") if self.flat else None
-
-    def plain_columns(self, column: Callable[[int], Any]) -> dict[str, Any] | None:
-        """That of each input, by their positions; None where it has several, or a cell may be no event."""
-        import pyarrow as pa
-
-        from workbench.events.arrays import given_array
-        from workbench.events.tables import whole
-
-        assert self.columns is not None
-        found = {}
-        for name, place in self.columns.inputs.items():
-            if not isinstance(place, int):
-                return None
-            cells, domain = whole(column(place)), self.domains[name]
-            if has_array(domain) and given_array(domain, cells) is None:
-                return None
-            found[name] = cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells
-        return found
 
     def lists_of(self, column: Callable[[int], Any] | None) -> Mapping[str, list[Value]] | None:
         """The events of all inputs, where all rows have all of them, of Arrow columns by their positions."""
