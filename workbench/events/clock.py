@@ -9,12 +9,13 @@ Source: design section 10.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar
 
 from workbench.core.domain import Domain, Value
+from workbench.core.program import Port, Ports
 from workbench.core.units import MICROSECONDS
 from workbench.errors import InputError, did_you_mean
 
@@ -118,16 +119,32 @@ def _date(text: str) -> tuple[str, int]:
     return "aware", (date - _EPOCH_UTC) // _TICK
 
 
+def timed(ports: Ports, clock: Clock | None) -> Ports:
+    """The ports of a program for who reads a log, where the time of steps is read as the log writes it (`Port.clock`).
+
+    Without a clock, or where no unit counts, numbers are taken as they are.
+    """
+    if clock is None or not any(port.clock for port in ports.inputs):
+        return ports
+    return replace(ports, inputs=tuple(_timed(port, clock) if port.clock else port for port in ports.inputs))
+
+
+def _timed(port: Port, clock: Clock) -> Port:
+    return replace(port, domain=Times(replace(clock, unit=None) if port.clock == "numbers" else clock, port.clock))
+
+
 @dataclass(frozen=True)
 class Times(Domain):
     """What a column of times holds in successive rows of one log.
 
     Attributes
     ----------
+    kind: what they have to be, as `Port.clock` has it; empty: whatever times there are.
     last: the time of the last row, if there was one and times may not decrease.
     """
 
     clock: Clock = field(compare=False)
+    kind: str = field(default="", compare=False)
     last: list[int] = field(default_factory=list, init=False, compare=False)
 
     def read(self, text: str) -> int:
@@ -138,6 +155,10 @@ class Times(Domain):
                 shown = self.clock.show(self.last[0])
                 raise UntimedError(f"a time from {shown} on, as in the row before (--late 10s waits for late rows)")
             self.last[:] = [time]
+        if self.kind == "us" and not self.clock.dates and self.clock.unit is None:
+            raise UntimedError("a date, or a number of which it is known what it counts (--time-unit s)")
+        if self.kind == "numbers" and self.clock.dates:
+            raise UntimedError("a number, for the windows of the rules have no units")
         return time
 
     def follow(self, times: Any) -> bool:

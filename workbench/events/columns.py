@@ -46,7 +46,9 @@ def arrow_type(domain: Domain) -> Any:
 
 def has_array(domain: Domain) -> bool:
     """Whether events of a domain are one word each in compiled code, or keys or times, and plain cells in a log."""
-    return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range | Words | Times) or type(domain) is Texts
+    if isinstance(domain, Times):
+        return not domain.kind  # else they are read one by one
+    return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range | Words) or type(domain) is Texts
 
 
 def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where: Where | None = None) -> Any:

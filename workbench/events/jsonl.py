@@ -61,14 +61,15 @@ class JsonReader(RowReader):
         return parts_of_lines(file, size, b"", lambda rows: rows.rfind(b"\n") + 1)
 
     def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
-        steps = self.steps_of(table.column) if (table := self._table(block)) is not None else None
+        table = self._table(block) if self.flat else None
+        steps = None if table is None else self.steps_of(table.column)
         if steps is not None:
             return steps
         lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
         return self.located(self.rows(lines, shown, first), shown)
 
     def _lists(self, block: bytes) -> Mapping[str, list[Value]] | None:
-        table = self._table(block)
+        table = self._table(block) if self.flat else None
         return self.lists_of(None if table is None else table.column)
 
     def _arrays(self, block: bytes) -> dict[str, EventArray] | None:

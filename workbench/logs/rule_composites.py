@@ -14,10 +14,9 @@ from workbench.core.program import Port, Ports
 from workbench.errors import InputError
 from workbench.events.clock import Clock
 from workbench.logs.rule_columns import TYPE
-from workbench.logs.rule_log import shared_domains
 from workbench.tesla.event_block import COLUMN_KINDS, EventBlock
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.rule_set import RuleSet, shared_domains
 
 RuleRow = dict[str, Value]
 """An event: its type, its time, and those of its attributes that are not null."""
