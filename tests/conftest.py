@@ -47,6 +47,7 @@ TOGETHER = {
     "tests/lab/test_report.py": "browser",
     "tests/lab/test_serve.py": "browser",
     "tests/lab/test_spark.py": "spark",
+    "tests/executors/spark/test_options.py": "spark",
     "tests/executors/spark/test_spark.py": "spark",
     "tests/verify/explicit/test_explicit.py": "machine code of the explicit engine",
     "tests/show/test_explorer.py": "browser",

@@ -170,12 +170,13 @@ class PredicateCode:
 
     Attributes
     ----------
+    indexed: whether equations are a key; else they are asked like the rest.
     plain: whether every event of its type is accepted under the same key.
     equations: an expression of its own, and one of what is bound before, which have to be equal.
     """
 
-    def __init__(self, part: t.Predicate | t.Aggregate, scope: MatchScope) -> None:
-        self._scope = scope
+    def __init__(self, part: t.Predicate | t.Aggregate, scope: MatchScope, indexed: bool = True) -> None:
+        self._scope, self.indexed = scope, indexed
         self._assigned: tuple[t.Assigned, ...] = part.assignments if isinstance(part, t.Predicate) else ()
         self._own_values: list[t.Assigned] = []
         names: set[str] = set()
@@ -190,7 +191,7 @@ class PredicateCode:
         for constraint in part.constraints:
             if not _foreign(constraint, names):
                 self._local.append(constraint)
-            elif (pair := _equation(constraint, names, assigned)) is not None:
+            elif indexed and (pair := _equation(constraint, names, assigned)) is not None:
                 self.equations.append(pair)
             else:
                 self._joint.append(constraint)

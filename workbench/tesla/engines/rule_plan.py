@@ -48,7 +48,9 @@ class RuleStep:
     window: of events; None of the trigger and of facts.
     """
 
-    def __init__(self, part: t.Predicate | t.Aggregate, number: int, slot: int, scope: MatchScope) -> None:
+    def __init__(
+        self, part: t.Predicate | t.Aggregate, number: int, slot: int, scope: MatchScope, indexed: bool = True
+    ) -> None:
         self.part, self.number, self.slot = part, number, slot
         self.scope = scope
         self.type = part.type
@@ -58,7 +60,7 @@ class RuleStep:
         self.declared = own
         self.fact = own.fact
         self.window = None if part.window is None else _reach(part.window, scope.events)
-        self.code = PredicateCode(part, scope)
+        self.code = PredicateCode(part, scope, indexed)
 
     @property
     def selects(self) -> bool:
@@ -99,7 +101,7 @@ class RulePlan:
     absent: what must not come after the trigger.
     """
 
-    def __init__(self, rule: t.Rule, declared: Mapping[str, t.Declaration]) -> None:
+    def __init__(self, rule: t.Rule, declared: Mapping[str, t.Declaration], indexed: bool = True) -> None:
         self.rule = rule
         self.emitted = declared[rule.emits]
         self.steps: list[RuleStep] = []
@@ -107,7 +109,7 @@ class RulePlan:
         scope, slot = MatchScope(), 0
         for part in rule.parts:
             inside = replace(scope, types=scope.types.about(declared[part.type]))
-            step = RuleStep(part, len(self.steps), slot, inside)
+            step = RuleStep(part, len(self.steps), slot, inside, indexed)
             if step.policy is t.Policy.ABSENT:
                 self.absent = step
                 continue
