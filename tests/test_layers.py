@@ -71,6 +71,8 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/code/kernels.py", "numba"),
     ("executors/compiled/code/kernels.py", "llvmlite"),
     ("executors/compiled/code/objects.py", "llvmlite"),
+    ("executors/compiled/code/number_loops.py", "numba"),
+    ("executors/compiled/code/number_loops.py", "numpy"),
     ("executors/compiled/keyed/hashing_loops.py", "numba"),
     ("executors/compiled/keyed/hashing_loops.py", "numpy"),
     ("executors/compiled/keyed/hashing.py", "numpy"),

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals, Texts
 from workbench.core.fields import Record, Tuple, scalars
-from workbench.events.columns import arrays_of, arrow_type
+from workbench.events import compute as pc
+from workbench.events.columns import arrays_of, arrow_type, text_array
 from workbench.events.text_column import TextColumn
 from workbench.events.tuple_texts import tuple_parts, tuple_texts
 from workbench.events.values import UnreadableError, Words, dump_json, from_text
@@ -75,7 +76,8 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
         column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
         if not _tells_apart(column.type):
             return None
-        return EventArray(column.cast(pa.string()), None if column.null_count == 0 else _bits(column.is_valid(), 1))
+        texts = column if pa.types.is_string(column.type) else column.cast(pa.string())
+        return EventArray(texts, None if column.null_count == 0 else _bits(column.is_valid(), 1))
     labels: list[Any] = []
     if named := isinstance(domain, Enum | Texts):
         if not _is_text(column.type):
@@ -100,8 +102,6 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
     if isinstance(domain, Reals):
         return EventArray(array, present) if stored or np.isfinite(array).all() else None
     if isinstance(domain, Integer | Range) and column.null_count < len(column):
-        import pyarrow.compute as pc  # takes as long to import as a million rows
-
         least, most = pc.min_max(column).values()
         if not (domain.lo <= least.as_py() and most.as_py() <= domain.hi):
             return None
@@ -178,11 +178,7 @@ def shown_column(domain: Domain, array: Any, there: Any = None, *, quoted: bool 
     data = _packed(array) if pa.types.is_boolean(kind) else np.ascontiguousarray(array)
     valid = None if there is None else pa.py_buffer(_packed(there))
     column = pa.Array.from_buffers(kind, len(array), [valid, pa.py_buffer(data)])
-    return (
-        column
-        if names is None
-        else pa.DictionaryArray.from_arrays(column, pa.array(names, pa.string())).cast(pa.string())
-    )
+    return column if names is None else pa.DictionaryArray.from_arrays(column, text_array(names)).cast(pa.string())
 
 
 def _spread(array: Any, places: Any, count: int) -> Any:

@@ -7,7 +7,7 @@ text. A null is no event. What is not plainly right is left to whoever looks at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
@@ -64,7 +64,7 @@ def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where:
     if as_json(domain):
         values = [None if value is None else dump_json(to_json(value, domain)) for value in values]
     try:
-        return pa.array(values, arrow_type(domain))
+        return text_array(values) if kind(domain) == "string" else pa.array(values, arrow_type(domain))
     except (pa.ArrowInvalid, OverflowError, TypeError) as error:
         row, odd = next(
             (i, v) for i, v in enumerate(values) if isinstance(v, float) or not (v is None or -(2**63) <= v < 2**63)
@@ -74,6 +74,15 @@ def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where:
             where=where(row) if where else "",
             hint="declare it as float" if isinstance(odd, float) else "use CSV or JSON lines, without Spark",
         ) from error
+
+
+def text_array(texts: Iterable[str | None]) -> Any:
+    """An Arrow array of texts; `pyarrow.array` imports pandas for the same."""
+    import pyarrow as pa
+
+    builder = pa.lib.StringBuilder()
+    builder.append_values(texts)
+    return builder.finish()
 
 
 def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from workbench.core.domain import Domain, Texts, Value
 from workbench.core.fields import Tuple
+from workbench.events import compute as pc
 from workbench.events.arrays import given_array
 from workbench.events.column_map import ColumnMap, Columns
 from workbench.events.columns import as_json, has_array

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.core.domain import Domain, Reals, Texts, Value
-from workbench.events.columns import has_array, to_column
+from workbench.events.columns import has_array, text_array, to_column
 from workbench.events.values import Words
 
 PATIENCE = 20_000
@@ -132,10 +132,8 @@ class Keys:
 
     def _column(self, values: Sequence[Value]) -> Any:
         """A column of keys."""
-        import pyarrow as pa
-
         if isinstance(self.domain, Words):
-            return pa.array(values, pa.string())
+            return text_array(values)
         from workbench.executors.compiled.execute.columns import column
 
         return column("key", self.domain, list(values)).fields[0]
