@@ -74,13 +74,14 @@ class EventLog:
     def block(self, made: RuleSet) -> EventBlock:
         """For engines that take columns."""
         at = {name: self.types == place for place, name in enumerate(self.names)}
-        places, types = np.zeros(len(self), np.int64), np.zeros(len(self), np.uint16)
+        places: Any = np.zeros(len(self), np.int64)
+        types: Any = np.zeros(len(self), np.uint16)
         columns = []
         for number, name in enumerate(made.events):
             chosen = at.get(name)
             if chosen is not None:
                 places[chosen], types[chosen] = np.arange(chosen.sum()), number
-            empty = [np.zeros(0, np.int64)] * len(made.declarations[name].attributes)
+            empty: list[Any] = [np.zeros(0, np.int64)] * len(made.declarations[name].attributes)
             found = empty if chosen is None else [column[chosen] for column in self.attributes.values()]
             columns.append(tuple(AttributeColumn(each) for each in found))
         return EventBlock(made.events, types, self.times, places, tuple(columns), {})
@@ -291,7 +292,7 @@ def _spanning(log: EventLog, window: int, equal: str, bound: str, keys: Any) -> 
     sums = np.concatenate([[0], np.cumsum(earlier(sorted_a % n))])
     low = np.searchsorted(sorted_a, codes[of[2]] + (of[2] - window + 1).clip(0))
     high = np.searchsorted(sorted_a, codes[of[2]] + of[2])
-    expected = np.zeros(n, np.int64)
+    expected: Any = np.zeros(n, np.int64)
     expected[of[2]] = (high - low) * earlier(of[2]) - (sums[high] - sums[low])
     return RuleLoad(text, log, window, expected, (2,))
 

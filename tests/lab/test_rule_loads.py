@@ -40,14 +40,15 @@ def test_what_is_counted_is_what_rules_mean(name):
     assert np.bincount(np.searchsorted(load.log.times, times), minlength=len(events)).tolist() == load.expected.tolist()
     assert load.expected.any()
     again = load.log.block(rules).occurrences(rules)
-    assert all(map(same_occurrence, again, events))
+    same = [same_occurrence(one, other) for one, other in zip(again, events, strict=True)]
+    assert all(same)
 
 
 def test_sums_of_matches():
     load = anchor_r5(100, 50, "each", values=5)
     sums = EventChain((0, 1, 2), (50, 50), "each", "att").sums(load.log)
-    found = sum(each.values[1] for each in meaning(load.rules, list(load.log.occurrences())))
-    assert found == sums.sum() > 0
+    found = [each.values[1] for each in meaning(load.rules, list(load.log.occurrences()))]
+    assert np.sum(found) == sums.sum() > 0
 
 
 def test_composites_of_the_thesis_on_average():
