@@ -1,7 +1,6 @@
 """Logs of rules in columns say what their rows say one by one, and composites in columns are written as rows are."""
 
 import json
-from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
@@ -158,15 +157,10 @@ class BlockEngine:
     def __getattr__(self, name):
         return getattr(self.engine, name)
 
-    def process_block(self, block: EventBlock) -> EventBlock:
-        found = [made for event in block.occurrences(self.rules) for made in self.engine.process(event)]
-        names = tuple(rule.name for rule in self.rules.rules)
-        return replace(
-            event_block(self.rules, found, text_codes), numbers=np.array([each.number for each in found], np.int64),
-            rules=np.array([names.index(each.rule) for each in found], np.int32), rule_names=names,
-            starts=np.cumsum([0, *(len(each.sources) for each in found)]),
-            sources=np.array([number for each in found for number in each.sources], np.int64),
-        )  # fmt: skip
+    def process_block(self, block: EventBlock, *, sources: bool) -> list[EventBlock]:
+        parts = (block.part(0, 2), block.part(2, len(block)))
+        made = ([each for event in part.occurrences(self.rules) for each in self.process(event)] for part in parts)
+        return [event_block(self.rules, found, text_codes) for found in made]
 
 
 def written(case, path, output, options):
