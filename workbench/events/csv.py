@@ -12,7 +12,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.errors import InputError, WorkbenchError
@@ -21,6 +21,7 @@ from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type
 from workbench.events.files import not_text
 from workbench.events.lines import BOM, arriving, is_text, see_length, whole_rows
+from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import UnreadableError, from_text, short
 
@@ -91,7 +92,7 @@ class CsvReader(RowReader):
                 begun = self._header(rest, shown, last=last)
                 if begun is None:
                     continue
-                first, rest = begun[0], rest[begun[1] :]
+                first, rest = begun[0] + self.part.skipped, rest[begun[1] :]
             see_length(rest, shown)
             cut = whole_rows(rest, self.between)
             if cut is None or (last and cut < len(rest)):
@@ -107,6 +108,13 @@ class CsvReader(RowReader):
                     partial(self._steps, block, shown, first), partial(self._arrays, block), partial(self._lists, block)
                 )
                 first += block.count(b"\n")
+
+    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
+        data = file.read(size)
+        mark = len(BOM) if data.startswith(BOM) else 0
+        begun = self._header(data[mark:], shown, last=len(data) < size)
+        header = data[: mark + begun[1]] if begun else b""
+        return parts_of_lines(file, size, header, lambda rows: whole_rows(rows, self.between) if begun else None)
 
     def _header(self, data: bytes, shown: str, *, last: bool) -> tuple[int, int] | None:
         """The lines and the bytes that the names of the columns take, if any; None where they have not come yet."""
@@ -170,11 +178,6 @@ class CsvReader(RowReader):
         from workbench.events.arrays import given_array
 
         return self.arrays(lambda i, domain: given_array(domain, table[str(i)].combine_chunks(), stored=True))
-
-    def columns_in(self, lines: bytes, count: int) -> dict[str, Any] | None:
-        """The Arrow column of each input in so many lines; None where there is doubt."""
-        table = self._table(lines) if whole_rows(lines, self.between) == len(lines) else None
-        return None if table is None or table.num_rows != count else self.plain_columns(lambda i: table[str(i)])
 
     def _table(self, lines: bytes) -> Any:
         """The columns that are used, by position; None where Arrow finds less in the lines, or more, than we do."""

@@ -10,7 +10,7 @@ import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Tuple
@@ -20,6 +20,7 @@ from workbench.events import lines as lines_of
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type, as_json
 from workbench.events.lines import BOM, is_text, whole_lines
+from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter, Taker
 from workbench.events.values import dump_json, from_json, parse_json, short, short_json, to_json
@@ -47,13 +48,16 @@ class JsonReader(RowReader):
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         """Lines that are there, in columns where each is one object beyond doubt."""
-        first = 0
+        first = self.part.skipped
         for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
             block = block if first else block.removeprefix(BOM)
             yield LogBlock(
                 partial(self._steps, block, shown, first), partial(self._arrays, block), partial(self._lists, block)
             )
             first += len(block.splitlines()) if b"\r" in block else block.count(b"\n")
+
+    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
+        return parts_of_lines(file, size, b"", lambda rows: rows.rfind(b"\n") + 1)
 
     def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
         steps = self.steps_of(table.column) if (table := self._table(block)) is not None else None
@@ -73,11 +77,6 @@ class JsonReader(RowReader):
         from workbench.events.arrays import given_array
 
         return self.arrays(lambda i, domain: given_array(domain, table.column(i).combine_chunks()))
-
-    def columns_in(self, lines: bytes, count: int) -> dict[str, Any] | None:
-        """The Arrow column of each input in so many lines; None where there is doubt."""
-        table = self._table(lines)
-        return None if table is None or table.num_rows != count else self.plain_columns(table.column)
 
     def _table(self, lines: bytes) -> Any:
         """The events as an Arrow table; None where Arrow finds less in the lines, or more, than we do.

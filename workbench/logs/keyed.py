@@ -20,7 +20,7 @@ from workbench.events.files import is_terminal, shown_name
 from workbench.events.inputs import named_files
 from workbench.events.rows import RowWriter
 from workbench.executors.compiled.code.number_lines import number_lines
-from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps
+from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps, keyless, told
 from workbench.executors.table import Start, given
 from workbench.logs.batches import batches
 from workbench.logs.keys import Keys
@@ -140,12 +140,9 @@ class _KeyedRun:
         InputError: there is something else in it.
         """
         if self.key.name not in step and step:
-            raise self._keyless(row)
+            raise keyless(self.key.name, row, self.log)
+        self.tally.events -= self.key.name in step and self.key.name not in self.ports.domains
         return step.get(self.key.name)
-
-    def _keyless(self, row: int) -> InputError:
-        what = f"row {row} has no '{self.key.name}', so that it belongs to no key"
-        return InputError(what, where=self.log, hint="give it one, or leave the row out")
 
     def _events(self, step: Mapping[str, Value]) -> Mapping[str, Value]:
         """Those of the pipeline."""
@@ -163,9 +160,7 @@ class _KeyedRun:
 
     def _told(self, key: int, row: int | None, error: WorkbenchError) -> WorkbenchError:
         """The error of a row, or of the end of the log, with what tells where it is."""
-        place = f"the end of {self.log}" if row is None else f"row {row} of {self.log}"
-        what = f"{self.key.name} {self.keys.values([key])[0]!r}, {place}: {error.what}"
-        return error.retold(what, where=error.where)
+        return told(self.key.name, repr(self.keys.values([key])[0]), row, self.log, error)
 
     # --- in columns -----------------------------------------------------------------------------------------
 
@@ -208,8 +203,8 @@ class _KeyedRun:
             there: Any = np.zeros(keys.rows, np.bool_)
             for each in given.values():
                 there |= True if each.present is None else each.present
-            keyless = np.flatnonzero(there & ~keys.present)
-            problem = int(keyless[0]) if len(keyless) else None
+            lost = np.flatnonzero(there & ~keys.present)
+            problem = int(lost[0]) if len(lost) else None
             places = np.flatnonzero(keys.present[:problem])
             given = {name: each.part(places) for name, each in given.items()}
             keys, rows = keys.part(places), rows[places]
@@ -225,7 +220,7 @@ class _KeyedRun:
             columns = {n: column(n, domains[n], each.fields, each.present, texts) for n, each in given.items()}
             self._write(self.columns.feed(codes, columns, size), codes, rows, keys.events)
             if problem is not None:
-                raise self._keyless(first + problem)
+                raise keyless(self.key.name, first + problem, self.log)
 
         return run
 
