@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -48,11 +49,10 @@ class Alone:
 
     def __init__(self, pipeline, rows):
         self.shown, self.error_row = [], None
-        runs = {}
+        runs = defaultdict(lambda: Reference(pipeline))
         for number, (key, events) in enumerate(rows, 1):
-            run = runs.setdefault(key, Reference(pipeline))
             try:
-                self.add(key, number, run.step(events).outputs)
+                self.add(key, number, runs[key].step(events).outputs)
             except WorkbenchError:
                 self.error_row = f"row {number} of "
                 return

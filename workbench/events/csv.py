@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 from workbench.core.domain import Domain, Value
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
+from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type
 from workbench.events.files import not_text
@@ -196,8 +197,9 @@ class CsvReader(RowReader):
         letters = b"x" in lines or b"X" in lines  # which are found sooner
         if letters and pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
             return None
-        texts = pa.dictionary(pa.int32(), pa.string())
-        table = self._parsed(lines, {i: texts if pa.types.is_string(kind) else kind for i, kind in types.items()})
+        texts, used = pa.dictionary(pa.int32(), pa.string()), self.columns.used  # hardly a time occurs twice
+        named = {i for i, kind in types.items() if pa.types.is_string(kind) and not isinstance(used[int(i)], Times)}
+        table = self._parsed(lines, {i: texts if i in named else kind for i, kind in types.items()})
         if table is None or blank(table):
             return None
         if odd := odd_floats(table):

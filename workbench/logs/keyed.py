@@ -226,7 +226,8 @@ class _KeyedRun:
     def _write_table(self, made: KeyedOutputs, codes: Any, rows: Any, keys: Any) -> None:
         import pyarrow as pa
 
-        from workbench.events.arrays import shown_column, shown_columns, taken
+        from workbench.events.arrays import shown_columns
+        from workbench.events.buffers import shown_column, taken
 
         steps, shown = shown_columns(made.outputs, self.ports.shown)
         if not len(steps):

@@ -76,14 +76,14 @@ class Keys:
             return [self._values[number] for number in numbers]
         import numpy as np
 
-        from workbench.events.arrays import taken
+        from workbench.events.buffers import taken
 
         keys, places = self._kept(), np.array(numbers, np.int64)
         return self._listed(taken(keys, places) if isinstance(self.domain, Words) else keys[places])
 
     def shown(self, numbers: Any) -> Any:
         """The keys of these numbers, as an Arrow array."""
-        from workbench.events.arrays import taken
+        from workbench.events.buffers import taken
 
         if self._table is None:
             return to_column(self.domain, [self._values[number] for number in numbers.tolist()], "the key")
@@ -91,7 +91,7 @@ class Keys:
 
     def column(self, column: Any) -> Any:
         """The keys in a column, as an Arrow array to be written."""
-        from workbench.events.arrays import shown_column
+        from workbench.events.buffers import shown_column
 
         return column if isinstance(self.domain, Words) else shown_column(self.domain, column)
 
