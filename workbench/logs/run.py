@@ -239,9 +239,10 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     with (
         write_events(options.output, run.program, format=written, idle=options.steps, numbers=numbers) as into,
         progress,
-        overlapping(run.start, threads, blocks, into) as (ahead, writer),
+        overlapping(run.start, threads, blocks, into) as flow,
     ):  # fmt: skip
-        for made in run.made(ahead, reuse=threads == 1):
+        writer = flow.writer
+        for made in run.made(flow.blocks, reuse=threads == 1):
             if isinstance(made, Mapping):
                 from workbench.events.arrays import shown_table
 
