@@ -47,9 +47,6 @@ class CsvReader(RowReader):
 
     between = ","
 
-    _texts: dict[int, str]
-    """The rows by their numbers, as they stand in the file, where bad ones may be kept."""
-
     def rows(
         self, lines: Iterable[str], shown: str, first: int = 0, *, whole: bool = True
     ) -> Iterator[tuple[int, list[str] | InputError]]:
@@ -61,13 +58,12 @@ class CsvReader(RowReader):
         whole: whether nothing comes after them.
         """
         kept = None if self.reading.bad_rows == "error" else KeptLines(lines)
-        found, self._texts = csv.reader(kept or lines, strict=True, delimiter=self.between), {}
+        found = csv.reader(kept or lines, strict=True, delimiter=self.between)
         while True:
             try:
                 for row in found:
                     number = first + (kept.number if kept else found.line_num)
-                    if kept:
-                        self._texts[number] = kept.taken()
+                    row = KeptRow(row, kept.taken()) if kept else row
                     if self.columns is not None or not self._is_header(row, f"{shown}:{number}"):
                         yield number, row
                 return
@@ -78,11 +74,11 @@ class CsvReader(RowReader):
                 if kept.over and not whole:
                     return
                 text = kept.first()
-                self._texts[first + kept.number] = text
-                yield first + kept.number, problem
+                yield first + kept.number, OddLine(problem.what, text)
 
     def text(self, number: int, row: object) -> str:
-        return self._texts[number]
+        assert isinstance(row, KeptRow | OddLine)
+        return row.text
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         """Rows that are there, in columns where it is beyond doubt what the rows are."""
@@ -273,6 +269,27 @@ class CsvReader(RowReader):
                 f"a value of {self.domains[self.only]}",
             ) from error
         return True
+
+
+class KeptRow(list[str]):
+    """The cells of a row.
+
+    Attributes
+    ----------
+    text: as it stands in the file.
+    """
+
+    def __init__(self, cells: Iterable[str], text: str) -> None:
+        super().__init__(cells)
+        self.text = text
+
+
+class OddLine(InputError):
+    """A line that is no row; `text` is it as it stands in the file."""
+
+    def __init__(self, what: str, text: str) -> None:
+        super().__init__(what)
+        self.text = text
 
 
 class KeptLines:
