@@ -121,7 +121,8 @@ class Pipeline(Displayed):
     @cached_property
     def ports(self) -> Ports:
         """Its inputs and outputs, as those see them who look at nothing else."""
-        inputs = tuple(Port(name, domain, name in self.oracles) for name, domain in self.inputs)
+        times, oracles = self.clocks, self.oracles
+        inputs = tuple(Port(name, domain, name in oracles, clock=times.get(name, "")) for name, domain in self.inputs)
         outputs = tuple(Port(name, self.domains[pipe]) for name, pipe in self.outputs)
         return Ports(self.name, inputs, outputs, self.kind)
 
@@ -216,6 +217,22 @@ class Pipeline(Displayed):
             if isinstance(node.processor, Clocked)
             for pipe in node.inputs[len(node.inputs) - node.processor.oracles :]
         }
+
+    @cached_property
+    def clocks(self) -> Mapping[str, str]:
+        """The inputs that the time of steps comes in on, and what it counts (`Port.clock`)."""
+        found: dict[str, str] = {}
+        for node in self.nodes:
+            for position, counts in node.processor.clocks.items():
+                pipe = node.inputs[position]
+                if {counts, found.get(pipe, "any")} == {"us", "numbers"}:
+                    raise PipelineError(
+                        f"'{pipe}' is the time of rules whose windows have units, and of rules whose windows have none",
+                        where=node.where,
+                        hint="give all of them units",
+                    )
+                found[pipe] = counts if found.get(pipe, "any") == "any" else found[pipe]
+        return {name: found[name] for name, _ in self.inputs if name in found}
 
     @property
     def clocked(self) -> bool:

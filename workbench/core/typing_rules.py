@@ -26,6 +26,7 @@ from workbench.core.domain import (
     Texts,
     outside,
 )
+from workbench.core.fields import Nullable
 from workbench.core.term import Term, const
 from workbench.errors import TypingError
 
@@ -88,7 +89,13 @@ def unify(what: str, a: Domain, b: Domain) -> Domain:
     )
 
 
+def _null_hint(*domains: Domain) -> str:
+    return "a value may be null: write value_or(x, 0)" if any(isinstance(each, Nullable) for each in domains) else ""
+
+
 def _suggest(a: Domain, b: Domain) -> str:
+    if hint := _null_hint(a, b):
+        return f"; {hint}"
     if a.numeric and b.numeric:
         return "; declare both with the same type, or convert one with cast(x, TYPE)"
     if isinstance(a, Bool) or isinstance(b, Bool):
@@ -100,7 +107,7 @@ def numeric(op: Operator, args: tuple[Term, ...]) -> Domain:
     """The common domain of numeric arguments."""
     for arg in args:
         if not arg.domain.numeric:
-            raise TypingError(f"'{op.symbol}' needs numbers, not values of {arg.domain}")
+            raise TypingError(f"'{op.symbol}' needs numbers, not values of {arg.domain}", hint=_null_hint(arg.domain))
     domain = args[0].domain
     for arg in args[1:]:
         domain = unify(f"'{op.symbol}'", domain, arg.domain)

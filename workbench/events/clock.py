@@ -12,12 +12,13 @@ import heapq
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar
 
 from workbench.core.domain import Domain, Value
+from workbench.core.program import Port, Ports
 from workbench.core.units import MICROSECONDS
 from workbench.errors import InputError, did_you_mean
 
@@ -153,6 +154,31 @@ def _date(text: str) -> tuple[str, int]:
     if date.tzinfo is None:
         return "naive", (date - _EPOCH) // _TICK
     return "aware", (date - _EPOCH_UTC) // _TICK
+
+
+def timed(ports: Ports, clock: Clock | None) -> Ports:
+    """The ports of a program for who reads a log, where the time of steps is read as the log writes it (`Port.clock`).
+
+    Without a clock, or where no unit counts, numbers are taken as they are.
+    """
+    if clock is None or not any(port.clock for port in ports.inputs):
+        return ports
+    return replace(ports, inputs=tuple(_timed(port, clock) if port.clock else port for port in ports.inputs))
+
+
+def _timed(port: Port, clock: Clock) -> Port:
+    own = replace(clock, unit=None) if port.clock == "numbers" else clock
+    times = own.of_rows()
+
+    def read(text: str) -> int:
+        time = times.read(text)
+        if port.clock == "us" and not own.dates and own.unit is None:
+            raise UntimedError("a date, or a number of which it is known what it counts (--time-unit s)")
+        if port.clock == "numbers" and own.dates:
+            raise UntimedError("a number, for the windows of the rules have no units")
+        return time
+
+    return replace(port, domain=Times(read))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from workbench.events.table import format_rows
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
+    from workbench.events.clock import Clock
     from workbench.events.rows import InputEvents
 
 Null = Literal["absent", "error"]
@@ -35,6 +36,7 @@ class Reading:
     head: how many rows are read at most; None: all.
     words: whether whole numbers have at most 64 bits, as in compiled code.
     format: of the files; None: what their names or first bytes say.
+    clock: how the log writes the times of steps; None: as numbers that are taken as they are.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -44,6 +46,7 @@ class Reading:
     head: int | None = None
     words: bool = False
     format: str | None = None
+    clock: Clock | None = None
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Self:
@@ -53,6 +56,8 @@ class Reading:
         ------
         InputError: one of them means nothing.
         """
+        from workbench.events.clock import Clock
+
         null: Any = getattr(options, "null", None) or "absent"
         if null not in get_args(Null):
             raise InputError(f"there is no meaning '{null}' of nulls", hint=did_you_mean(null, get_args(Null)))
@@ -63,6 +68,7 @@ class Reading:
             str(getattr(options, "bad_rows", None) or "error"),
             getattr(options, "head", None),
             format=getattr(options, "format", None),
+            clock=Clock(unit=getattr(options, "time_unit", None)),
         )
 
 

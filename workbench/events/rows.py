@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Value
-from workbench.core.fields import Tuple
+from workbench.core.fields import Nullable, Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError
+from workbench.events.clock import timed
 from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match
 from workbench.events.files import is_stream
 from workbench.events.parts import WHOLE, FilePart
@@ -74,7 +75,8 @@ class RowReader(ABC):
 
     def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
         self.reading, self.tally = reading or Reading(), tally or Tally()
-        self.ports = in_words(program.ports) if self.reading.words else program.ports
+        ports = timed(program.ports, self.reading.clock)
+        self.ports = in_words(ports) if self.reading.words else ports
         self.domains = self.ports.domains
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
         self.columns: ColumnMap | None = None
@@ -195,14 +197,18 @@ class RowReader(ABC):
         assert isinstance(domain, Tuple)
         fields = list(zip(domain.names(), columns, domain.fields, strict=True))
         takers = [self._taker(f"{path}.{label}", each, field) for label, each, field in fields]
+        needed = tuple(i for i, field in enumerate(domain.fields) if not isinstance(field, Nullable))
 
         def event(cells: Sequence[Any]) -> Value | None:
             found = tuple(take(cells) for take in takers)
             if None not in found:
                 return found
-            if any(part is not None for part in found):
-                raise self._empty(f"{path}.{domain.names()[found.index(None)]}", ", and other fields are not")
-            return None
+            if all(part is None for part in found):
+                return None
+            for i in needed:
+                if found[i] is None:
+                    raise self._empty(f"{path}.{domain.names()[i]}", ", and other fields are not")
+            return found
 
         return event
 

@@ -114,7 +114,7 @@ def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None =
 
 
 def _ran(found: Program, data: Any, output: Place | None, start: Start) -> Any:
-    refuse_rule_options(start.options)
+    refuse_rule_options(start.options, found)
     options = vars(start.options)
     if output is not None and named_files(data):
         run_with(found, start, options.get("integers"))

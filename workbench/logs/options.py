@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from workbench.core.domain import Integer, Value
+from workbench.core.program import Ported
 from workbench.errors import InputError, did_you_mean
 from workbench.events.reading import Tally, reading_options
 from workbench.executors.table import AUTO, Start, backend_options, given
@@ -95,9 +96,14 @@ RULE_OPTIONS = (
 """Those of rules, as the command line spells them."""
 
 
-def refuse_rule_options(options: argparse.Namespace) -> None:
-    """InputError where an option of rules is given for a pipeline."""
-    if foreign := given(options, *RULE_OPTIONS):
+CLOCK_OPTIONS = ("time", "time-unit")
+"""Those of them that are for pipelines with a clock, too."""
+
+
+def refuse_rule_options(options: argparse.Namespace, program: Ported) -> None:
+    """InputError where an option of rules is given for a pipeline, and it has no use for it."""
+    clocks = any(port.clock for port in program.ports.inputs)
+    if foreign := given(options, *(name for name in RULE_OPTIONS if not (clocks and name in CLOCK_OPTIONS))):
         raise InputError(f"for rules only: {foreign}", hint="leave it out, or name a .tesla file")
 
 

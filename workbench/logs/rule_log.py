@@ -22,7 +22,7 @@ from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
 from workbench.tesla.occurrence import Facts, Occurrence
-from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.rule_set import RuleSet, shared_domains
 
 if TYPE_CHECKING:
     from workbench.tesla.tree import Declaration
@@ -158,15 +158,6 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None)
     attributes = tuple(Port(name, domain, optional=several) for name, domain in domains.items())
     first = () if declared else (Port(TYPE, Words()),)
     return Ports(rules.name, (*first, Port(clock.column, clock.of_rows()), *attributes), kind=rules.kind)
-
-
-def shared_domains(types: Iterable[Declaration]) -> dict[str, Domain]:
-    """What each attribute holds, in a column that several types share; anything where they differ."""
-    domains: dict[str, Domain] = {}
-    for each in types:
-        for name, domain in each.domains.items():
-            domains[name] = domain if domains.get(name, domain) == domain else ANY
-    return domains
 
 
 def _reader(declared: Declaration, domains: Mapping[str, Domain]) -> Callable[[Mapping[str, Value]], tuple[Any, ...]]:

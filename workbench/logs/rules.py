@@ -20,11 +20,11 @@ from workbench.events.files import is_stream
 from workbench.events.reading import Reading
 from workbench.executors.table import AUTO, Start, backend_rows, given
 from workbench.logs.rule_control import RuleControl
-from workbench.logs.rule_log import TYPE, RuleLog, facts_of, shared_domains
+from workbench.logs.rule_log import TYPE, RuleLog, facts_of
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.occurrence import Occurrence, in_units
-from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.rule_set import RuleSet, shared_domains
 
 if TYPE_CHECKING:
     from workbench.events.rows import RowWriter
