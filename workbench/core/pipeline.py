@@ -7,11 +7,11 @@ that can be checked without an event: names, arities, cycles, types; the error n
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fault import Fault
@@ -25,6 +25,8 @@ from workbench.errors import Location, PipelineError, WorkbenchError
 
 if TYPE_CHECKING:
     import networkx as nx
+
+Derived = TypeVar("Derived")
 
 _LONG = 200
 """The most signs that an error shows of the domains of inputs."""
@@ -110,6 +112,17 @@ class Pipeline(Displayed):
             known = {**self.every_pipe, **dict(self.outputs)}
             if fault.pipe not in known:
                 raise unknown(self.ports.of, "pipe", fault.pipe, known, fault.where)
+
+    def derived(self, what: Hashable, make: Callable[[], Derived]) -> Derived:
+        """What follows from the pipeline and this key alone, and is made once, when it is first asked for."""
+        kept = self.__dict__.setdefault("_derived", {})
+        if what not in kept:
+            kept[what] = make()
+        return cast(Derived, kept[what])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what can be derived again."""
+        return {name: value for name, value in self.__dict__.items() if name != "_derived"}
 
     # --- what is in it ---
 

@@ -191,36 +191,42 @@ class PredicateCode:
         for constraint in part.constraints:
             if not _foreign(constraint, names):
                 self._local.append(constraint)
-            elif indexed and (pair := _equation(constraint, names, assigned)) is not None:
+            elif (pair := _equation(constraint, names, assigned)) is not None:
                 self.equations.append(pair)
             else:
                 self._joint.append(constraint)
-        self.plain = not self._local and not self.equations
+        self.plain = not self._local and not self.keyed
 
     @property
     def keyed(self) -> bool:
-        """Whether it has equations."""
-        return bool(self.equations)
+        """Whether it has equations that are a key."""
+        return self.indexed and bool(self.equations)
 
     @property
     def constrained(self) -> bool:
-        """Whether more than the event and equations decides."""
-        return bool(self._joint)
+        """Whether more than the event and its key decides."""
+        return bool(self._asked)
 
     @property
     def constraints(self) -> list[t.Expression]:
         """What more than the event decides, equations among it."""
         return [*(t.Operation("==", pair) for pair in self.equations), *self._joint]
 
+    @property
+    def _asked(self) -> list[t.Expression]:
+        """What more than the event and its key decides."""
+        return self._joint if self.indexed else self.constraints
+
     def accepts(self, equations: Sequence[int] | None = None) -> Callable[[Any], Any]:
         """Of an event: its key, True without equations; None where it is none that the predicate is about.
 
-        The key is of all equations, or of those that are given by their places.
+        The key is of all equations, if they are one, or of those that are given by their places.
         """
         code = PythonLines(self._scope, "e")
         code.assign(self._own_values)
         code.require(self._local)
-        chosen = self.equations if equations is None else [self.equations[i] for i in equations]
+        places = range(len(self.equations) if self.keyed else 0) if equations is None else equations
+        chosen = [self.equations[i] for i in places]
         code.key(own for own, _ in chosen)
         return code.function()
 
@@ -235,13 +241,13 @@ class PredicateCode:
 
         Itself None where everything fits and nothing is assigned; `all_of_it`: nothing is known of the event.
         """
-        if not (self._joint or self._assigned or (all_of_it and not self.plain)):
+        if not (self._asked or self._assigned or (all_of_it and not self.plain)):
             return None
         code = PythonLines(self._scope, "m, e")
         code.assign(self._assigned)
         if all_of_it:
             code.require(self._local)
-        code.require(self.constraints if all_of_it else self._joint)
+        code.require(self.constraints if all_of_it else self._asked)
         code.lines.append(f"return {_tuple(f'a_{each.name}' for each in self._assigned)}")
         return code.function()
 

@@ -99,10 +99,11 @@ class RulePlan:
     ----------
     steps: the trigger, then the other parts as they are written, without what must not come after it.
     absent: what must not come after the trigger.
+    indexed: whether equations are a key.
     """
 
     def __init__(self, rule: t.Rule, declared: Mapping[str, t.Declaration], indexed: bool = True) -> None:
-        self.rule = rule
+        self.rule, self.indexed = rule, indexed
         self.emitted = declared[rule.emits]
         self.steps: list[RuleStep] = []
         self.absent: RuleStep | None = None

@@ -225,9 +225,8 @@ class ExtremeColumn(AggregatedColumn):
 
 def aggregated_column(step: RuleStep) -> Callable[[], AggregatedColumn] | None:
     """What makes the column of an aggregate, where the window is all that is asked of the events of a key."""
-    if not isinstance(step.part, t.Aggregate) or step.attribute is None:
-        return None
-    if step.code.constrained or not step.code.indexed:
+    code = step.code
+    if not isinstance(step.part, t.Aggregate) or step.attribute is None or code.constrained or not code.indexed:
         return None
     function = step.part.function
     if function in ("MIN", "MAX"):
