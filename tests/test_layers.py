@@ -58,7 +58,11 @@ OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "
             "pandas", "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
 AT_MODULE_LEVEL = {
     ("events/arrays.py", "numpy"),
+    ("events/buffers.py", "numpy"),
+    ("events/buffers.py", "pyarrow"),
     ("events/text_column.py", "numpy"),
+    ("events/times.py", "numpy"),
+    ("events/times.py", "pyarrow"),
     ("events/arrays.py", "pyarrow"),
     ("events/tables.py", "pyarrow"),
     ("events/texts.py", "pyarrow"),

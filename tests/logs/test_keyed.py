@@ -309,6 +309,24 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path):
     assert re.fullmatch(r"(in.csv|p.pipe)( (in.csv|p.pipe))*", " ".join(sorted(p.name for p in tmp_path.iterdir())))
 
 
+@pytest.mark.parametrize("options", [{"key": "user", "with_row": True}, {}], ids=str)
+def test_bad_rows_are_kept_whatever_is_read_ahead(options, tmp_path, monkeypatch):
+    monkeypatch.setattr(text_lines, "SIZE", 300)
+    monkeypatch.setattr(text_lines, "FEW", 0)
+    rows = [f'u"{i}",x{i}' if i % 90 == 7 else f"u{i % 3},{i}" for i in range(900)]
+    (tmp_path / "in.csv").write_text("\n".join(["user,x", *rows, ""]))
+    found = []
+    for threads in (1, 2):
+        kept, target = tmp_path / "bad.csv", tmp_path / "out.csv"
+        wb.run(
+            SOURCE.get("sums"), tmp_path / "in.csv", output=target, backend="numba", threads=threads,
+            bad_rows=str(kept), **options,
+        )  # fmt: skip
+        found.append((target.read_bytes(), kept.read_bytes()))
+    assert found[0] == found[1]
+    assert found[0][1].count(b"\n") == 11
+
+
 @pytest.mark.parametrize("options", [{"key": "user"}, {}], ids=str)
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_threads_read_ahead_and_write_behind(options, form, tmp_path, monkeypatch):

@@ -127,7 +127,7 @@ def test_in_python():
     found = rules(temp, Smoke=smoke)
     pipeline = builder.build({"fires": found.Fire, "everything": found.all})
     assert str(pipeline.ports.shown["fires"]) == "{area: str, value: float}"
-    assert str(pipeline.ports.shown["everything"]) == "{type: {Fire, Mean}, time: int, area: str?, value: float?}"
+    assert str(pipeline.ports.shown["everything"]) == "{type: {Fire, Mean}, time: int, area: str, value: float?}"
     running = wb.Reference(pipeline)
     running.step({"time": 0, "temp": ("a", 50)})
     assert running.step({"time": 1, "smoke": "a"}).outputs == {

@@ -240,7 +240,7 @@ class BatchWriter(RowWriter):
 
     def table(self, table: Any) -> None:
         self.end()
-        self._writer.write_table(table)
+        self._writer.write_table(table.cast(self._schema))
 
     def close(self) -> None:
         self._writer.close()

@@ -13,6 +13,7 @@ from typing import Any
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
 from workbench.core.fields import Tuple
 from workbench.errors import DomainError
+from workbench.events.clock import Times
 from workbench.events.values import Words, dump_json, is_encodable, to_json
 
 Where = Callable[[int], str]
@@ -33,7 +34,7 @@ def kind(domain: Domain) -> str:
 
 def as_json(domain: Domain) -> bool:
     """Whether values are JSON text in a column."""
-    return not isinstance(domain, Bool | Reals | Enum | Texts | Integer | Integers | Range)
+    return not isinstance(domain, Bool | Reals | Enum | Texts | Integer | Integers | Range | Times)
 
 
 def arrow_type(domain: Domain) -> Any:
@@ -44,7 +45,9 @@ def arrow_type(domain: Domain) -> Any:
 
 
 def has_array(domain: Domain) -> bool:
-    """Whether events of a domain are one word each in compiled code, or keys, and plain cells in a log."""
+    """Whether events of a domain are one word each in compiled code, or keys or times, and plain cells in a log."""
+    if isinstance(domain, Times):
+        return not domain.kind  # else they are read one by one
     return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range | Words) or type(domain) is Texts
 
 

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 from workbench.core.domain import Domain, Value
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
+from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type
 from workbench.events.files import not_text
@@ -46,9 +47,6 @@ class CsvReader(RowReader):
 
     between = ","
 
-    _texts: dict[int, str]
-    """The rows by their numbers, as they stand in the file, where bad ones may be kept."""
-
     def rows(
         self, lines: Iterable[str], shown: str, first: int = 0, *, whole: bool = True
     ) -> Iterator[tuple[int, list[str] | InputError]]:
@@ -60,13 +58,12 @@ class CsvReader(RowReader):
         whole: whether nothing comes after them.
         """
         kept = None if self.reading.bad_rows == "error" else KeptLines(lines)
-        found, self._texts = csv.reader(kept or lines, strict=True, delimiter=self.between), {}
+        found = csv.reader(kept or lines, strict=True, delimiter=self.between)
         while True:
             try:
                 for row in found:
                     number = first + (kept.number if kept else found.line_num)
-                    if kept:
-                        self._texts[number] = kept.taken()
+                    row = KeptRow(row, kept.taken()) if kept else row
                     if self.columns is not None or not self._is_header(row, f"{shown}:{number}"):
                         yield number, row
                 return
@@ -77,11 +74,11 @@ class CsvReader(RowReader):
                 if kept.over and not whole:
                     return
                 text = kept.first()
-                self._texts[first + kept.number] = text
-                yield first + kept.number, problem
+                yield first + kept.number, OddLine(problem.what, text)
 
     def text(self, number: int, row: object) -> str:
-        return self._texts[number]
+        assert isinstance(row, KeptRow | OddLine)
+        return row.text
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         """Rows that are there, in columns where it is beyond doubt what the rows are."""
@@ -196,8 +193,9 @@ class CsvReader(RowReader):
         letters = b"x" in lines or b"X" in lines  # which are found sooner
         if letters and pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
             return None
-        texts = pa.dictionary(pa.int32(), pa.string())
-        table = self._parsed(lines, {i: texts if pa.types.is_string(kind) else kind for i, kind in types.items()})
+        texts, used = pa.dictionary(pa.int32(), pa.string()), self.columns.used  # hardly a time occurs twice
+        named = {i for i, kind in types.items() if pa.types.is_string(kind) and not isinstance(used[int(i)], Times)}
+        table = self._parsed(lines, {i: texts if i in named else kind for i, kind in types.items()})
         if table is None or blank(table):
             return None
         if odd := odd_floats(table):
@@ -271,6 +269,27 @@ class CsvReader(RowReader):
                 f"a value of {self.domains[self.only]}",
             ) from error
         return True
+
+
+class KeptRow(list[str]):
+    """The cells of a row.
+
+    Attributes
+    ----------
+    text: as it stands in the file.
+    """
+
+    def __init__(self, cells: Iterable[str], text: str) -> None:
+        super().__init__(cells)
+        self.text = text
+
+
+class OddLine(InputError):
+    """A line that is no row; `text` is it as it stands in the file."""
+
+    def __init__(self, what: str, text: str) -> None:
+        super().__init__(what)
+        self.text = text
 
 
 class KeptLines:

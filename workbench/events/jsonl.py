@@ -17,9 +17,10 @@ from workbench.core.fields import Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError, did_you_mean
 from workbench.events import lines as lines_of
+from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type, as_json
-from workbench.events.lines import BOM, is_text, whole_lines
+from workbench.events.lines import BOM, braced_lines, is_text, whole_lines
 from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter, Taker
@@ -60,14 +61,15 @@ class JsonReader(RowReader):
         return parts_of_lines(file, size, b"", lambda rows: rows.rfind(b"\n") + 1)
 
     def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
-        steps = self.steps_of(table.column) if (table := self._table(block)) is not None else None
+        table = self._table(block) if self.flat else None
+        steps = None if table is None else self.steps_of(table.column)
         if steps is not None:
             return steps
         lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
         return self.located(self.rows(lines, shown, first), shown)
 
     def _lists(self, block: bytes) -> Mapping[str, list[Value]] | None:
-        table = self._table(block)
+        table = self._table(block) if self.flat else None
         return self.lists_of(None if table is None else table.column)
 
     def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
@@ -84,39 +86,40 @@ class JsonReader(RowReader):
         To Arrow an object may go over several lines, and a line may have several: not where each line begins with a
         brace and ends with one, and there are as many objects as lines.
         """
-        count = lines.count(b"\n")
         if (
             len(lines) < lines_of.FEW or not find_spec("pyarrow") or not is_text(lines)
             or any(isinstance(domain, Tuple) or as_json(domain) for domain in self.domains.values())
-            or not (lines.startswith(b"{") and lines.endswith(b"}\n"))
-            or not lines.count(b"\n{") + 1 == lines.count(b"}\n") == count
+            or (count := braced_lines(lines)) is None
         ):  # fmt: skip
             return None
         import pyarrow as pa
         from pyarrow import json as arrow
 
+        first = _first(lines)
         keys = {name: self.reading.columns.get(name, name) for name in self.domains}
-        schema = pa.schema([(keys[name], arrow_type(domain)) for name, domain in self.domains.items()])
-        others = self._others(lines, set(schema.names))
-        if others is None or len(set(schema.names)) < len(schema.names):
+        names = list(keys.values())
+        others = self._others(first, set(names))
+        if others is None or len(set(names)) < len(names):
             return None
+        kinds = [_kind(domain, first.get(key)) for key, domain in zip(names, self.domains.values(), strict=True)]
         # what no input needs is not read: keys that each stand in one line only would be columns of all lines
-        options = arrow.ParseOptions(schema, unexpected_field_behavior="ignore" if others else "error")
+        schema, unexpected = pa.schema(zip(names, kinds, strict=True)), "ignore" if others else "error"
+        options = arrow.ParseOptions(schema, unexpected_field_behavior=unexpected)
+        whole = arrow.ReadOptions(use_threads=False, block_size=len(lines) + 1)
         try:
-            table = arrow.read_json(pa.BufferReader(lines), arrow.ReadOptions(block_size=len(lines) + 1), options)
+            table = arrow.read_json(pa.BufferReader(lines), whole, options)
         except pa.ArrowInvalid:
             return None
         if table.num_rows != count:
             return None
         self.opened([*table.column_names, *others])
-        self._seen.update(others, (key for key in table.column_names if f'"{key}"'.encode() in lines))
+        unseen = (key for key in table.column_names if key not in self._seen)
+        self._seen.update(others, [key for key in unseen if f'"{key}"'.encode() in lines])
         return table
 
-    def _others(self, lines: bytes, wanted: set[str]) -> Collection[str] | None:
+    def _others(self, first: Collection[str], wanted: set[str]) -> Collection[str] | None:
         """Keys that no input needs, of the first line, or of lines before; None where the rows must tell."""
-        try:
-            first = parse_json(lines[: lines.index(b"\n")].decode())
-        except ValueError:
+        if not first:
             return None
         others = [key for key in first if key not in wanted] or [key for key in self.tally.ignored if key not in wanted]
         return None if others and self.reading.strict else others
@@ -168,6 +171,24 @@ class JsonReader(RowReader):
         return f"input '{path}'"
 
 
+def _first(lines: bytes) -> dict[str, Any]:
+    """The data of the first line, a whole one in braces; nothing if it is no JSON."""
+    try:
+        found: dict[str, Any] = parse_json(lines[: lines.index(b"\n")].decode())
+    except ValueError:
+        return {}
+    return found
+
+
+def _kind(domain: Domain, first: Any) -> Any:
+    """The Arrow type of the values of a key: of times, what the first one is."""
+    import pyarrow as pa
+
+    if isinstance(domain, Times) and isinstance(first, int | float):
+        return pa.int64() if isinstance(first, int) else pa.float64()
+    return arrow_type(domain)
+
+
 def read_line(line: str) -> Any:
     """The data of a line; InputError if it is no JSON."""
     try:
@@ -180,14 +201,14 @@ class JsonWriter(RowWriter):
     """An object a line."""
 
     def table(self, table: Any) -> None:
+        from workbench.events.tables import is_texts_of_numbers
         from workbench.events.texts import json_lines, written
 
         raw = getattr(self.stream, "buffer", None)
-        lines = (
-            None
-            if raw is None
-            else json_lines(table, [name for name, domain in self.domains.items() if as_json(domain)])
-        )
+        ready = [
+            name for name, domain in self.domains.items() if as_json(domain) or is_texts_of_numbers(domain, table[name])
+        ]
+        lines = None if raw is None else json_lines(table, ready)
         if raw is None or lines is None:
             super().table(table)
             return

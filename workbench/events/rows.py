@@ -269,7 +269,8 @@ class RowReader(ABC):
         assert self.columns is not None
         found = self.columns.arrays(given)
         if found is not None and self.reading.null == "error":
-            return found if all(each.present is None for each in found.values()) else None
+            all_there = len(found) == len(self.domains) and all(each.present is None for each in found.values())
+            return found if all_there else None
         return found
 
     def steps_of(self, column: Callable[[int], Any]) -> Iterator[InputEvents] | None:

@@ -21,9 +21,9 @@ Facts = Mapping[str, Sequence[tuple[Value | None, ...]]]
 """The rows of each type of facts, their values in the order of its attributes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Occurrence:
-    """An event, primitive or composite.
+    """An event, primitive or composite; never changed, though not frozen: that takes four times as long to make.
 
     Attributes
     ----------

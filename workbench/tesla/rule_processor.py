@@ -133,8 +133,10 @@ class RuleProcessor(FileProcessor):
         nulls = may_be_null(self.rules, self._nulls(inputs[1:]))
         found = [self._composite(self.rules.declarations[name], nulls[name]) for name in self.rules.composites]
         emitted = [self.rules.declarations[name] for name in self.rules.composites]
-        shared = {name: Nullable(domain) for name, domain in shared_domains(emitted).items()}
-        columns = {"type": Enum(self.rules.composites), "time": INT, **shared}
+        columns = {"type": Enum(self.rules.composites), "time": INT}
+        for name, domain in shared_domains(emitted).items():
+            always = all(name in each.domains and name not in nulls[each.name] for each in emitted)
+            columns[name] = domain if always else Nullable(domain)
         return (*found, resolve(Record(tuple(columns.values()), tuple(columns)), self.integers))
 
     def _nulls(self, events: Sequence[Domain]) -> Nulls:

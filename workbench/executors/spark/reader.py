@@ -17,7 +17,8 @@ from typing import Any
 from workbench.core.domain import INT, Value
 from workbench.core.program import Ports
 from workbench.errors import DomainError, InputError
-from workbench.events.arrays import EventArray, shown_column, shown_events
+from workbench.events.arrays import EventArray, shown_events
+from workbench.events.buffers import shown_column
 from workbench.events.columns import to_column
 from workbench.events.files import decompressed, opened, readable
 from workbench.events.order import order_columns

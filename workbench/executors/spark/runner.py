@@ -209,7 +209,7 @@ class KeyStreams:
         import numpy as np
         import pyarrow as pa
 
-        from workbench.events.arrays import shown_column, taken
+        from workbench.events.buffers import shown_column, taken
 
         ranks = {n: np.arange(len(p)) - np.searchsorted(p, p, "left") for n, (_, p) in made.items()}
         most = 1 + max((int(rank.max()) for rank in ranks.values() if len(rank)), default=0)

@@ -106,7 +106,7 @@ def _batch(start: Start, spark: Any, choice: Choice, written: str) -> None:
     from workbench.executors.spark.keyed import run_located
     from workbench.executors.spark.logs import read_log
 
-    reading = Reading.of(args)
+    reading = Reading.of_run(args, choice.pipeline)
     with start.progress(partial(_stages, spark.sparkContext.statusTracker())) as progress, kept_rows(reading, tally):
         log = read_log(
             spark, args.input, choice.pipeline, key=args.key, order=args.order, reading=reading, tally=tally
@@ -143,9 +143,9 @@ def _stream(begin: Start, spark: Any, choice: Choice, written: str) -> None:
     from workbench.executors.spark.logs import follow_log, named
     from workbench.executors.spark.stream import start
 
-    (folder,) = named(args.input)
+    (folder,), reading = named(args.input), Reading.of_run(args, choice.pipeline)
     log = follow_log(
-        spark, str(folder), choice.pipeline, key=args.key, order=args.order, files=args.files, reading=Reading.of(args)
+        spark, str(folder), choice.pipeline, key=args.key, order=args.order, files=args.files, reading=reading
     )
     query = start(
         log, choice, output=args.output, checkpoint=args.checkpoint, format=written, once=args.once, wrote=_say
