@@ -16,7 +16,7 @@ from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.conformance.generate.rules import rule_cases
 from workbench.core.domain import FLOAT, INT, STR
 from workbench.core.processor import events_of
-from workbench.errors import InputError, PipelineError, TypingError, WorkbenchError
+from workbench.errors import InputError, PipelineError, Refused, TypingError, WorkbenchError
 from workbench.show.draw import draw
 from workbench.tesla.rule_memory import LEAST, RuleMemory
 from workbench.tesla.rule_processor import RuleProcessor
@@ -114,10 +114,14 @@ def test_conformance_and_drawings(folder, tmp_path):
     }
     assert {name for name, each in outcomes.items() if not each.refused} == {"specification", "threaded"}
     assert all(each.failure is None for each in outcomes.values())
-    assert "rules have no finite form" in outcomes["numba"].refused
+    assert "rules keep events, and nothing bounds how many" in outcomes["numba"].refused
     assert "fire" in draw(program)
-    with pytest.raises(WorkbenchError, match="not finite"):
-        wb.check(program, "liveness")
+    (folder / "whole.tesla").write_text("declare A(x: int) declare B(x: int) from A emit B(x = A.x + 2)")
+    (folder / "whole.pipe").write_text('pipeline p(a: int) -> int { return rules("whole.tesla", A = a).B.x }')
+    whole = wb.load(folder / "whole.pipe")
+    with pytest.raises(Refused, match="input 'time' is the time of steps, which a model does not have"):
+        wb.check(whole, "liveness")
+    assert wb.run(whole, [{"a": 3}], integers=wb.Integer(4)) == [{"out": 1}]
 
 
 def test_in_python():
