@@ -33,7 +33,7 @@ the form of curves and not their height. The engines by themselves have indexes 
 
 The figures' numbers are lost in our copy of the paper, of which the words remain: a GPU (GTX 460) 25 to 30 times faster
 than CDP in the base scenario, never below 0.017 ms an event, worth it from windows of 4,000 on, 35 times at 250,000;
-CDP slightly faster than AIP; 2.5 times on six cores. T-Rex on the same scenario, measured elsewhere (CPU microseconds an
+CDP slightly faster than AIP; 2.5 times on six cores. T-Rex on this scenario, measured elsewhere (CPU microseconds an
 event): 7.8, 117, 4,507 and 22,646 for windows of 1,000, 10,000, 100,000 and 250,000 with `each`, 7.9, 109, 3,696 and
 10,014 with `last`; for 1, 10, 50 and 200 rules 10, 345, 932 and 2,848 with `each`, 10, 310, 889 and 2,644 with `last`.
 
