@@ -133,11 +133,11 @@ class RuleProcessor(FileProcessor):
         nulls = may_be_null(self.rules, self._nulls(inputs[1:]))
         found = [self._composite(self.rules.declarations[name], nulls[name]) for name in self.rules.composites]
         emitted = [self.rules.declarations[name] for name in self.rules.composites]
-        columns = {"type": Enum(self.rules.composites), "time": INT}
+        columns: dict[str, Domain] = {"type": Enum(self.rules.composites), "time": INT}
         for name, domain in shared_domains(emitted).items():
             always = all(name in each.domains and name not in nulls[each.name] for each in emitted)
-            columns[name] = domain if always else Nullable(domain)
-        return (*found, resolve(Record(tuple(columns.values()), tuple(columns)), self.integers))
+            columns[name] = resolve(domain if always else Nullable(domain), self.integers)
+        return (*found, Record(tuple(columns.values()), tuple(columns)))
 
     def _nulls(self, events: Sequence[Domain]) -> Nulls:
         """The attributes that may be null on the inputs."""
@@ -189,7 +189,7 @@ class RuleProcessor(FileProcessor):
         return (now, memory), tuple(map(emission, self._shown(found))) if found else self._silent
 
     def refusal(self, form: str) -> str:
-        return "" if form == Form.VALUES else "rules have no finite form, in which their events would be bounded"
+        return "" if form == Form.VALUES else "rules keep events, and nothing bounds how many"
 
     @cached_property
     def _silent(self) -> tuple[Emission, ...]:
@@ -221,9 +221,10 @@ class RuleProcessor(FileProcessor):
         assert isinstance(everything, Record)
         for each in found:
             domain, names = self._domains[each.type], self.rules.declarations[each.type].positions
-            outputs[each.type].append(fitted(domain, each.values) if names else True)
-            row = {"type": each.type, "time": each.time, **dict(zip(names, each.values, strict=True))}
-            outputs[ALL].append(fitted(everything, tuple(map(row.get, everything.labels))))
+            values = fitted(domain, each.values) if names else ()
+            outputs[each.type].append(values if names else True)
+            row = {"type": each.type, "time": each.time, **dict(zip(names, values, strict=True))}
+            outputs[ALL].append(tuple(map(row.get, everything.labels)))
         return tuple(outputs.values())
 
     # --- use ---
