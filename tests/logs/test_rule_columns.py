@@ -51,8 +51,8 @@ def cell(random: Random, kind: str, at: float) -> object:
         )
     date = START + timedelta(seconds=at)
     return {
-        "int": int(at), "decimal": f"{at:.3f}", "float": int(at) if at % 1 == 0 else round(at, 3), "date": date.isoformat(),
-        "zoned": date.isoformat() + random.choice(["Z", "+00:00"]),
+        "int": int(at), "decimal": f"{at:.3f}", "float": int(at) if at % 1 == 0 else round(at, 3),
+        "date": date.isoformat(), "zoned": date.isoformat() + random.choice(["Z", "+00:00"]),
     }[kind]  # fmt: skip
 
 

@@ -148,12 +148,10 @@ class LateEvents:
         doubtful = (times < bounds).nonzero()[0]  # they are late where an event after them has been given away
         if len(doubtful) > MOST_DOUBTFUL:
             return None
-        waiting, never = self._waiting.times, np.iinfo(np.int64).min
-        given = never if self._given is None else self._given
         found = []
-        for place in doubtful.tolist():
-            before = (some.max(where=some < bounds[place], initial=given) for some in (waiting, times[:place]))
-            if times[place] < max(before):
+        for place, time, bound in zip(doubtful.tolist(), times[doubtful], bounds[doubtful], strict=True):
+            before = (((some > time) & (some < bound)).any() for some in (self._waiting.times, times[:place]))
+            if (self._given is not None and self._given > time) or any(before):
                 found.append(place)
         return np.array(found, np.int64)
 
