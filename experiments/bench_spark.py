@@ -12,6 +12,7 @@ compiles meanwhile, and Python starts), and what comes out has been compared wit
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -103,7 +104,6 @@ def given_on(batches: Iterator[Any]) -> Iterator[Any]:
 def ways(spark: Any, path: Path) -> dict[str, Callable[[], Any]]:
     """The rows that are written, by the ways of making them."""
     pipeline = wb.parse(SOURCE).get().pipeline
-    format = path.suffix[1:]
 
     def floor() -> Any:
         return read(spark, path).repartition("user").sortWithinPartitions("user", "place")
@@ -111,7 +111,7 @@ def ways(spark: Any, path: Path) -> dict[str, Callable[[], Any]]:
     return {
         FLOOR: floor,
         ARROW: lambda: floor().mapInArrow(given_on, "user string, place long, x long"),
-        OURS: lambda: run_located(choose(pipeline), read_log(spark, str(path), pipeline, key="user", format=format)),
+        OURS: lambda: run_located(choose(pipeline), read_log(spark, str(path), pipeline, key="user")),
     }
 
 
@@ -176,12 +176,16 @@ def measured(spark: Any, path: Path, events: int, keys: int, way: str) -> Cost:
     return Cost(path.suffix[1:], events, keys, way, seconds, java, python, processes.largest)
 
 
-def compared(spark: Any, folder: Path, format: str, events: int, keys: int, repeat: int) -> list[Cost]:
+def compared(
+    spark: Any, folder: Path, format: str, events: int, keys: int, repeat: int, *, arrow: bool
+) -> list[Cost]:  # fmt: skip
     """All ways on a log, the cheapest of some runs each."""
     path = folder / f"log.{format}"
     log(path, events, keys)
     found = []
     for way in ways(spark, path):
+        if way == ARROW and not arrow:
+            continue
         runs = [measured(spark, path, events, keys, way) for _ in range(repeat)]
         found.append(min(runs, key=lambda cost: cost.per_million))
     path.unlink()
@@ -205,10 +209,13 @@ def report(costs: list[Cost], about: dict[str, Any], out: Path) -> None:
         f"| format | events | keys | {FLOOR} | {ARROW} | {OURS} | ratio | largest worker, MB |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for floor, arrow, ours in zip(costs[::3], costs[1::3], costs[2::3], strict=True):
+    alone, through = ([cost for cost in costs if cost.way == way] for way in (FLOOR, ARROW))
+    every = [cost for cost in costs if cost.way == OURS]
+    for floor, arrow, ours in itertools.zip_longest(alone, through, every):
         python = ours.python / ours.events * 1e6
         lines.append(
-            f"| {ours.format} | {ours.events:,} | {ours.keys:,} | {floor.per_million:.2f} | {arrow.per_million:.2f}"
+            f"| {ours.format} | {ours.events:,} | {ours.keys:,} | {floor.per_million:.2f}"
+            f" | {f'{arrow.per_million:.2f}' if arrow else '-'}"
             f" | {ours.per_million:.2f} ({python:.2f}) | {ours.per_million / floor.per_million:.2f}"
             f" | {ours.worker_mb:.0f} |"
         )
@@ -223,6 +230,7 @@ def main() -> None:
     parser.add_argument("--formats", nargs="+", default=["parquet", "csv"])
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--without-arrow", action="store_true", help=f"leave '{ARROW}' out")
     parser.add_argument("--out", type=Path, default=ROOT / "reports" / "bench_spark")
     args = parser.parse_args()
     import pyspark
@@ -231,6 +239,7 @@ def main() -> None:
     load, costs = os.getloadavg()[0], list[Cost]()
     several = {name: " ".join(map(str, getattr(args, name))) for name in ("events", "keys", "formats")}
     command = f"python experiments/bench_spark.py {' '.join(f'--{name} {given}' for name, given in several.items())}"
+    command += " --without-arrow" * args.without_arrow
     about = {
         "command": f"{command} --repeat {args.repeat}", "date": time.strftime("%Y-%m-%d"), "load": load,
         "pyspark": pyspark.__version__, "repeat": args.repeat,
@@ -246,7 +255,7 @@ def main() -> None:
                 measured(spark, path, WARM, 1_000, way)
             for events in args.events:
                 for keys in args.keys:
-                    costs += compared(spark, folder, format, events, keys, args.repeat)
+                    costs += compared(spark, folder, format, events, keys, args.repeat, arrow=not args.without_arrow)
                     report(costs, about, args.out)
         spark.stop()
     finally:

@@ -143,13 +143,27 @@ LOGS: dict[str, Callable[[Generator, int], Columns]] = {
 }
 
 
+def log_rows(name: str, n: int) -> list[dict[str, Any]]:
+    """The log of a model as rows."""
+    found: list[dict[str, Any]] = pa.table(LOGS[name](np.random.default_rng(7), n)).to_pylist()
+    return found
+
+
+def fact_rows() -> dict[str, list[dict[str, Any]]]:
+    """Facts about the buses."""
+    return {
+        "Runs": [{"bus": bus, "line": f"line{bus % 50}"} for bus in range(1000)],
+        "Stop": [
+            {"line": f"line{i}", "position": p, "name": f"stop{i}.{p}"} for i in range(50) for p in range(1, 11)
+        ],
+    }  # fmt: skip
+
+
 def facts(folder: Path) -> list[str]:
     """Files of facts about the buses."""
-    buses, lines = np.arange(1000), np.char.add("line", (np.arange(1000) % 50).astype(str))
-    parquet.write_table(pa.table({"bus": buses, "line": lines}), folder / "runs.parquet")
-    stops = [{"line": f"line{i}", "position": p, "name": f"stop{i}.{p}"} for i in range(50) for p in range(1, 11)]
-    parquet.write_table(pa.Table.from_pylist(stops), folder / "stops.parquet")
-    return ["--facts", f"Runs={folder / 'runs.parquet'}", "--facts", f"Stop={folder / 'stops.parquet'}"]
+    for name, rows in fact_rows().items():
+        parquet.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
+    return [word for name in fact_rows() for word in ("--facts", f"{name}={folder / name}.parquet")]
 
 
 def run(name: str, n: int, engine: str, folder: Path) -> None:

@@ -47,9 +47,13 @@ TOGETHER = {
     "tests/lab/test_report.py": "browser",
     "tests/lab/test_serve.py": "browser",
     "tests/lab/test_spark.py": "spark",
+    "tests/executors/compiled/test_ptx.py": "kernels for a GPU",
+    "tests/executors/spark/test_options.py": "spark",
     "tests/executors/spark/test_spark.py": "spark",
     "tests/verify/explicit/test_explicit.py": "machine code of the explicit engine",
     "tests/show/test_explorer.py": "browser",
+    "tests/test_extension.py": "extensions",
+    "tests/users/test_types.py": "wheel",
 }
 """Files whose tests share what is expensive to start, and what that is: one of pytest-xdist's processes runs them."""
 

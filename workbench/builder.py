@@ -21,7 +21,7 @@ from workbench.core.function import Function, as_function
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
 from workbench.core.term import Overloaded
-from workbench.errors import Location, PipelineError
+from workbench.errors import Location, PipelineError, did_you_mean
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
 
@@ -73,6 +73,35 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
         function.opaque,
         function.result,
     )
+
+
+class NamedStreams(tuple[BuiltStream, ...]):
+    """The output streams of a processor whose outputs have names: `fires.Fire`."""
+
+    builder: Builder
+    position: int
+
+    def __new__(cls, streams: Sequence[BuiltStream], builder: Builder, position: int) -> NamedStreams:
+        """Those of the node at this position."""
+        made = super().__new__(cls, streams)
+        made.builder, made.position = builder, position
+        return made
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called."""
+        return self.builder.nodes[self.position].processor.results_named
+
+    def __getattr__(self, name: str) -> BuiltStream:
+        if name.startswith("__") or name not in self.names:
+            hint = did_you_mean(name, self.names, "its outputs are: ")
+            raise PipelineError(f"{self.builder.nodes[self.position].processor} has no output '{name}'", hint=hint)
+        node = self.builder.nodes[self.position]  # its pipes may have got other names
+        return self.builder.stream(node.outputs[self.names.index(name)])
+
+
+TIME = "time"
+"""What the stream is called that clocks read."""
 
 
 class Names:
@@ -137,14 +166,27 @@ class Builder:
                 raise PipelineError(
                     f"{processor} is applied to {stream!r}, which is not a stream of pipeline {self.name}", where=where
                 )
+        streams = self._with_time(processor, streams)
         name = wanted = self.fresh(name or _short(processor))
-        outputs = _output_names(name, processor.out_arity)
+        outputs = _output_names(name, processor)
         while any(self.fresh(pipe) != pipe for pipe in outputs):
             name = self.fresh(f"{wanted}_")
-            wanted, outputs = name, _output_names(name, processor.out_arity)
+            wanted, outputs = name, _output_names(name, processor)
         self._put(len(self.nodes), Node(name, processor, tuple(s.pipe for s in streams), outputs, where))
         made = tuple(map(self.stream, outputs))
+        if processor.results_named:
+            return NamedStreams(made, self, len(self.nodes) - 1)
         return made if len(made) > 1 else made[0]
+
+    def _with_time(self, processor: Processor, streams: Sequence[Any]) -> Sequence[Any]:
+        """The streams that a processor reads, with the one called `time` where it is its clock and not given."""
+        clocks = processor.clocks
+        if not clocks or processor.in_arity != len(streams) + len(clocks):
+            return streams
+        pipes = {name for name, _ in self.inputs} | {pipe for node in self.nodes for pipe in node.outputs}
+        time = self.stream(TIME) if TIME in pipes else self.input(TIME, INT)
+        rest = iter(streams)
+        return [time if i in clocks else next(rest) for i in range(processor.in_arity)]
 
     def _put(self, position: int, node: Node) -> None:
         self.nodes[position : position + 1] = [node]
@@ -192,7 +234,10 @@ class Builder:
         return Pipeline(self.name, tuple(self.inputs), tuple(self.nodes), shown, doc=doc)
 
 
-def _output_names(name: str, arity: int) -> tuple[str, ...]:
+def _output_names(name: str, processor: Processor) -> tuple[str, ...]:
+    if processor.results_named:
+        return tuple(f"{name}_{each}" for each in processor.results_named)
+    arity = processor.out_arity
     return (name,) if arity == 1 else tuple(f"{name}{i}" for i in range(1, arity + 1))
 
 

@@ -1,16 +1,23 @@
 """The suites that are shipped: they load, have the published figures' points, and their verdicts are as expected."""
 
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+import workbench as wb
 from tests.lab.conftest import run
 from workbench.lab.data import open_data
 from workbench.lab.find import load_suite, suite_files
 from workbench.lab.plan import Lab, Selection, tasks
 from workbench.lab.result import Status
+from workbench.lab.rule_runs import RULE_OUTPUTS, rule_events, rule_run
 from workbench.lab.store import ResultStore
+from workbench.tesla.engines.cdp.matcher import CDPMatcher
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.publisher import Publisher
+from workbench.tesla.engines.table import RuleEngineRow, rule_engines
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = suite_files(ROOT / "experiments")
@@ -79,6 +86,50 @@ def test_a_disagreement_is_found_and_shrunk(tmp_path):
     found = module.agree("reference and denotation", 1)
     assert found["disagreements"] == 1
     assert found["shrunk"].startswith("2 nodes, 1 steps")
+
+
+def test_an_engine_of_rules_that_tells_something_else_is_found(tmp_path, monkeypatch):
+    """One that tells nothing parts from the formulas where they first tell something: what is left is small."""
+    lab_of("rule_conformance", tmp_path)
+    module = sys.modules["workbench_suite_rule_conformance"]
+    monkeypatch.setattr(module, "SIZE", 40)
+    assert module.agree("aip", 0)["cases"] == 40
+
+    class Silent(Publisher):
+        def process(self, event):
+            super().process(event)
+            return []
+
+    def make(rules, facts, settings):
+        return Silent("silent", rules, facts, settings, CDPMatcher)
+
+    monkeypatch.setattr(module, "rule_engines", lambda: {"silent": RuleEngineRow("silent", "tells nothing", make)})
+    found = module.agree("silent", 0)
+    assert found["disagreements"] == 1
+    assert found["composites"] > 0
+    assert "silent parts from the formulas at composite 0: it has nothing" in found["shrunk"]
+    assert found["shrunk"].count("rule ") == 1
+
+
+def test_a_run_of_rules_is_a_measurement():
+    """A at 0, 10, ... and B at 5, 15, ..., 50 of each; the first of each are not measured.
+
+    Each B has two As in the last 20, that of 15 has the A whose x is 0.
+    """
+    text = (
+        "declare A(x: float) declare B(x: float) declare D() from B and each A within 20 from B where A.x > 0 emit D()"
+    )
+    rules = wb.rules(text)
+    log = [{"type": "AB"[at % 10 == 5], "time": at, "x": at} for at in range(0, 500, 5)]
+    found = []
+    for engine, profiled in product(rule_engines(), (True, False)):
+        settings = EngineSettings(profiled=profiled)
+        made = rule_run(rules, rule_events(rules, log), engine, settings=settings, unmeasured=2)
+        assert made.keys() == RULE_OUTPUTS.keys()
+        assert made["rate"] * made["cost"] == pytest.approx(1e6)
+        found.append((made["matches"], made["composites"], made["told"]))
+    assert [each[:2] for each in found] == [(98, 97), (None, 97)] * len(rule_engines())
+    assert len({told for *_, told in found}) == 1
 
 
 def test_a_batch_of_random_pipelines_is_made_from_its_seed(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -48,11 +49,10 @@ class Alone:
 
     def __init__(self, pipeline, rows):
         self.shown, self.error_row = [], None
-        runs = {}
+        runs = defaultdict(lambda: Reference(pipeline))
         for number, (key, events) in enumerate(rows, 1):
-            run = runs.setdefault(key, Reference(pipeline))
             try:
-                self.add(key, number, run.step(events).outputs)
+                self.add(key, number, runs[key].step(events).outputs)
             except WorkbenchError:
                 self.error_row = f"row {number} of "
                 return
@@ -307,6 +307,24 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path):
     assert process.returncode not in (0, None)
     assert b"Traceback" not in errors
     assert re.fullmatch(r"(in.csv|p.pipe)( (in.csv|p.pipe))*", " ".join(sorted(p.name for p in tmp_path.iterdir())))
+
+
+@pytest.mark.parametrize("options", [{"key": "user", "with_row": True}, {}], ids=str)
+def test_bad_rows_are_kept_whatever_is_read_ahead(options, tmp_path, monkeypatch):
+    monkeypatch.setattr(text_lines, "SIZE", 300)
+    monkeypatch.setattr(text_lines, "FEW", 0)
+    rows = [f'u"{i}",x{i}' if i % 90 == 7 else f"u{i % 3},{i}" for i in range(900)]
+    (tmp_path / "in.csv").write_text("\n".join(["user,x", *rows, ""]))
+    found = []
+    for threads in (1, 2):
+        kept, target = tmp_path / "bad.csv", tmp_path / "out.csv"
+        wb.run(
+            SOURCE.get("sums"), tmp_path / "in.csv", output=target, backend="numba", threads=threads,
+            bad_rows=str(kept), **options,
+        )  # fmt: skip
+        found.append((target.read_bytes(), kept.read_bytes()))
+    assert found[0] == found[1]
+    assert found[0][1].count(b"\n") == 11
 
 
 @pytest.mark.parametrize("options", [{"key": "user"}, {}], ids=str)

@@ -19,7 +19,7 @@ def stepped(processor: Processor, streams, end=True, each=in_turn):
                     stream.append(value)
 
     for front in zip(*streams, strict=False):
-        state, results = step(state, front)
+        state, results = step(state, front[0] if processor.marks else front)
         hash(state)
         emit(results)
     if end:

@@ -45,6 +45,9 @@ def typings(processor):
 def runs(draw, processor):
     """Domains that suit the processor, it typed for them, and streams of different lengths."""
     inputs, ready = draw(st.sampled_from(typings(processor)))
+    if ready.marks:
+        fronts = [st.tuples(st.just(i), values(domain)) for i, domain in enumerate(inputs)]
+        return inputs, ready, [draw(st.lists(st.one_of(fronts), max_size=8))]
     streams = inputs[:1] if ready.merges else inputs
     return inputs, ready, [draw(st.lists(values(d), max_size=8)) for d in streams]
 

@@ -139,7 +139,9 @@ def test_examples(processor, domains, streams, expected):
 
 def test_every_processor_has_an_example():
     shown = {type(example[0]) for example in EXAMPLES}
-    elsewhere = "window slice slice_last Group globally_of eventually_of forall exists Moore reset_last pack".split()
+    elsewhere = (
+        "window slice slice_last Group globally_of eventually_of forall exists Moore reset_last pack rules".split()
+    )
     assert set(CLASSES.values()) - shown == {CLASSES[key] for key in elsewhere}
 
 

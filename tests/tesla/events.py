@@ -31,9 +31,10 @@ ENGINES = ("cdp", "aip")
 
 def told(text: str | RuleSet, *events: Occurrence, unit: str | None = None, **others) -> list[tuple]:
     """Type, time and values of the composites that a text means; all engines say the same, or fail, too."""
-    made = in_units(rules(text) if isinstance(text, str) else text, unit)
+    written = rules(text) if isinstance(text, str) else text
+    made = in_units(written, unit, trex=others.get("compat") == "trex")
     try:
-        found = meaning(made, events, **others)
+        found = meaning(written if unit is None else made, events, **others)
     except InputError:
         for engine in ENGINES:
             with pytest.raises(InputError):

@@ -47,30 +47,36 @@ def alike(one, other):
     return len(one) == len(other) and all(map(same_occurrence, one, other))
 
 
-def test_machine_code_blocks_and_python_say_the_same():
-    """The one test that compiles: it costs seconds, once for each version of the code."""
+FACTS = {"G": [(1, 0.5), (0, None), (1, 2.5)]}
+
+
+def told(engine, stream):
+    return [each for event in stream for each in engine.process(event)]
+
+
+def test_blocks_and_states_say_what_single_events_say():
     text, stream = rules(MANY_KINDS), events(600)
-    facts = {"G": [(1, 0.5), (0, None), (1, 2.5)]}
-    engine = rule_engine(text, "cdp", facts)
-    expected = [each for event in stream for each in engine.process(event)]
+    expected = told(rule_engine(text, "cdp", FACTS), stream)
     assert len(expected) > 100
-    machine = CompiledRules(text, facts, EngineSettings(), few=0)
-    block = event_block(text, stream, machine.texts.put)
+    engine = CompiledRules(text, FACTS, EngineSettings(), few=10**9)
+    block = event_block(text, stream, engine.texts.put)
     found = []
     for first in range(0, len(block), 250):
-        for part in machine.process_block(block.part(first, first + 250), sources=True):
+        for part in engine.process_block(block.part(first, first + 250), sources=True):
             found += part.occurrences(text)
     assert alike(found, expected)
-    python = CompiledRules(text, facts, EngineSettings(), few=10**9)
-    assert alike([each for event in stream for each in python.process(event)], expected)
-    # from where one is another goes on
-    middle = CompiledRules(text, facts, EngineSettings(), few=0)
-    for event in stream[:300]:
-        middle.process(event)
-    other = CompiledRules(text, facts, EngineSettings(), few=0)
+    middle, other = (CompiledRules(text, FACTS, EngineSettings(), few=10**9) for _ in range(2))
+    early = told(middle, stream[:300])
     other.restore(middle.snapshot())
-    late = [each for event in stream[300:] for each in other.process(event)]
-    assert alike(late, expected[-len(late) :])
+    assert alike(early + told(other, stream[300:]), expected)
+
+
+@pytest.mark.slow
+def test_machine_code_says_what_python_says():
+    """Compiled anew, it takes seconds: there is nothing smaller that has all kinds of code in it."""
+    text, stream = rules(MANY_KINDS), events(600)
+    machine = CompiledRules(text, FACTS, EngineSettings(), few=0)
+    assert alike(told(machine, stream), told(rule_engine(text, "cdp", FACTS), stream))
 
 
 def test_rules_that_are_written_alike_are_one_function():

@@ -4,6 +4,7 @@ What they say is held against the meaning of rules wherever `told` is called (te
 """
 
 import math
+import random
 
 import pytest
 
@@ -17,8 +18,10 @@ from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.engines.runner import MatcherStart
+from workbench.tesla.engines.summaries import aggregated_column
 from workbench.tesla.engines.table import rule_engine, rule_engines
 from workbench.tesla.occurrence import Occurrence, in_units
+from workbench.tesla.values import aggregated
 
 MINUTE = 60 * 10**6
 
@@ -276,3 +279,37 @@ def test_what_a_rule_costs_is_counted_when_asked(engine):
     assert cost.partial == 1 + 2 + 4 + instances
     assert cost.seconds > 0
     assert rule_engine(rules(text), engine).profile() == []
+
+
+# --- aggregates that are known --------------------------------------------------------------------------
+
+NUMBERS = (0.1, 1e16, 2.5, -3.75, None, 1e308, 5e-324, 1e-9, 7.0)
+STRANGE = (math.inf, -math.inf, math.nan)
+
+
+@pytest.mark.parametrize("function", ["COUNT", "SUM", "AVG", "MIN", "MAX"])
+@pytest.mark.parametrize(("declared", "pool"), [
+    ("x: int", (None, 3, -7, 2**70, 5)), ("x: float", NUMBERS + STRANGE), ("x: float", NUMBERS),
+    ("x: string", (None, "b", "a", "", "ab")),
+])  # fmt: skip
+def test_columns_know_what_the_formulas_compute(function, declared, pool):
+    """Of any stretch, over several blocks, while old events are forgotten."""
+    made = f"declare A({declared}) declare B(v: {{}}) from A and $v = {function}(A().x within 5 from A) emit B(v = $v)"
+    kind = "int" if function == "COUNT" else "float" if function == "AVG" else declared[3:]
+    if declared == "x: string" and function in ("SUM", "AVG"):
+        return
+    step = plan(made.format(kind)).steps[1]
+    made_of = aggregated_column(step)
+    assert made_of is not None
+    column, choose = made_of(), random.Random(function + declared)
+    strange = 0.003 if STRANGE[0] in pool else 0.0
+    for number in range(9000):
+        usual = [each for each in pool if each not in STRANGE and each == each]
+        column.add(Occurrence("A", number, (choose.choice(STRANGE if choose.random() < strange else usual),), number))
+        if number % 300 == 299:
+            column.forget(choose.choice([0, 1, 200]))
+            ends = range(column.start, len(column.events) + 1)
+            low, high = sorted(choose.choices([*ends[:2], *ends[-70:-60], choose.choice(ends), ends[-1]], k=2))
+            values = [event.values[0] for event in column.events[low:high]]
+            meant = aggregated(function, values, step.values)
+            assert repr(column.aggregated(low, high)) == repr(meant).replace("-0.0", "0.0"), (low, high)

@@ -578,6 +578,11 @@ PROBES = {
         "from A as New and each A as Old within 9 from New emit E(x = New.x, y = Old.x) consuming New",
         [A(0, 1), A(1, 2), A(2, 3)], [(2, 1), (3, 1)], [(2, 1), (3, 1), (3, 2)],
     ),
+    "windows that are no whole numbers": (
+        "from A and each B within 1.5 .. 3.5 from A emit E(x = A.x, y = B.x)",
+        # 1.5 <= ago <= 3.5 and 1.5 < ago < 3.5 are both 2 and 3 ago, for times are whole numbers.
+        [B(0, 4), B(1, 3), B(2, 2), B(3, 1), A(4, 0)], [(0, 3), (0, 2)], [(0, 3), (0, 2)],
+    ),
     "false = false": ("from A(false == false) emit D(x = A.x)", [A(0, 1)], [(1,)], [(1,)]),
 }  # fmt: skip
 """Text, events, what it means, and what it means compatibly with T-Rex; other differences of it are not imitated."""

@@ -13,6 +13,7 @@ import contextlib
 import errno
 import gc
 import importlib
+import itertools
 import json
 import os
 import signal
@@ -60,6 +61,19 @@ class _Parser(argparse.ArgumentParser):
             hint = "a pattern goes in quotes: --input 'logs/*.csv'" if files else self._meant(others[0])
             raise UsageError(f"unrecognized arguments: {' '.join(others)}", hint=hint)
         return found
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """An option that is missing because it is misspelt is told as what it is."""
+        try:
+            return super().parse_known_args(args, namespace)
+        except UsageError:
+            known = [] if self._subparsers else list(self._spellings())
+            for word in itertools.takewhile("--".__ne__, args or ()):
+                name = word.partition("=")[0]
+                unknown = known and name.startswith("--") and not any(each.startswith(name) for each in known)
+                if unknown and (hint := self._meant(word)).startswith("did"):
+                    raise UsageError(f"unrecognized arguments: {word}", hint=hint) from None
+            raise
 
     def _meant(self, word: str) -> str:
         """What to do about a word that is no argument: the option that is spelled like it, if there is one."""

@@ -28,6 +28,9 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
         "--facts", action="append", default=[], metavar="TYPE=FILE", help="the rows of a type of facts (repeat)"
     )
     group.add_argument(
+        "--rules-control", metavar="FILE", help="rules that are added, replaced or removed as time passes"
+    )
+    group.add_argument(
         "--with-sources", action="store_true", help="write the events of each match, and an id of its own"
     )
     group.add_argument("--compat", choices=("trex",), help="windows and consumption as T-Rex has them")

@@ -32,7 +32,7 @@ _HOME = {
     "conformance.written_tests.disagreements": ("disagreement",),
     "core.domain": ("Anything", "Bool", "Enum", "Integer", "Integers", "Range", "Reals", "Texts"),
     "core.fault": ("Fault", "Kind"),
-    "core.fields": ("FrozenMap", "Map", "Record", "Tuple"),
+    "core.fields": ("FrozenMap", "Map", "Nullable", "Record", "Tuple"),
     "core.function": ("LIBRARY",),
     "errors": ("Overflow",),
     "faults": ("Delay", "Duplicate", "Lose", "Strike"),

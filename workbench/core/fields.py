@@ -169,6 +169,38 @@ class Map(Domain):
         return f"map({self.key}, {self.value})"
 
 
+@dataclass(frozen=True)
+class Nullable(Domain):
+    """The values of a domain, and null, which is Python's None: `int?`. It runs, and no model has it.
+
+    It is for fields of records: on a pipe of its own a null is an event, and in a log none.
+    """
+
+    of: Domain
+
+    @property
+    def reflexive(self) -> bool:
+        return self.of.reflexive
+
+    @property
+    def default(self) -> None:
+        return None
+
+    def __contains__(self, value: Value) -> bool:
+        return value is None or value in self.of
+
+    def fit(self, value: Value) -> Value:
+        return None if value is None else fitted(self.of, value)
+
+    def __str__(self) -> str:
+        return f"{self.of}?"
+
+
+def without_null(domain: Domain) -> Domain:
+    """The domain without null."""
+    return domain.of if isinstance(domain, Nullable) else domain
+
+
 def _word(key: Value, position: int) -> str:
     if isinstance(key, bool):
         return str(key).lower()
@@ -185,6 +217,8 @@ def rewrite(domain: Domain, replace: Callable[[Domain], Domain]) -> Domain:
         return Tuple(tuple(rewrite(f, replace) for f in domain.fields))
     if isinstance(domain, Map):
         return Map(rewrite(domain.key, replace), rewrite(domain.value, replace))
+    if isinstance(domain, Nullable):
+        return Nullable(rewrite(domain.of, replace))
     return replace(domain)
 
 
@@ -206,6 +240,7 @@ def within(domain: Domain) -> Iterator[Domain]:
     """The domain and all its parts, those of maps (keys and values) included."""
     yield domain
     inside = (domain.key, domain.value) if isinstance(domain, Map) else getattr(domain, "fields", ())
+    inside = (domain.of,) if isinstance(domain, Nullable) else inside
     for part in inside:
         yield from within(part)
 

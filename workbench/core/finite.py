@@ -6,9 +6,10 @@ The rule of this module: advice leads somewhere. `-N` makes finite what is `int`
 from __future__ import annotations
 
 from workbench.core.domain import Anything, Domain, Integers, Reals, Texts
-from workbench.core.fields import MOST_KEYS, Map, within
+from workbench.core.fields import MOST_KEYS, Map, Nullable, within
 
 ADVICE: tuple[tuple[type[Domain], str], ...] = (
+    (Nullable, "a model has no null: take it out before with value_or(x, 0)"),
     (Integers, "choose one with -N, or a finite type such as 0..7"),
     (Reals, "-N is for int: declare a finite type instead, such as 0..7 for a float in steps of its own"),
     (Texts, "-N is for int: declare the texts that matter as an enumeration, such as {open, closed, other}"),

@@ -25,8 +25,9 @@ class Fold(Generic[R]):
 
     def __call__(self, term: Term) -> R:
         """The result for `term`; every shared sub-term is visited once."""
-        for node in postorder([term], self.memo):
-            self.memo[node] = self.visit(node)
+        if term not in self.memo:
+            for node in postorder([term], self.memo):
+                self.memo[node] = self.visit(node)
         return self.memo[term]
 
     def visit(self, term: Term) -> R:
@@ -53,17 +54,18 @@ class Fold(Generic[R]):
 def postorder(roots: Iterable[Term], seen: Container[Term] = ()) -> Iterator[Term]:
     """Every term reachable from the roots once, arguments before the terms that use them."""
     done: set[Term] = set()
-    stack = [(root, False) for root in reversed(list(roots))]
+    stack = [*roots][::-1]
     while stack:
-        node, ready = stack.pop()
+        node = stack[-1]
         if node in done or node in seen:
+            stack.pop()
             continue
-        if ready:
-            done.add(node)
-            yield node
+        before = [arg for arg in node.args[::-1] if arg not in done and arg not in seen]
+        if before:
+            stack += before
         else:
-            stack.append((node, True))
-            stack.extend((arg, False) for arg in reversed(node.args) if arg not in done)
+            done.add(stack.pop())
+            yield node
 
 
 def evaluated_once(node: Term) -> Sequence[Term]:

@@ -79,6 +79,25 @@ class Deferring(Processor):
         """The same processor with another `room`."""
 
 
+# --- made of a file ----------------------------------------------------------------------------------------------
+
+
+class FileProcessor(Processor):
+    """A processor that a text makes of a file, in front of its streams: `rules("fire.tesla", temp, Smoke = smoke)`."""
+
+    @classmethod
+    @abstractmethod
+    def of_file(cls, path: str, ordered: int, named: Sequence[str]) -> tuple[Self, Sequence[int]]:
+        """The processor, and which of the streams given, those in order and then those by name, each input reads.
+
+        The inputs on which it has the time are left out.
+
+        Raises
+        ------
+        InputError, LanguageError: of the file. PipelineError: it has other inputs.
+        """
+
+
 # --- with processors inside -------------------------------------------------------------------------------------
 
 

@@ -7,11 +7,11 @@ that can be checked without an event: names, arities, cycles, types; the error n
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fault import Fault
@@ -25,6 +25,8 @@ from workbench.errors import Location, PipelineError, WorkbenchError
 
 if TYPE_CHECKING:
     import networkx as nx
+
+Derived = TypeVar("Derived")
 
 _LONG = 200
 """The most signs that an error shows of the domains of inputs."""
@@ -111,6 +113,17 @@ class Pipeline(Displayed):
             if fault.pipe not in known:
                 raise unknown(self.ports.of, "pipe", fault.pipe, known, fault.where)
 
+    def derived(self, what: Hashable, make: Callable[[], Derived]) -> Derived:
+        """What follows from the pipeline and this key alone, and is made once, when it is first asked for."""
+        kept = self.__dict__.setdefault("_derived", {})
+        if what not in kept:
+            kept[what] = make()
+        return cast(Derived, kept[what])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what can be derived again."""
+        return {name: value for name, value in self.__dict__.items() if name != "_derived"}
+
     # --- what is in it ---
 
     @property
@@ -121,7 +134,8 @@ class Pipeline(Displayed):
     @cached_property
     def ports(self) -> Ports:
         """Its inputs and outputs, as those see them who look at nothing else."""
-        inputs = tuple(Port(name, domain, name in self.oracles) for name, domain in self.inputs)
+        times, oracles = self.clocks, self.oracles
+        inputs = tuple(Port(name, domain, name in oracles, clock=times.get(name, "")) for name, domain in self.inputs)
         outputs = tuple(Port(name, self.domains[pipe]) for name, pipe in self.outputs)
         return Ports(self.name, inputs, outputs, self.kind)
 
@@ -217,6 +231,22 @@ class Pipeline(Displayed):
             for pipe in node.inputs[len(node.inputs) - node.processor.oracles :]
         }
 
+    @cached_property
+    def clocks(self) -> Mapping[str, str]:
+        """The inputs that the time of steps comes in on, and what it counts (`Port.clock`)."""
+        found: dict[str, str] = {}
+        for node in self.nodes:
+            for position, counts in node.processor.clocks.items():
+                pipe = node.inputs[position]
+                if {counts, found.get(pipe, "any")} == {"us", "numbers"}:
+                    raise PipelineError(
+                        f"'{pipe}' is the time of rules whose windows have units, and of rules whose windows have none",
+                        where=node.where,
+                        hint="give all of them units",
+                    )
+                found[pipe] = counts if found.get(pipe, "any") == "any" else found[pipe]
+        return {name: found[name] for name, _ in self.inputs if name in found}
+
     @property
     def clocked(self) -> bool:
         """Whether some of its own processors work on steps."""
@@ -256,8 +286,9 @@ class Pipeline(Displayed):
     # --- other pipelines from it ---
 
     def resolve(self, integers: Domain) -> Pipeline:
-        """This pipeline over a chosen integer domain: every unbounded `int` becomes `integers`."""
-        inputs = tuple((name, resolve(domain, integers)) for name, domain in self.inputs)
+        """This pipeline over a chosen integer domain: every unbounded `int` but the time becomes `integers`."""
+        times = self.clocks
+        inputs = tuple((name, domain if name in times else resolve(domain, integers)) for name, domain in self.inputs)
         nodes = tuple(Node(n.name, n.processor.resolve(integers), n.inputs, n.outputs, n.where) for n in self.nodes)
         faults = tuple(fault.resolve(integers) for fault in self.faults)
         return replace(self, inputs=inputs, nodes=nodes, faults=faults)

@@ -62,6 +62,16 @@ class Events(tuple[Value, ...]):
     __slots__ = ()
 
 
+class Remembered(ABC):
+    """A part of a state that is no plain data; a step takes in its place what it is saved as."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def saved(self) -> Value:
+        """The same as plain data."""
+
+
 class Repeated(NamedTuple):
     """What a machine emits (see `Stored`) where nothing bounds how often: an event, and it again `more` times."""
 
@@ -207,6 +217,8 @@ class Processor(ABC):
     streams, outs: input and output arity (instances with a variable arity override the properties).
     merges: it takes the events of all its inputs as they come, as if on one (those of a step in the order of the
         inputs), and waits for none. Its front is a single event, and so are the streams of its denotation.
+    marks: (of one that merges several inputs) its front is the number of an input and the event, and so is what stands
+        in the stream of its denotation.
     lockstep: every front makes every output carry exactly one event.
     constants: the labels of enumerations that it makes itself; a text that calls it may use them.
     """
@@ -216,6 +228,7 @@ class Processor(ABC):
     streams: ClassVar[int] = 1
     outs: ClassVar[int] = 1
     merges: ClassVar[bool] = False
+    marks: ClassVar[bool] = False
     lockstep: ClassVar[bool] = False
     constants: ClassVar[tuple[str, ...]] = ()
 
@@ -249,6 +262,35 @@ class Processor(ABC):
         if self.in_arity == 2:
             return ("left", "right")
         return tuple(f"in{i}" for i in range(1, self.in_arity + 1))
+
+    @property
+    def clocks(self) -> Mapping[int, str]:
+        """The inputs that the time of the step comes in on, by number, and what it counts (`Port.clock`).
+
+        Who builds a pipeline need not connect them: they read its stream `time`, which is an input unless it is made.
+        """
+        return {}
+
+    @property
+    def pauses(self) -> tuple[int, ...]:
+        """Differences of times at which it changes what it does, for who tries it."""
+        return ()
+
+    @property
+    def landmarks(self) -> tuple[Value, ...]:
+        """Values at which it changes what it does, for who tries it."""
+        return ()
+
+    @property
+    def results_named(self) -> tuple[str, ...]:
+        """What its outputs are called, where they have names."""
+        return ()
+
+    def merged(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Any, ...]]:
+        """The fronts that events on its inputs are, where it takes them as they come."""
+        if self.marks:
+            return [(i, value) for i, values in enumerate(arrivals) for value in values]
+        return [(value,) for values in arrivals for value in values]
 
     @property
     def label(self) -> str:

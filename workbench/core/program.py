@@ -26,12 +26,15 @@ class Port:
     ----------
     oracle: whether nothing arrives here unless the environment makes something happen (an input).
     optional: whether a log may go without it.
+    clock: whether the time of each step comes in here, and what its numbers count: `us`; `numbers` where that is for
+        the log to say, and nobody asks; `any` where it makes no difference. Empty: it is no clock.
     """
 
     name: str
     domain: Domain
     oracle: bool = False
     optional: bool = False
+    clock: str = ""
 
 
 class Ported(Protocol):

@@ -26,6 +26,7 @@ from workbench.core.domain import (
     Texts,
     outside,
 )
+from workbench.core.fields import Nullable
 from workbench.core.term import Term, const
 from workbench.errors import TypingError
 
@@ -57,13 +58,18 @@ def literal_domain(value: Any, like: Domain | None = None) -> Domain:
 
 def coerce(op: Operator, args: Sequence[Any]) -> tuple[Term, ...]:
     """Arguments as terms: literals take the domain of their term neighbours."""
-    like = next((a.domain for a in args if isinstance(a, Term) and not isinstance(a.domain, Bool)), None)
+    like = None
+    for arg in args:
+        if isinstance(arg, Term) and not isinstance(arg.domain, Bool):
+            like = arg.domain
+            break
+    fitting = isinstance(like, Integer)
     out = []
     for arg in args:
         if isinstance(arg, tuple):
             raise TypingError(f"'{op.symbol}' is not defined on tuples", hint="apply it to their fields")
         if isinstance(arg, Term):
-            if arg.is_const and isinstance(like, Integer) and isinstance(arg.domain, Range):
+            if fitting and arg.is_const and isinstance(arg.domain, Range):
                 arg = const(arg.payload, literal_domain(arg.payload, like))
             out.append(arg)
         else:
@@ -88,7 +94,13 @@ def unify(what: str, a: Domain, b: Domain) -> Domain:
     )
 
 
+def _null_hint(*domains: Domain) -> str:
+    return "a value may be null: write value_or(x, 0)" if any(isinstance(each, Nullable) for each in domains) else ""
+
+
 def _suggest(a: Domain, b: Domain) -> str:
+    if hint := _null_hint(a, b):
+        return f"; {hint}"
     if a.numeric and b.numeric:
         return "; declare both with the same type, or convert one with cast(x, TYPE)"
     if isinstance(a, Bool) or isinstance(b, Bool):
@@ -100,7 +112,7 @@ def numeric(op: Operator, args: tuple[Term, ...]) -> Domain:
     """The common domain of numeric arguments."""
     for arg in args:
         if not arg.domain.numeric:
-            raise TypingError(f"'{op.symbol}' needs numbers, not values of {arg.domain}")
+            raise TypingError(f"'{op.symbol}' needs numbers, not values of {arg.domain}", hint=_null_hint(arg.domain))
     domain = args[0].domain
     for arg in args[1:]:
         domain = unify(f"'{op.symbol}'", domain, arg.domain)

@@ -55,7 +55,8 @@ class Unfolding:
                     added[oracle] = added[oracle] if said is None else [said]
             else:
                 if processor.merges:
-                    self._merged[node.name] += [value for pipe in node.inputs for value in added[pipe]]
+                    fronts = processor.merged([added[pipe] for pipe in node.inputs])
+                    self._merged[node.name] += fronts if processor.marks else [value for (value,) in fronts]
                     given = (self._merged[node.name],)
                 results = processor.denote(given) if self._ended else processor.denote_open(given)
             for pipe, after in zip(node.outputs, results, strict=True):

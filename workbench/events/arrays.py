@@ -1,7 +1,6 @@
-"""Arrow columns as the arrays of compiled code, and back, without copies where none is needed.
+"""Arrow columns as the arrays of compiled code, and back.
 
-The rule of this module: numbers are taken out of the buffers of Arrow and put there. Its own conversions import pandas,
-which takes longer than a million rows.
+The rule of this module: a column is taken as a whole or left to who looks at the rows; numbers are not copied.
 """
 
 from __future__ import annotations
@@ -14,10 +13,14 @@ import pyarrow as pa
 
 from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals, Texts
 from workbench.core.fields import Record, Tuple, scalars
+from workbench.events import compute as pc
+from workbench.events.buffers import bits_of, numbers_of, shown_column, taken
+from workbench.events.clock import Times
 from workbench.events.columns import arrays_of, arrow_type
 from workbench.events.text_column import TextColumn
+from workbench.events.times import times_in
 from workbench.events.tuple_texts import tuple_parts, tuple_texts
-from workbench.events.values import UnreadableError, Words, dump_json, from_text
+from workbench.events.values import UnreadableError, Words, from_text
 
 
 class EventArray(NamedTuple):
@@ -63,10 +66,10 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
 
     Parameters
     ----------
-    domain: one that `has_array`, a tuple of such, or `Words`.
+    domain: one that `has_array`, or a tuple of such.
     column: of any type.
     stored: whether all its floats are as they were stored. Else they were read from texts, of which we do not take all
-        that Arrow takes for infinite or no number.
+        that Arrow takes for infinite or no number. Where they are stored, they may be whole or half as wide.
     """
     if isinstance(domain, Tuple):
         read = _given_structs if pa.types.is_struct(column.type) else _given_json
@@ -75,7 +78,10 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
         column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
         if not _tells_apart(column.type):
             return None
-        return EventArray(column.cast(pa.string()), None if column.null_count == 0 else _bits(column.is_valid(), 1))
+        texts = column if pa.types.is_string(column.type) else column.cast(pa.string())
+        return EventArray(texts, None if column.null_count == 0 else bits_of(column.is_valid(), 1))
+    if isinstance(domain, Times):
+        return _given_times(domain, column)
     labels: list[Any] = []
     if named := isinstance(domain, Enum | Texts):
         if not _is_text(column.type):
@@ -87,10 +93,19 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
     wanted = pa.int64() if named else arrow_type(domain)
     if pa.types.is_integer(column.type) and pa.types.is_int64(wanted) and column.type not in (pa.uint64(), wanted):
         column = column.cast(wanted)
+    if (
+        stored
+        and pa.types.is_float64(wanted)
+        and (pa.types.is_integer(column.type) or pa.types.is_float32(column.type))
+    ):
+        try:
+            column = column.cast(wanted)
+        except pa.ArrowInvalid:  # some are not exactly floats
+            return None
     if column.type != wanted:
         return None
-    present = None if column.null_count == 0 else _bits(column, 0)
-    array = _bits(column, 1) if pa.types.is_boolean(wanted) else _numbers(column)
+    present = None if column.null_count == 0 else bits_of(column, 0)
+    array = bits_of(column, 1) if pa.types.is_boolean(wanted) else numbers_of(column)
     if present is not None:
         array = np.where(present, array, array.dtype.type(0))  # whatever stands where nothing is
     if isinstance(domain, Texts):
@@ -100,8 +115,6 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
     if isinstance(domain, Reals):
         return EventArray(array, present) if stored or np.isfinite(array).all() else None
     if isinstance(domain, Integer | Range) and column.null_count < len(column):
-        import pyarrow.compute as pc  # takes as long to import as a million rows
-
         least, most = pc.min_max(column).values()
         if not (domain.lo <= least.as_py() and most.as_py() <= domain.hi):
             return None
@@ -159,32 +172,6 @@ def _tells_apart(kind: Any) -> bool:
     return bool(text or pa.types.is_boolean(kind) or pa.types.is_integer(kind))
 
 
-def shown_column(domain: Domain, array: Any, there: Any = None, *, quoted: bool = False) -> Any:
-    """An Arrow array of the numbers of a domain, which are there where `there` says, or everywhere.
-
-    Parameters
-    ----------
-    quoted: whether texts are JSON.
-    """
-    names: Any = list(domain.labels) if isinstance(domain, Enum) else None
-    if isinstance(array, TextColumn):
-        array, names = array.numbers, array.texts
-        if len(names) > len(array):  # those of the whole log
-            used, array = np.unique(array, return_inverse=True)
-            names = [names[number] for number in used.tolist()]
-    if names is not None and quoted:
-        names = [dump_json(name) for name in names]
-    kind = arrow_type(domain) if names is None else pa.int64()
-    data = _packed(array) if pa.types.is_boolean(kind) else np.ascontiguousarray(array)
-    valid = None if there is None else pa.py_buffer(_packed(there))
-    column = pa.Array.from_buffers(kind, len(array), [valid, pa.py_buffer(data)])
-    return (
-        column
-        if names is None
-        else pa.DictionaryArray.from_arrays(column, pa.array(names, pa.string())).cast(pa.string())
-    )
-
-
 def _spread(array: Any, places: Any, count: int) -> Any:
     """An array of so many entries, those of another one at these places."""
     if isinstance(array, TextColumn):
@@ -194,12 +181,22 @@ def _spread(array: Any, places: Any, count: int) -> Any:
     return made
 
 
+def _given_times(domain: Times, column: Any) -> EventArray | None:
+    present = None if column.null_count == 0 else bits_of(column.is_valid(), 1)
+    times = times_in(column if present is None else column.drop_null(), domain.clock)
+    if times is None or present is None:
+        return None if times is None else EventArray(times, None)
+    spread: Any = np.zeros(len(present), np.int64)
+    spread[present] = times
+    return EventArray(spread, present)
+
+
 def _given_structs(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
     """The fields of a column of structs; None where they are others than those of the domain, or some are missing."""
     names = [column.type.field(i).name for i in range(column.type.num_fields)]
     if not isinstance(domain, Record) or sorted(names) != sorted(domain.labels):
         return None
-    present = None if column.null_count == 0 else _bits(column.is_valid(), 1)
+    present = None if column.null_count == 0 else bits_of(column.is_valid(), 1)
     inside = dict(zip(names, column.flatten(), strict=True))  # which are null where the struct is
     parts = []
     for label, field in zip(domain.labels, domain.fields, strict=True):
@@ -241,28 +238,3 @@ def _is_text(kind: Any) -> bool:
     """Whether an Arrow column has texts."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def taken(column: Any, places: Any) -> Any:
-    """The entries of an Arrow array in these places, an array of numbers; itself where these are all in order."""
-    if len(places) == len(column) and (places == np.arange(len(column))).all():
-        return column
-    return column.take(shown_column(INT, places))
-
-
-def _numbers(column: Any) -> Any:
-    """The numbers in an Arrow array; where nothing is stands anything."""
-    kind = np.float64 if pa.types.is_floating(column.type) else np.int64
-    last = column.offset + len(column)
-    return np.frombuffer(column.buffers()[1] or b"", kind, last)[column.offset :] if last else np.empty(0, kind)
-
-
-def _bits(column: Any, buffer: int) -> Any:
-    """The bits in one of the buffers of an Arrow array, as bools."""
-    found = np.frombuffer(column.buffers()[buffer] or b"", np.uint8)
-    bits = np.unpackbits(found, count=column.offset + len(column), bitorder="little")
-    return bits[column.offset :].view(np.bool_)
-
-
-def _packed(flags: Any) -> Any:
-    return np.packbits(flags, bitorder="little")

@@ -12,7 +12,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
@@ -114,12 +114,10 @@ class BatchReader(RowReader):
     def _taken(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, dict[int, Any]]]:
         with batches_of(self.called, shown):
             schema, read = self.source(file, shown)
-        try:
-            self.opened(schema.names)
-        except InputError as error:
-            raise error.retold(where=shown) from error
+        self.named(schema.names, shown)
         assert self.columns is not None
-        used, first = {i: self.columns.names[i] for i in self.columns.used}, 1
+        used = {i: self.columns.names[i] for i in self.columns.used}
+        first = 1 + self.part.skipped
         with batches_of(self.called, shown):
             for batch in read(list(used.values())):
                 batch.validate(full=True)  # that buffers are what they say, and texts are UTF-8
@@ -127,6 +125,13 @@ class BatchReader(RowReader):
                     part = batch.slice(start, LARGE)
                     yield first, {i: part.column(name) for i, name in used.items()}
                     first += part.num_rows
+
+    def named(self, names: Sequence[str], shown: str) -> None:
+        """The same as `opened`, with the file in its error."""
+        try:
+            self.opened(names)
+        except InputError as error:
+            raise error.retold(where=shown) from error
 
     def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
         file = cast(IO[bytes], lines.buffer)
@@ -165,8 +170,11 @@ class BatchReader(RowReader):
 def from_cell(value: Any, domain: Domain) -> Value:
     """The value of a cell as an event; UnreadableError if it is none.
 
-    A decimal is a number as any other. Times of day, dates and bytes are nothing here, but times may be instants.
+    A decimal is a number as any other. Times of day, dates and bytes are nothing here, but times may be instants, and
+    what tells rows apart or orders them is as ISO 8601 has it.
     """
+    if isinstance(domain, Words) and isinstance(value, date | time):
+        value = (value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value).isoformat()
     if isinstance(value, str) and as_json(domain):
         return from_text(value, domain)
     if isinstance(value, list) and isinstance(domain, Map):
@@ -232,7 +240,7 @@ class BatchWriter(RowWriter):
 
     def table(self, table: Any) -> None:
         self.end()
-        self._writer.write_table(table)
+        self._writer.write_table(table.cast(self._schema))
 
     def close(self) -> None:
         self._writer.close()

@@ -8,21 +8,19 @@ Source: design section 10.
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar
 
 from workbench.core.domain import Domain, Value
+from workbench.core.program import Port, Ports
 from workbench.core.units import MICROSECONDS
 from workbench.errors import InputError, did_you_mean
 
 T = TypeVar("T")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _EPOCH, _EPOCH_UTC = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
 _KINDS = {"": "a number", "naive": "a date without a time zone", "aware": "a date with a time zone"}
@@ -64,15 +62,20 @@ class Clock:
     def read(self, text: str) -> int:
         """The time that a text says; UntimedError if it says none."""
         text = text.strip()
-        kind, time = ("", self._number(text)) if _NUMBER.fullmatch(text) else _date(text)
+        kind, time = ("", self._number(text)) if NUMBER.fullmatch(text) else _date(text)
         if self.dates is None:
             self.dates = kind
         if kind != self.dates:
             raise UntimedError(f"{_KINDS[self.dates]}, as in the rows before")
         return time
 
+    @property
+    def scale(self) -> int:
+        """How many of these times a number of the column counts."""
+        return MICROSECONDS.get(self.unit or "", 1)
+
     def _number(self, text: str) -> int:
-        value = Decimal(text) * MICROSECONDS.get(self.unit or "", 1)
+        value = Decimal(text) * self.scale
         if value != value.to_integral_value():
             finest = "a time no finer than a microsecond"
             raise UntimedError(finest if self.unit else "a whole number (--time-unit s says what numbers count)")
@@ -80,26 +83,14 @@ class Clock:
 
     def of_rows(self) -> Times:
         """What the column holds in successive rows of one log, whose times do not decrease unless they may be late."""
-        last: list[int] = []
-
-        def read(text: str) -> int:
-            time = self.read(text)
-            if self.late is None:
-                if last and time < last[0]:
-                    shown = self.show(last[0])
-                    raise UntimedError(f"a time from {shown} on, as in the row before (--late 10s waits for late rows)")
-                last[:] = [time]
-            return time
-
-        return Times(read)
+        return Times(self)
 
     def show(self, time: int) -> Value:
         """A time as the log has them."""
         if self.dates:
             date = (_EPOCH_UTC if self.dates == "aware" else _EPOCH) + time * _TICK
             return date.isoformat().replace("+00:00", "Z")
-        scale = MICROSECONDS.get(self.unit or "", 1)
-        return time // scale if time % scale == 0 else float(Decimal(time) / scale)
+        return time // self.scale if time % self.scale == 0 else float(Decimal(time) / self.scale)
 
     def duration(self, text: str) -> int:
         """A duration such as `10s`, `1.5 min` or `10` in whole units of these times, rounded up.
@@ -117,33 +108,6 @@ class Clock:
             raise InputError(f"{text} of which times?", hint="say what the numbers of the log count: --time-unit s")
         return int(-(-Decimal(found[1]) * MICROSECONDS.get(found[2] or self.unit or "", 1) // 1))
 
-    def ordered(self, rows: Iterable[T], time: Callable[[T], int], too_late: Callable[[T], object]) -> Iterator[T]:
-        """Rows in the order of time, those of one time as they come; each waits for what may come late.
-
-        Parameters
-        ----------
-        too_late: is told of rows that come later still, which are left out.
-        """
-        if self.late is None:
-            yield from rows
-            return
-        waiting: list[tuple[int, int, T]] = []
-        newest = done = None
-        late = 0
-        for number, row in enumerate(rows):
-            now = time(row)
-            if newest is None:
-                newest, late = now, self.duration(self.late)
-            if done is not None and now < done:
-                too_late(row)
-                continue
-            newest = max(newest, now)
-            heapq.heappush(waiting, (now, number, row))
-            while waiting[0][0] < newest - late:
-                done, _, first = heapq.heappop(waiting)
-                yield first
-        yield from (heapq.heappop(waiting)[2] for _ in itertools.repeat(None, len(waiting)))
-
 
 def _date(text: str) -> tuple[str, int]:
     try:
@@ -155,11 +119,55 @@ def _date(text: str) -> tuple[str, int]:
     return "aware", (date - _EPOCH_UTC) // _TICK
 
 
+def timed(ports: Ports, clock: Clock | None) -> Ports:
+    """The ports of a program for who reads a log, where the time of steps is read as the log writes it (`Port.clock`).
+
+    Without a clock, or where no unit counts, numbers are taken as they are.
+    """
+    if clock is None or not any(port.clock for port in ports.inputs):
+        return ports
+    return replace(ports, inputs=tuple(_timed(port, clock) if port.clock else port for port in ports.inputs))
+
+
+def _timed(port: Port, clock: Clock) -> Port:
+    return replace(port, domain=Times(replace(clock, unit=None) if port.clock == "numbers" else clock, port.clock))
+
+
 @dataclass(frozen=True)
 class Times(Domain):
-    """What a column of times holds, as `read` makes it of a text."""
+    """What a column of times holds in successive rows of one log.
 
-    read: Callable[[str], int] = field(compare=False)
+    Attributes
+    ----------
+    kind: what they have to be, as `Port.clock` has it; empty: whatever times there are.
+    last: the time of the last row, if there was one and times may not decrease.
+    """
+
+    clock: Clock = field(compare=False)
+    kind: str = field(default="", compare=False)
+    last: list[int] = field(default_factory=list, init=False, compare=False)
+
+    def read(self, text: str) -> int:
+        """The time in the next row; UntimedError if there is none."""
+        time = self.clock.read(text)
+        if self.clock.late is None:
+            if self.last and time < self.last[0]:
+                shown = self.clock.show(self.last[0])
+                raise UntimedError(f"a time from {shown} on, as in the row before (--late 10s waits for late rows)")
+            self.last[:] = [time]
+        if self.kind == "us" and not self.clock.dates and self.clock.unit is None:
+            raise UntimedError("a date, or a number of which it is known what it counts (--time-unit s)")
+        if self.kind == "numbers" and self.clock.dates:
+            raise UntimedError("a number, for the windows of the rules have no units")
+        return time
+
+    def follow(self, times: Any) -> bool:
+        """Whether an array of times can be those of the next rows, which they are then."""
+        if self.clock.late is None and len(times):
+            if (self.last and times[0] < self.last[0]) or (times[1:] < times[:-1]).any():
+                return False
+            self.last[:] = [int(times[-1])]
+        return True
 
     def __contains__(self, value: Any) -> bool:
         return type(value) is int

@@ -15,6 +15,7 @@ from workbench.core.domain import Domain
 from workbench.core.fields import Record, Tuple
 from workbench.core.program import Ports
 from workbench.errors import InputError, did_you_mean
+from workbench.events.clock import Times
 from workbench.events.columns import as_json, has_array
 from workbench.events.reading import Reading
 
@@ -83,8 +84,12 @@ def has_columns(domain: Domain) -> bool:
 
 
 def has_cells(domain: Domain) -> bool:
-    """Whether all single values in an event of the domain are plain cells, texts among them."""
-    return all(map(has_cells, domain.fields)) if isinstance(domain, Tuple) else not as_json(domain)
+    """Whether all single values in an event of the domain are plain cells, texts among them; times are read in turn."""
+    return (
+        all(map(has_cells, domain.fields))
+        if isinstance(domain, Tuple)
+        else not isinstance(domain, Times) and not as_json(domain)
+    )
 
 
 def _array(

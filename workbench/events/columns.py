@@ -7,12 +7,13 @@ text. A null is no event. What is not plainly right is left to whoever looks at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
 from workbench.core.fields import Tuple
 from workbench.errors import DomainError
+from workbench.events.clock import Times
 from workbench.events.values import Words, dump_json, is_encodable, to_json
 
 Where = Callable[[int], str]
@@ -33,7 +34,7 @@ def kind(domain: Domain) -> str:
 
 def as_json(domain: Domain) -> bool:
     """Whether values are JSON text in a column."""
-    return not isinstance(domain, Bool | Reals | Enum | Texts | Integer | Integers | Range)
+    return not isinstance(domain, Bool | Reals | Enum | Texts | Integer | Integers | Range | Times)
 
 
 def arrow_type(domain: Domain) -> Any:
@@ -44,7 +45,9 @@ def arrow_type(domain: Domain) -> Any:
 
 
 def has_array(domain: Domain) -> bool:
-    """Whether events of a domain are one word each in compiled code, or keys, and plain cells in a log."""
+    """Whether events of a domain are one word each in compiled code, or keys or times, and plain cells in a log."""
+    if isinstance(domain, Times):
+        return not domain.kind  # else they are read one by one
     return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range | Words) or type(domain) is Texts
 
 
@@ -64,7 +67,7 @@ def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where:
     if as_json(domain):
         values = [None if value is None else dump_json(to_json(value, domain)) for value in values]
     try:
-        return pa.array(values, arrow_type(domain))
+        return text_array(values) if kind(domain) == "string" else pa.array(values, arrow_type(domain))
     except (pa.ArrowInvalid, OverflowError, TypeError) as error:
         row, odd = next(
             (i, v) for i, v in enumerate(values) if isinstance(v, float) or not (v is None or -(2**63) <= v < 2**63)
@@ -74,6 +77,15 @@ def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where:
             where=where(row) if where else "",
             hint="declare it as float" if isinstance(odd, float) else "use CSV or JSON lines, without Spark",
         ) from error
+
+
+def text_array(texts: Iterable[str | None]) -> Any:
+    """An Arrow array of texts; `pyarrow.array` imports pandas for the same."""
+    import pyarrow as pa
+
+    builder = pa.lib.StringBuilder()
+    builder.append_values(texts)
+    return builder.finish()
 
 
 def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:

@@ -12,15 +12,17 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
+from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type
 from workbench.events.files import not_text
 from workbench.events.lines import BOM, arriving, is_text, see_length, whole_rows
+from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import UnreadableError, from_text, short
 
@@ -45,9 +47,6 @@ class CsvReader(RowReader):
 
     between = ","
 
-    _texts: dict[int, str]
-    """The rows by their numbers, as they stand in the file, where bad ones may be kept."""
-
     def rows(
         self, lines: Iterable[str], shown: str, first: int = 0, *, whole: bool = True
     ) -> Iterator[tuple[int, list[str] | InputError]]:
@@ -59,13 +58,12 @@ class CsvReader(RowReader):
         whole: whether nothing comes after them.
         """
         kept = None if self.reading.bad_rows == "error" else KeptLines(lines)
-        found, self._texts = csv.reader(kept or lines, strict=True, delimiter=self.between), {}
+        found = csv.reader(kept or lines, strict=True, delimiter=self.between)
         while True:
             try:
                 for row in found:
                     number = first + (kept.number if kept else found.line_num)
-                    if kept:
-                        self._texts[number] = kept.taken()
+                    row = KeptRow(row, kept.taken()) if kept else row
                     if self.columns is not None or not self._is_header(row, f"{shown}:{number}"):
                         yield number, row
                 return
@@ -76,11 +74,11 @@ class CsvReader(RowReader):
                 if kept.over and not whole:
                     return
                 text = kept.first()
-                self._texts[first + kept.number] = text
-                yield first + kept.number, problem
+                yield first + kept.number, OddLine(problem.what, text)
 
     def text(self, number: int, row: object) -> str:
-        return self._texts[number]
+        assert isinstance(row, KeptRow | OddLine)
+        return row.text
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         """Rows that are there, in columns where it is beyond doubt what the rows are."""
@@ -95,7 +93,7 @@ class CsvReader(RowReader):
                 begun = self._header(rest, shown, last=last)
                 if begun is None:
                     continue
-                first, rest = begun[0], rest[begun[1] :]
+                first, rest = begun[0] + self.part.skipped, rest[begun[1] :]
             see_length(rest, shown)
             cut = whole_rows(rest, self.between)
             if cut is None or (last and cut < len(rest)):
@@ -111,6 +109,13 @@ class CsvReader(RowReader):
                     partial(self._steps, block, shown, first), partial(self._arrays, block), partial(self._lists, block)
                 )
                 first += block.count(b"\n")
+
+    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
+        data = file.read(size)
+        mark = len(BOM) if data.startswith(BOM) else 0
+        begun = self._header(data[mark:], shown, last=len(data) < size)
+        header = data[: mark + begun[1]] if begun else b""
+        return parts_of_lines(file, size, header, lambda rows: whole_rows(rows, self.between) if begun else None)
 
     def _header(self, data: bytes, shown: str, *, last: bool) -> tuple[int, int] | None:
         """The lines and the bytes that the names of the columns take, if any; None where they have not come yet."""
@@ -175,11 +180,6 @@ class CsvReader(RowReader):
 
         return self.arrays(lambda i, domain: given_array(domain, table[str(i)].combine_chunks(), stored=True))
 
-    def columns_in(self, lines: bytes, count: int) -> dict[str, Any] | None:
-        """The Arrow column of each input in so many lines; None where there is doubt."""
-        table = self._table(lines) if whole_rows(lines, self.between) == len(lines) else None
-        return None if table is None or table.num_rows != count else self.plain_columns(lambda i: table[str(i)])
-
     def _table(self, lines: bytes) -> Any:
         """The columns that are used, by position; None where Arrow finds less in the lines, or more, than we do."""
         if len(lines) < lines_of.FEW or lines.startswith(BOM) or not find_spec("pyarrow") or not is_text(lines):
@@ -193,8 +193,9 @@ class CsvReader(RowReader):
         letters = b"x" in lines or b"X" in lines  # which are found sooner
         if letters and pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
             return None
-        texts = pa.dictionary(pa.int32(), pa.string())
-        table = self._parsed(lines, {i: texts if pa.types.is_string(kind) else kind for i, kind in types.items()})
+        texts, used = pa.dictionary(pa.int32(), pa.string()), self.columns.used  # hardly a time occurs twice
+        named = {i for i, kind in types.items() if pa.types.is_string(kind) and not isinstance(used[int(i)], Times)}
+        table = self._parsed(lines, {i: texts if i in named else kind for i, kind in types.items()})
         if table is None or blank(table):
             return None
         if odd := odd_floats(table):
@@ -268,6 +269,27 @@ class CsvReader(RowReader):
                 f"a value of {self.domains[self.only]}",
             ) from error
         return True
+
+
+class KeptRow(list[str]):
+    """The cells of a row.
+
+    Attributes
+    ----------
+    text: as it stands in the file.
+    """
+
+    def __init__(self, cells: Iterable[str], text: str) -> None:
+        super().__init__(cells)
+        self.text = text
+
+
+class OddLine(InputError):
+    """A line that is no row; `text` is it as it stands in the file."""
+
+    def __init__(self, what: str, text: str) -> None:
+        super().__init__(what)
+        self.text = text
 
 
 class KeptLines:

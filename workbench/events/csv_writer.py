@@ -6,7 +6,7 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
-from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Value
+from workbench.core.domain import INT, Bool, Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.program import Ported
 from workbench.events.rows import RowWriter
 from workbench.events.values import to_text
@@ -54,6 +54,11 @@ class CsvWriter(RowWriter):
 
         raw = getattr(self.stream, "buffer", None)
         given = list(map(whole, table.columns))
+        if raw is not None and (lines := self._numbers(given)) is not None:
+            self.end()
+            self.stream.flush()
+            raw.write(lines)
+            return
         columns = [cell_texts(column, self.between) for column in given]
         if raw is None or any(column is None for column in columns):
             super().table(table)
@@ -71,6 +76,15 @@ class CsvWriter(RowWriter):
             return
         for start in range(0, table.num_rows, WRITTEN):
             raw.write(written(line_texts([column.slice(start, WRITTEN) for column in columns], self.between)))
+
+    def _numbers(self, columns: Sequence[Any]) -> memoryview | None:
+        """The lines of columns of whole numbers, all of which are there, if something makes them."""
+        if self.numbers is None or any(column.null_count or str(column.type) != "int64" for column in columns):
+            return None
+        from workbench.events.arrays import given_array
+
+        arrays = [given_array(INT, column) for column in columns]
+        return self.numbers([each.events for each in arrays if each is not None], self.between)
 
 
 class TsvWriter(CsvWriter):

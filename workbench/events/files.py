@@ -157,24 +157,25 @@ def opened(path: str | Path, stdin: IO[bytes] | None = None) -> Iterator[io.Buff
     ------
     InputError: it cannot be read, or the compressed data are damaged.
     """
-
-    def plain(stream: io.BufferedReader) -> io.BufferedReader:
-        start = stream.peek(4)[:4]
-        found = next((each for each in COMPRESSIONS.values() if start.startswith(each.magic)), None)
-        return stream if found is None else io.BufferedReader(Decompressed(stream, found))
-
     with readable(shown_name(path)):
         if str(path) == "-":
             source = stdin or sys.stdin.buffer
             # no second buffer around the standard input: it would wait to be full before the first event
-            yield plain(source if isinstance(source, io.BufferedReader) else io.BufferedReader(_raw(source)))
+            yield decompressed(source if isinstance(source, io.BufferedReader) else io.BufferedReader(_raw(source)))
             return
         try:
             file = open(path, "rb")  # noqa: SIM115 - closed below
         except OSError as error:
             raise InputError(f"cannot read the events: {error.strerror}", where=str(path)) from error
         with file:
-            yield plain(file)
+            yield decompressed(file)
+
+
+def decompressed(stream: io.BufferedReader) -> io.BufferedReader:
+    """What has been compressed in a stream, or itself, where nothing has been."""
+    start = stream.peek(4)[:4]
+    found = next((each for each in COMPRESSIONS.values() if start.startswith(each.magic)), None)
+    return stream if found is None else io.BufferedReader(Decompressed(stream, found))
 
 
 @contextmanager

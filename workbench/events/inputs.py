@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +48,10 @@ def natural(path: LogPath) -> list[tuple[int, str]]:
 def _files(given: LogPath) -> list[LogPath]:
     path = str(given)
     if os.path.isdir(path):
-        inside: list[LogPath] = [name for name in Path(path).iterdir() if name.name[0] not in "._" and name.is_file()]
+        inside = sorted(_inside(Path(path)), key=natural)
         if not inside:
             raise InputError("there is no file in this folder", where=path)
-        return sorted(inside, key=natural)
+        return inside
     if path == "-" or os.path.exists(path):
         return [given]
     if glob.has_magic(path):
@@ -64,6 +64,15 @@ def _files(given: LogPath) -> list[LogPath]:
     raise InputError(
         "cannot read the events: No such file or directory", where=path, hint=close if close.startswith("did") else ""
     )
+
+
+def _inside(folder: Path) -> Iterator[LogPath]:
+    """The files in a folder, and in those of its folders that Spark makes for parts of one, as `batch=00000007`."""
+    for each in folder.iterdir():
+        if each.name[0] not in "._" and each.is_file():
+            yield each
+        elif each.name[0] not in "._" and "=" in each.name:
+            yield from _inside(each)
 
 
 def _folder(path: str) -> str:

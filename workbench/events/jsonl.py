@@ -10,16 +10,18 @@ import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError, did_you_mean
 from workbench.events import lines as lines_of
+from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type, as_json
-from workbench.events.lines import BOM, is_text, whole_lines
+from workbench.events.lines import BOM, braced_lines, is_text, whole_lines
+from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter, Taker
 from workbench.events.values import dump_json, from_json, parse_json, short, short_json, to_json
@@ -47,7 +49,7 @@ class JsonReader(RowReader):
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         """Lines that are there, in columns where each is one object beyond doubt."""
-        first = 0
+        first = self.part.skipped
         for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
             block = block if first else block.removeprefix(BOM)
             yield LogBlock(
@@ -55,15 +57,19 @@ class JsonReader(RowReader):
             )
             first += len(block.splitlines()) if b"\r" in block else block.count(b"\n")
 
+    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
+        return parts_of_lines(file, size, b"", lambda rows: rows.rfind(b"\n") + 1)
+
     def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
-        steps = self.steps_of(table.column) if (table := self._table(block)) is not None else None
+        table = self._table(block) if self.flat else None
+        steps = None if table is None else self.steps_of(table.column)
         if steps is not None:
             return steps
         lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
         return self.located(self.rows(lines, shown, first), shown)
 
     def _lists(self, block: bytes) -> Mapping[str, list[Value]] | None:
-        table = self._table(block)
+        table = self._table(block) if self.flat else None
         return self.lists_of(None if table is None else table.column)
 
     def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
@@ -74,50 +80,42 @@ class JsonReader(RowReader):
 
         return self.arrays(lambda i, domain: given_array(domain, table.column(i).combine_chunks()))
 
-    def columns_in(self, lines: bytes, count: int) -> dict[str, Any] | None:
-        """The Arrow column of each input in so many lines; None where there is doubt."""
-        table = self._table(lines)
-        return None if table is None or table.num_rows != count else self.plain_columns(table.column)
-
     def _table(self, lines: bytes) -> Any:
         """The events as an Arrow table; None where Arrow finds less in the lines, or more, than we do.
 
         To Arrow an object may go over several lines, and a line may have several: not where each line begins with a
         brace and ends with one, and there are as many objects as lines.
         """
-        count = lines.count(b"\n")
         if (
             len(lines) < lines_of.FEW or not find_spec("pyarrow") or not is_text(lines)
             or any(isinstance(domain, Tuple) or as_json(domain) for domain in self.domains.values())
-            or not (lines.startswith(b"{") and lines.endswith(b"}\n"))
-            or not lines.count(b"\n{") + 1 == lines.count(b"}\n") == count
+            or (count := braced_lines(lines)) is None
         ):  # fmt: skip
             return None
         import pyarrow as pa
-        from pyarrow import json as arrow
 
+        first = _first(lines)
         keys = {name: self.reading.columns.get(name, name) for name in self.domains}
-        schema = pa.schema([(keys[name], arrow_type(domain)) for name, domain in self.domains.items()])
-        others = self._others(lines, set(schema.names))
-        if others is None or len(set(schema.names)) < len(schema.names):
+        names = list(keys.values())
+        others = self._others(first, set(names))
+        if others is None or len(set(names)) < len(names):
             return None
+        kinds = [_kind(domain, first.get(key)) for key, domain in zip(names, self.domains.values(), strict=True)]
         # what no input needs is not read: keys that each stand in one line only would be columns of all lines
-        options = arrow.ParseOptions(schema, unexpected_field_behavior="ignore" if others else "error")
-        try:
-            table = arrow.read_json(pa.BufferReader(lines), arrow.ReadOptions(block_size=len(lines) + 1), options)
-        except pa.ArrowInvalid:
-            return None
-        if table.num_rows != count:
+        unexpected = "ignore" if others else "error"
+        table = _parsed(lines, pa.schema(zip(names, kinds, strict=True)), unexpected)
+        if table is None and (timed := _with_fractions(self.domains.values(), kinds)) != kinds:
+            table = _parsed(lines, pa.schema(zip(names, timed, strict=True)), unexpected)
+        if table is None or table.num_rows != count:
             return None
         self.opened([*table.column_names, *others])
-        self._seen.update(others, (key for key in table.column_names if f'"{key}"'.encode() in lines))
+        unseen = (key for key in table.column_names if key not in self._seen)
+        self._seen.update(others, [key for key in unseen if f'"{key}"'.encode() in lines])
         return table
 
-    def _others(self, lines: bytes, wanted: set[str]) -> Collection[str] | None:
+    def _others(self, first: Collection[str], wanted: set[str]) -> Collection[str] | None:
         """Keys that no input needs, of the first line, or of lines before; None where the rows must tell."""
-        try:
-            first = parse_json(lines[: lines.index(b"\n")].decode())
-        except ValueError:
+        if not first:
             return None
         others = [key for key in first if key not in wanted] or [key for key in self.tally.ignored if key not in wanted]
         return None if others and self.reading.strict else others
@@ -169,6 +167,45 @@ class JsonReader(RowReader):
         return f"input '{path}'"
 
 
+def _first(lines: bytes) -> dict[str, Any]:
+    """The data of the first line, a whole one in braces; nothing if it is no JSON."""
+    try:
+        found: dict[str, Any] = parse_json(lines[: lines.index(b"\n")].decode())
+    except ValueError:
+        return {}
+    return found
+
+
+def _kind(domain: Domain, first: Any) -> Any:
+    """The Arrow type of the values of a key: of times, what the first one is."""
+    import pyarrow as pa
+
+    if isinstance(domain, Times) and isinstance(first, int | float):
+        return pa.int64() if isinstance(first, int) else pa.float64()
+    return arrow_type(domain)
+
+
+def _with_fractions(domains: Iterable[Domain], kinds: Sequence[Any]) -> list[Any]:
+    """The same types, where times are no whole numbers though the first one is."""
+    import pyarrow as pa
+
+    pairs = zip(domains, kinds, strict=True)
+    return [pa.float64() if isinstance(each, Times) and pa.types.is_int64(kind) else kind for each, kind in pairs]
+
+
+def _parsed(lines: bytes, schema: Any, unexpected: str) -> Any:
+    """The table of some types; None where Arrow finds others."""
+    import pyarrow as pa
+    from pyarrow import json as arrow
+
+    options = arrow.ParseOptions(schema, unexpected_field_behavior=unexpected)
+    try:
+        whole = arrow.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+        return arrow.read_json(pa.BufferReader(lines), whole, options)
+    except pa.ArrowInvalid:
+        return None
+
+
 def read_line(line: str) -> Any:
     """The data of a line; InputError if it is no JSON."""
     try:
@@ -181,14 +218,14 @@ class JsonWriter(RowWriter):
     """An object a line."""
 
     def table(self, table: Any) -> None:
+        from workbench.events.tables import is_texts_of_numbers
         from workbench.events.texts import json_lines, written
 
         raw = getattr(self.stream, "buffer", None)
-        lines = (
-            None
-            if raw is None
-            else json_lines(table, [name for name, domain in self.domains.items() if as_json(domain)])
-        )
+        ready = [
+            name for name, domain in self.domains.items() if as_json(domain) or is_texts_of_numbers(domain, table[name])
+        ]
+        lines = None if raw is None else json_lines(table, ready)
         if raw is None or lines is None:
             super().table(table)
             return

@@ -98,3 +98,15 @@ def is_text(data: bytes) -> bool:
         return data.isascii() or bool(data.decode())
     except UnicodeDecodeError:
         return False
+
+
+def braced_lines(data: bytes) -> int | None:
+    """How many lines there are, where each is between braces; else None."""
+    if not (data.startswith(b"{") and data.endswith(b"}\n")):
+        return None
+    import numpy as np
+
+    text = np.frombuffer(data, np.uint8)
+    ends: Any = np.flatnonzero(text == LINE)
+    within = (text[ends - 1] == ord("}")).all() and (text[ends[:-1] + 1] == ord("{")).all()
+    return len(ends) if within else None

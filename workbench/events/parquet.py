@@ -8,10 +8,13 @@ from typing import IO, Any
 
 from workbench.errors import InputError
 from workbench.events import batches
-from workbench.events.batches import BatchReader, BatchWriter
+from workbench.events.batches import BatchReader, BatchWriter, batches_of
+from workbench.events.parts import FilePart
 
 BUFFER = 1 << 20
 """Bytes of a column that are read at a time."""
+DICTIONARY = 1 << 17
+"""Bytes of different texts in a column of a row group with which a table of them is given up."""
 LARGEST, DENSEST = 1 << 28, 15_000
 """A row group of more bytes than this that are so many times fewer in the file lies in a few vast pages."""
 
@@ -32,8 +35,23 @@ class ParquetReader(BatchReader):
             if unpacked > LARGEST and unpacked > DENSEST * packed:
                 what = f"row group {number} has {unpacked} bytes, and the file {packed}"
                 raise InputError(f"this is refused: {what}", where=shown, hint="write it with smaller row groups")
-        size = batches.LARGE
-        return found.schema_arrow, lambda names: found.iter_batches(size, columns=names, use_threads=False)
+        size, groups = batches.LARGE, list(range(found.metadata.num_row_groups)[slice(*self.part.groups)])
+        return found.schema_arrow, lambda names: found.iter_batches(size, groups, names, use_threads=False)
+
+    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
+        with batches_of(self.called, shown):
+            from pyarrow import parquet
+
+            found = parquet.ParquetFile(file).metadata
+        self.named(found.schema.to_arrow_schema().names, shown)
+        start = skipped = rows = packed = 0
+        for number in range(found.num_row_groups):
+            group = found.row_group(number)
+            rows += group.num_rows
+            packed += sum(group.column(i).total_compressed_size for i in range(group.num_columns))
+            if packed >= size or number + 1 == found.num_row_groups:
+                yield FilePart(groups=(start, number + 1), skipped=skipped)
+                start, skipped, packed = number + 1, rows, 0
 
 
 class ParquetWriter(BatchWriter):
@@ -48,5 +66,5 @@ class ParquetWriter(BatchWriter):
         numbers = [each.name for each in schema if pa.types.is_int64(each.type)]  # smaller as differences, and sooner
         return parquet.ParquetWriter(
             file, schema, use_dictionary=[name for name in schema.names if name not in numbers],
-            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED") or None,
+            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED") or None, dictionary_pagesize_limit=DICTIONARY,
         )  # fmt: skip

@@ -77,7 +77,7 @@ def told_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, tally:
     for block in blocks:
         steps = partial(_counted, block, shown, reading, tally)
         yield LogBlock(steps, partial(_first_columns, block, reading, tally), block.lists)
-        if _enough(reading, tally):
+        if enough(reading, tally):
             return
 
 
@@ -99,11 +99,12 @@ def _files(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading,
     """The files of a log, as long as rows are asked for."""
     see_inputs(program.ports, reading)
     for file in log_files(path):
-        if not _enough(reading, tally):
+        if not enough(reading, tally):
             yield file
 
 
-def _enough(reading: Reading, tally: Tally) -> bool:
+def enough(reading: Reading, tally: Tally) -> bool:
+    """Whether as many rows have been read as are asked for."""
     return reading.head is not None and tally.rows >= reading.head
 
 
@@ -121,16 +122,23 @@ def opened_log(
     path: LogPath, program: Ported, reading: Reading, tally: Tally, stdin: IO[bytes] | None = None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     """One file of a log: what reads it, its lines, and what messages call it."""
-    with opened(path, stdin) as stream:
-        lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        try:
-            row = format_row(reading.format or format_of(path) or sniffed(stream))
-            reader, shown = row.reader(program, reading, tally), shown_name(path)
-            yield reader, lines, shown
-            if not _enough(reading, tally):
-                try:
-                    reader.end()
-                except InputError as error:
-                    raise error.retold(where=shown) from error
-        finally:
-            lines.detach()
+    with opened(path, stdin) as stream, log_reader(stream, path, program, reading, tally) as (reader, lines, shown):
+        yield reader, lines, shown
+        if not enough(reading, tally):
+            try:
+                reader.end()
+            except InputError as error:
+                raise error.retold(where=shown) from error
+
+
+@contextmanager
+def log_reader(
+    stream: io.BufferedReader, path: LogPath, program: Ported, reading: Reading, tally: Tally
+) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
+    """What reads the bytes of a file of a log, its lines, and what messages call it."""
+    lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+    try:
+        row = format_row(reading.format or format_of(path) or sniffed(stream))
+        yield row.reader(program, reading, tally), lines, shown_name(path)
+    finally:
+        lines.detach()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from workbench.budget import phase
@@ -15,7 +15,9 @@ from workbench.errors import InputError, did_you_mean
 from workbench.events.table import format_rows
 
 if TYPE_CHECKING:
+    from workbench.core.program import Ported
     from workbench.events.arrays import EventArray
+    from workbench.events.clock import Clock
     from workbench.events.rows import InputEvents
 
 Null = Literal["absent", "error"]
@@ -35,6 +37,7 @@ class Reading:
     head: how many rows are read at most; None: all.
     words: whether whole numbers have at most 64 bits, as in compiled code.
     format: of the files; None: what their names or first bytes say.
+    clock: how the log writes the times of steps; None: as numbers that are taken as they are.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -44,6 +47,7 @@ class Reading:
     head: int | None = None
     words: bool = False
     format: str | None = None
+    clock: Clock | None = None
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Self:
@@ -53,6 +57,8 @@ class Reading:
         ------
         InputError: one of them means nothing.
         """
+        from workbench.events.clock import Clock
+
         null: Any = getattr(options, "null", None) or "absent"
         if null not in get_args(Null):
             raise InputError(f"there is no meaning '{null}' of nulls", hint=did_you_mean(null, get_args(Null)))
@@ -63,7 +69,15 @@ class Reading:
             str(getattr(options, "bad_rows", None) or "error"),
             getattr(options, "head", None),
             format=getattr(options, "format", None),
+            clock=Clock(unit=getattr(options, "time_unit", None)),
         )
+
+    @classmethod
+    def of_run(cls, options: argparse.Namespace, program: Ported) -> Self:
+        """The same for a run of a program: the column of times is for its clock."""
+        found, column = cls.of(options), getattr(options, "time", None)
+        times = {port.name: column for port in program.ports.inputs if port.clock and column is not None}
+        return replace(found, columns={**times, **found.columns}) if times else found
 
 
 def _columns(given: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:

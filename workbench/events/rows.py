@@ -1,8 +1,8 @@
 """Rows of a log, whatever its format: what readers make of them, and what writers are given.
 
 The rule of this module: nothing is guessed and nothing skipped. Which columns a log may have, and how an event that
-cannot be read is refused, is said here, for a file that is read as a whole as for the lines that a worker of Spark's
-gets. Those know where a row lies, and add the place to the error (`WorkbenchError.retold`).
+cannot be read is refused, is said here, for a file that is read as a whole as for a part that a worker of Spark's
+reads.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from __future__ import annotations
 import io
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Value
-from workbench.core.fields import Tuple
+from workbench.core.fields import Nullable, Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError
+from workbench.events.clock import timed
 from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match
-from workbench.events.columns import has_array
 from workbench.events.files import is_stream
+from workbench.events.parts import WHOLE, FilePart
 from workbench.events.reading import Reading, Tally
 from workbench.events.values import UnreadableError, Words, in_words
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 InputEvents = dict[str, Value]
 """What a row holds: input name to event."""
+NumbersWriter = Callable[[Sequence[Any], str], "memoryview | None"] | None
+"""What makes lines of arrays of whole numbers with something between them, where something does that sooner than Arrow
+does; it may leave some to Arrow."""
 Taker = Callable[[Sequence[Any]], "Value | None"]
 """What reads an event from the cells of a row."""
 
@@ -62,14 +66,17 @@ class RowReader(ABC):
     ----------
     columns: which make the events of which input; None before the first row.
     takers: what reads the event of each input from the cells of a row.
+    part: that of the file which is read.
     """
 
     noun = "column"
     """What messages call a column."""
+    part = WHOLE
 
     def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
         self.reading, self.tally = reading or Reading(), tally or Tally()
-        self.ports = in_words(program.ports) if self.reading.words else program.ports
+        ports = timed(program.ports, self.reading.clock)
+        self.ports = in_words(ports) if self.reading.words else ports
         self.domains = self.ports.domains
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
         self.columns: ColumnMap | None = None
@@ -101,6 +108,11 @@ class RowReader(ABC):
         """What the keys in a column of a file, of which nothing has been read, are: texts, where no types tell."""
         del file, name, shown
         return Words()
+
+    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterable[FilePart]:
+        """Where a file that is not compressed can be cut, into parts of about so many bytes."""
+        del file, shown, size
+        return [WHOLE]
 
     def cells(self, row: Any) -> Sequence[Any] | None:
         """What a row holds, in the order of the columns; None for one that is no step, none for one without events.
@@ -185,14 +197,18 @@ class RowReader(ABC):
         assert isinstance(domain, Tuple)
         fields = list(zip(domain.names(), columns, domain.fields, strict=True))
         takers = [self._taker(f"{path}.{label}", each, field) for label, each, field in fields]
+        needed = tuple(i for i, field in enumerate(domain.fields) if not isinstance(field, Nullable))
 
         def event(cells: Sequence[Any]) -> Value | None:
             found = tuple(take(cells) for take in takers)
             if None not in found:
                 return found
-            if any(part is not None for part in found):
-                raise self._empty(f"{path}.{domain.names()[found.index(None)]}", ", and other fields are not")
-            return None
+            if all(part is None for part in found):
+                return None
+            for i in needed:
+                if found[i] is None:
+                    raise self._empty(f"{path}.{domain.names()[i]}", ", and other fields are not")
+            return found
 
         return event
 
@@ -253,7 +269,8 @@ class RowReader(ABC):
         assert self.columns is not None
         found = self.columns.arrays(given)
         if found is not None and self.reading.null == "error":
-            return found if all(each.present is None for each in found.values()) else None
+            all_there = len(found) == len(self.domains) and all(each.present is None for each in found.values())
+            return found if all_there else None
         return found
 
     def steps_of(self, column: Callable[[int], Any]) -> Iterator[InputEvents] | None:
@@ -262,24 +279,6 @@ class RowReader(ABC):
 
         assert self.columns is not None
         return table_steps(self.columns, column, nulls=self.reading.null != "error") if self.flat else None
-
-    def plain_columns(self, column: Callable[[int], Any]) -> dict[str, Any] | None:
-        """That of each input, by their positions; None where it has several, or a cell may be no event."""
-        import pyarrow as pa
-
-        from workbench.events.arrays import given_array
-        from workbench.events.tables import whole
-
-        assert self.columns is not None
-        found = {}
-        for name, place in self.columns.inputs.items():
-            if not isinstance(place, int):
-                return None
-            cells, domain = whole(column(place)), self.domains[name]
-            if has_array(domain) and given_array(domain, cells) is None:
-                return None
-            found[name] = cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells
-        return found
 
     def lists_of(self, column: Callable[[int], Any] | None) -> Mapping[str, list[Value]] | None:
         """The events of all inputs, where all rows have all of them, of Arrow columns by their positions."""
@@ -304,6 +303,8 @@ class RowReader(ABC):
 
 class RowWriter(ABC):
     """Writes what the outputs of a program show, one row (or object) a step; see `write_events`."""
+
+    numbers: NumbersWriter = None
 
     def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
         self.domains, self.stream, self.idle, self.shown = program.ports.shown, stream, idle, shown

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from workbench.core.domain import Domain, Texts, Value
+from workbench.core.domain import ANY, Domain, Reals, Texts, Value
 from workbench.core.fields import Tuple
+from workbench.events import compute as pc
 from workbench.events.arrays import given_array
 from workbench.events.column_map import ColumnMap, Columns
 from workbench.events.columns import as_json, has_array
@@ -97,11 +97,17 @@ def table_rows(table: Any, domains: Mapping[str, Domain]) -> Iterator[dict[str, 
     lists = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         domain, values = domains[name], column.to_pylist()
-        if as_json(domain):
-            known = {text: from_text(text, domain) for text in set(values) - {None}}
+        if as_json(domain) or is_texts_of_numbers(domain, column):
+            held = domain if as_json(domain) else ANY
+            known = {text: from_text(text, held) for text in set(values) - {None}}
             values = [known.get(text) for text in values]
         lists.append(values)
     return _some(table.column_names, lists)
+
+
+def is_texts_of_numbers(domain: Domain, column: Any) -> bool:
+    """Whether a column of floats has their texts, some of which are whole numbers."""
+    return isinstance(domain, Reals) and pa.types.is_string(column.type)
 
 
 ODD_FLOAT = r"^\s*([+-]?inf|nan)\s*$"

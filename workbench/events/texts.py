@@ -10,8 +10,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from workbench.events import compute as pc
+from workbench.events.columns import text_array
 from workbench.events.values import dump_json
 
 PLAIN = (1e-3, 1e9)
@@ -30,7 +31,7 @@ def float_texts(column: Any) -> Any:
     if pc.all(plain, min_count=0).as_py():
         return texts
     odd = pc.fill_null(pc.invert(plain), False)
-    return pc.replace_with_mask(texts, odd, pa.array(map(repr, column.filter(odd).to_pylist()), pa.string()))
+    return pc.replace_with_mask(texts, odd, text_array(map(repr, column.filter(odd).to_pylist())))
 
 
 def cell_texts(column: Any, between: str) -> Any:

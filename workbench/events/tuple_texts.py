@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from workbench.core.domain import Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts
 from workbench.core.fields import Record, Tuple, scalars
-from workbench.events.columns import arrow_type, has_array
+from workbench.events import compute as pc
+from workbench.events.columns import arrow_type, has_array, text_array
 from workbench.events.texts import constant, float_texts
 from workbench.events.values import Words, dump_json, parse_json
 
@@ -66,7 +66,7 @@ def _json_texts(column: Any) -> Any:
     if not pc.any(odd).as_py():
         return texts
     odd = pc.fill_null(odd, False)
-    return pc.replace_with_mask(texts, odd, pa.array(map(dump_json, column.filter(odd).to_pylist()), pa.string()))
+    return pc.replace_with_mask(texts, odd, text_array(map(dump_json, column.filter(odd).to_pylist())))
 
 
 def tuple_parts(domain: Tuple, texts: Any) -> list[Any] | None:
@@ -89,7 +89,7 @@ def _read(texts: Any, domain: Domain) -> Any:
         return texts.cast(arrow_type(domain))
     column = texts.dictionary_encode()
     names = [None if text is None else parse_json(text) for text in column.dictionary.to_pylist()]
-    return pa.DictionaryArray.from_arrays(column.indices, pa.array(names, pa.string()))
+    return pa.DictionaryArray.from_arrays(column.indices, text_array(names))
 
 
 def _pattern(domain: Domain, numbers: Iterator[int]) -> str:

@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from workbench.core.domain import Anything, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
-from workbench.core.fields import FrozenMap, Map, Record, Tuple, resolve
+from workbench.core.fields import FrozenMap, Map, Nullable, Record, Tuple, resolve
 from workbench.core.program import Ports
 from workbench.errors import InputError
 from workbench.events.clock import Times, UntimedError
@@ -224,9 +224,13 @@ def _time(data: Any, domain: Times) -> int:
 
 def _structured(data: Any, domain: Domain) -> Value:
     if isinstance(domain, Record):
-        if not isinstance(data, dict) or set(data) != set(domain.labels):
+        fields = dict(zip(domain.labels, domain.fields, strict=True))
+        if not isinstance(data, dict):
             raise UnreadableError(expected(domain))
-        return tuple(from_json(data[n], f) for n, f in zip(domain.labels, domain.fields, strict=True))
+        given = {name: None for name, field in fields.items() if isinstance(field, Nullable)} | data
+        if given.keys() != fields.keys():
+            raise UnreadableError(expected(domain))
+        return tuple(from_json(given[n], f) for n, f in fields.items())
     if isinstance(domain, Tuple):
         if not isinstance(data, list) or len(data) != len(domain.fields):
             raise UnreadableError(expected(domain))
@@ -235,6 +239,8 @@ def _structured(data: Any, domain: Domain) -> Value:
         if not isinstance(data, dict):
             raise UnreadableError(expected(domain))
         return FrozenMap({from_text(key, domain.key): from_json(item, domain.value) for key, item in data.items()})
+    if isinstance(domain, Nullable):
+        return None if data is None else from_json(data, domain.of)
     return _hashable(data)
 
 
@@ -250,7 +256,7 @@ def _hashable(data: Any) -> Value:
     return tuple(map(_hashable, data)) if isinstance(data, list) else data
 
 
-_STRUCTURED = (Tuple, Map, Anything)
+_STRUCTURED = (Tuple, Map, Nullable, Anything)
 """What is JSON text in a cell."""
 
 
@@ -274,6 +280,8 @@ def _parsed(cell: str, text: str, domain: Domain) -> Value:
         except ValueError as error:
             if isinstance(domain, Anything):
                 return cell
+            if isinstance(domain, Nullable):
+                return from_text(cell, domain.of)
             if isinstance(error, UnreadableError):
                 raise
             return None
@@ -294,6 +302,8 @@ def to_json(value: Value, domain: Domain) -> Any:
         return [to_json(item, field) for item, field in zip(value, domain.fields, strict=True)]
     if isinstance(domain, Map):
         return {_key_text(key, domain.key): to_json(value[key], domain.value) for key in domain.ordered(value)}
+    if isinstance(domain, Nullable) and value is not None:
+        return to_json(value, domain.of)
     if isinstance(domain, Anything) and not _plain(value):
         return repr(value)
     return value
@@ -316,7 +326,7 @@ def _plain(value: Value) -> bool:
 def to_text(value: Value, domain: Domain) -> str:
     """A value as the text of a cell."""
     data = to_json(value, domain)
-    if isinstance(data, str) and not isinstance(domain, Anything):
+    if isinstance(data, str) and not isinstance(domain, Anything | Nullable):
         if not data.strip():
             raise InputError(
                 f"the text {data!r} cannot be told from an empty cell of CSV", hint="write JSON lines instead"

@@ -15,7 +15,7 @@ from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError
 from workbench.events.files import destination, format_of, is_stream, is_terminal
 from workbench.events.reading import Reading, Tally
-from workbench.events.rows import RowWriter
+from workbench.events.rows import NumbersWriter, RowWriter
 from workbench.events.table import format_row
 
 
@@ -55,7 +55,7 @@ def kept_rows(reading: Reading, tally: Tally) -> Iterator[None]:
 
 @contextmanager
 def write_events(
-    path: str | Path, program: Ported, *, format: str | None = None, idle: bool = False
+    path: str | Path, program: Ported, *, format: str | None = None, idle: bool = False, numbers: NumbersWriter = None
 ) -> Iterator[RowWriter]:
     """A writer into a file that appears, complete, when the block ends without an error.
 
@@ -65,6 +65,7 @@ def write_events(
     ----------
     format: overrides what the name says; CSV where neither says anything.
     idle: whether a step without output takes a row too.
+    numbers: see `RowWriter`.
     """
     row = format_row(format or output_format(path, None, "-"))
     if not row.piped and is_stream(path):
@@ -72,5 +73,6 @@ def write_events(
     with (
         destination(path) as stream, closing(row.writer(program, stream, idle=idle, shown=str(path))) as writer
     ):  # fmt: skip
+        writer.numbers = numbers
         yield writer
         writer.end()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from workbench.core.domain import Value
+from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Maybe
 from workbench.core.program import Program
 from workbench.errors import Refused
@@ -63,8 +64,8 @@ class Backend(Protocol):
         """Back to the state before the first event."""
 
 
-def check_support(pipeline: Program, backend: str) -> None:
-    """Raise Refused if `backend` cannot run `pipeline`, naming the processor and who can run it."""
+def check_support(pipeline: Program, backend: str) -> Pipeline:
+    """The flat pipeline; raises Refused if `backend` cannot run it, naming the processor and who can run it."""
     flat, like = flatten(pipeline), backend_row(backend).like
     for node in flat.nodes:
         processor = flat.typed[node.name]
@@ -78,3 +79,4 @@ def check_support(pipeline: Program, backend: str) -> None:
                 f"available on: {', '.join(others) or 'no backend'}.",
                 where=node.where,
             )
+    return flat

@@ -9,10 +9,28 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from workbench.core.domain import Value
-from workbench.errors import WorkbenchError
+from workbench.errors import InputError, WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.executors.reference.executor import Reference
+
+
+def told(key: str, value: str, row: int | None, log: str, error: WorkbenchError) -> WorkbenchError:
+    """The error of a row, or of the end of the log, with what tells where it is.
+
+    Parameters
+    ----------
+    key, value: the column of keys, and the key as messages show it.
+    row: its number; None for the end.
+    """
+    place = f"the end of {log}" if row is None else f"row {row} of {log}"
+    return error.retold(f"{key} {value}, {place}: {error.what}", where=error.where)
+
+
+def keyless(key: str, row: int, log: str) -> InputError:
+    """The error for a row without a key."""
+    what = f"row {row} has no '{key}', so that it belongs to no key"
+    return InputError(what, where=log, hint="give it one, or leave the row out")
 
 
 class KeyedOutputs(NamedTuple):

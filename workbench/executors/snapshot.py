@@ -24,7 +24,7 @@ from typing import Any
 from workbench.core.domain import Value
 from workbench.core.fields import FrozenMap
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import Burst, Maybe
+from workbench.core.processor import Burst, Maybe, Remembered
 from workbench.errors import Location, Refused, StateError
 from workbench.stored import checksum
 
@@ -104,6 +104,7 @@ def to_parts(value: Value) -> list[Any]:
     rest = [value]
     while rest:
         item = rest.pop()
+        item = item.saved() if isinstance(item, Remembered) else item
         inside: Sequence[Value]
         if item is None or type(item) in (bool, int, float, str):
             found.append(item)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from workbench.core.domain import Domain, Value
 from workbench.core.function import Function, TypedFunction
+from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.errors import LanguageError, Location, did_you_mean
@@ -69,6 +70,8 @@ def words(cls: type[Processor]) -> frozenset[str]:
 
 def signature(cls: type[Processor]) -> str:
     """How a processor is called: `cumulate(x, function[, start])`."""
+    if issubclass(cls, FileProcessor):
+        return f'{cls.keyword}("FILE", x, Name = y)'
     ports = ["x" if port == "in" else port for port in cls.samples()[0].ports]
     needed = [slot.name for slot in slots(cls) if slot.required]
     optional = "".join(f"[, {slot.name}]" for slot in slots(cls) if not slot.required)

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.builder import SHORT, Builder, BuiltStream, partial
+from workbench.builder import SHORT, TIME, Builder, BuiltStream, NamedStreams, partial
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Tuple
 from workbench.core.function import Function
+from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import type_node
 from workbench.core.processor import Processor
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
@@ -36,6 +38,9 @@ NODE_NAMES = {
     "if": "choose",
 }  # fmt: skip
 """Names of anonymous nodes for operators; words of the language cannot be names in a property."""
+
+
+FILE_PROCESSORS = frozenset(cls for cls in PROCESSORS.values() if issubclass(cls, FileProcessor))
 
 
 class NamingBuilder(Builder):
@@ -151,6 +156,9 @@ class Body(args.Reader):
 
     def _binding(self, statement: s.Binding) -> None:
         value = self.value(statement.value)
+        if isinstance(value, NamedStreams) and len(statement.names) == 1:
+            self.bind(statement.names[0], value, statement.places[0])
+            return
         values = list(value) if _is_many(value) else [value]
         if len(values) != len(statement.names):
             raise LanguageError(
@@ -189,8 +197,7 @@ class Body(args.Reader):
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
         for part, value in zip(e.parts, arguments, strict=False):
             if _is_many(value):
-                what = f"'{part}' gives {len(value)} streams where one is needed"
-                raise LanguageError(what, where=part.where, hint="name them first: a, b = ...")
+                raise _several(part, value)
         streams = [a for a in arguments if isinstance(a, BuiltStream)]
         if not streams:
             return super().apply(function, arguments, e)
@@ -208,6 +215,9 @@ class Body(args.Reader):
             if below is self.statement:
                 hint = "a stream cannot be defined by itself; use cumulate for what depends on earlier events"
             return LanguageError(f"'{e.name}' is used before it has a value", where=e.where, hint=hint)
+        if e.name == TIME:
+            hint = "make it an input: time: int; rules read it, whether it is named or not"
+            return LanguageError(f"there is no stream or parameter '{TIME}'", where=e.where, hint=hint)
         if e.name in self.file.callables():
             return LanguageError(
                 f"'{e.name}' is not a stream", where=e.where, hint=f"apply it to streams: {e.name}(...)"
@@ -222,7 +232,8 @@ class Body(args.Reader):
         if self.file.is_pipeline(e.name):
             return self._group(e)
         if e.name in PROCESSORS and e.name not in self.file.own:
-            return self._processor(PROCESSORS[e.name], e)
+            cls = PROCESSORS[e.name]
+            return self._of_file(cls, e) if issubclass(cls, FileProcessor) else self._processor(cls, e)
         function = self.functions.get(e.name)
         if function is None:
             what = f"there is no processor, pipeline or function '{e.name}'"
@@ -231,6 +242,9 @@ class Body(args.Reader):
 
     def field(self, e: s.Field) -> Any:
         value = self.value(e.value)
+        if isinstance(value, NamedStreams):
+            with at(e.where):
+                return getattr(value, e.name)
         if not isinstance(value, BuiltStream):
             return super().field(e)
         domain = self.builder.build(value).domains[value.pipe]
@@ -266,6 +280,26 @@ class Body(args.Reader):
             what = f"takes {plural(processor.in_arity, 'stream')} here, {count or 'none'} given"
             raise self.miscounted(cls, what, e.where)
         return self._add(processor, [self._stream(a) for a in e.arguments[:count]], e.name, e.where)
+
+    def _of_file(self, cls: type[FileProcessor], e: s.Call) -> Any:
+        first, *rest = e.arguments or (None,)
+        if e.given or not isinstance(first, s.Literal) or not isinstance(first.value, str):
+            what = f"'{e.name}' is given the name of a file first, in quotes"
+            raise LanguageError(what, where=e.where, hint=f"write {args.signature(cls)}")
+        ordered, named = list[s.Expression](), dict[str, s.Expression]()
+        for each in rest:
+            name = each.operands[0] if isinstance(each, s.Operation) and each.operator == "=" else None
+            if not isinstance(name, s.Identifier):
+                ordered.append(each)
+            elif name.name in named:
+                raise LanguageError(f"two streams are given for '{name.name}'", where=name.where, hint="leave one out")
+            else:
+                named[name.name] = each.parts[1]
+        streams = [self._stream(each) for each in (*ordered, *named.values())]
+        with at(e.where):
+            path = Path(e.where.file).parent / first.value
+            processor, order = cls.of_file(str(path), len(ordered), list(named))
+        return self._add(processor, [streams[place] for place in order], e.name, e.where)
 
     def _instance(self, cls: type[Processor], rest: tuple[s.Expression, ...], where: Location) -> Processor:
         fields = self.fields(cls, rest, where)
@@ -304,7 +338,7 @@ class Body(args.Reader):
     def _is_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
         if isinstance(e, s.Identifier):
             if e.name in self.scope:
-                return isinstance(self.scope[e.name], BuiltStream)
+                return isinstance(self.scope[e.name], BuiltStream | NamedStreams)
             known = e.name in words or e.name in self.labels or types.is_type(e) or e.name in self.file.callables()
             if not known:
                 raise self.unknown(e)
@@ -314,6 +348,8 @@ class Body(args.Reader):
         parts = e.parts
         if isinstance(e, s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
             cls = PROCESSORS[e.name]
+            if cls in FILE_PROCESSORS:
+                return True
             words |= args.words(cls)
             parts = tuple(part for part in parts if args.keyword_argument(cls, part, self) is None)
         found = [self._is_stream(part, words) for part in parts]  # all: each may hold an unknown name
@@ -322,8 +358,7 @@ class Body(args.Reader):
     def _stream(self, e: s.Expression) -> BuiltStream:
         value = self.value(e)
         if _is_many(value):
-            what = f"'{e}' gives {len(value)} streams where one is needed"
-            raise LanguageError(what, where=e.where, hint="name them first: a, b = ...")
+            raise _several(e, value)
         if not isinstance(value, BuiltStream):
             raise self._constant_stream(e)
         return value
@@ -357,6 +392,9 @@ class Body(args.Reader):
             given = self.file.given(self.file.pipelines[e.name], items, self)
             return Group(self.file.pipeline(e.name, given, e.where))
         if isinstance(e, s.Identifier | s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
+            if PROCESSORS[e.name] in FILE_PROCESSORS:
+                hint = f"write it outside: {args.signature(PROCESSORS[e.name])}"
+                raise LanguageError(f"{what} cannot be '{e.name}', which is given streams", where=e.where, hint=hint)
             return self._instance(PROCESSORS[e.name], e.arguments if isinstance(e, s.Call) else (), e.where)
         if isinstance(e, s.Identifier) and e.name in self.functions:
             return ApplyFunction(self.functions[e.name])
@@ -373,6 +411,12 @@ def _streams(cls: type[Processor]) -> int:
 def _own_name(cls: type[Processor], position: int, e: s.Expression) -> frozenset[str]:
     """An argument that cannot be a stream is not looked up as one: the parameter's own message is better."""
     return frozenset({e.name} if isinstance(e, s.Identifier) and position >= max(1, _streams(cls)) else ())
+
+
+def _several(e: s.Expression, value: tuple[Any, ...]) -> LanguageError:
+    names = value.names if isinstance(value, NamedStreams) else ()
+    hint = f"take one of them: {e}.{names[0]}" if names else "name them first: a, b = ..."
+    return LanguageError(f"'{e}' gives {len(value)} streams where one is needed", where=e.where, hint=hint)
 
 
 def _is_many(value: Any) -> bool:

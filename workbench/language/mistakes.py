@@ -32,7 +32,7 @@ _ELSEWHERE = frozenset({"SLASH", "ASSIGN"})
 WORDS = {
     "PIPELINE": "'pipeline'", "FUNCTION": "'function'", "CHECK": "'check'", "RETURN": "'return'",
     "MONITOR": "'monitor'", "WHEN": "'when'",
-    "MACHINE": "'machine'", "STATE": "'state'", "VAR": "'var'", "ASSIGN": "':='", "SLASH": "'/'",
+    "MACHINE": "'machine'", "STATE": "'state'", "VAR": "'var'", "ASSIGN": "':='", "SLASH": "'/'", "QMARK": "'?'",
     "CAPACITY": "'capacity queue'",
     "FAULT": "'fault'", "BY": "'by'", "UP_TO": "'at most'", "PROVIDED": "'when'",
     "IF": "'if'", "THEN": "'then'", "ELSE": "'else'", "TRUE": "'true'", "FALSE": "'false'",

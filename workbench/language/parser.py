@@ -268,6 +268,7 @@ _RULES: dict[str, Callable[[list[Any], Meta, _At], Any]] = {
     "enum_type": lambda c, meta, at: s.EnumType(tuple(map(str, c)), where=at(meta)),
     "record_type": lambda c, meta, at: s.RecordType(tuple(c), where=at(meta)),
     "map_type": lambda c, meta, at: s.MapType(str(c[0]), c[1], c[2], where=at(meta)),
+    "nullable_type": lambda c, meta, at: s.NullableType(s.Identifier(str(c[0]), where=at(meta)), where=at(meta)),
     "tuple_type": lambda c, meta, at: s.TupleOf(tuple(c), where=at(meta)),
     # expressions
     "real": lambda c, meta, at: s.Literal(float(c[0]), where=at(meta)),

@@ -179,6 +179,14 @@ class MapType(Expression):
     value: Expression
 
 
+@dataclass(frozen=True)
+class NullableType(Expression):
+    """`int?`: the values of a type, and null."""
+
+    within: ClassVar[tuple[str, ...]] = ("of",)
+    of: Expression
+
+
 # --- statements and definitions -------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Enum, Integer, Label, Overflowing, Range
-from workbench.core.fields import Map, Record, Tuple
+from workbench.core.fields import Map, Nullable, Record, Tuple
 from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language.evaluate import at, walk
@@ -15,7 +15,8 @@ PLAIN: dict[str, Domain] = {"bool": BOOL, "int": INT, "float": FLOAT, "str": STR
 
 _KINDS = {"mod": Overflowing.MODULAR, "sat": Overflowing.SATURATING, "checked": Overflowing.CHECKED}
 EXAMPLES = (
-    "types are bool, int, int mod 5, 0..7, {red, green}, (int, bool), {price: int}, map(int, bool), float, str, any"
+    "types are bool, int, int mod 5, 0..7, {red, green}, (int, bool), {price: int}, map(int, bool), float, str, any,"
+    " int?"
 )
 
 
@@ -50,6 +51,8 @@ def domain(e: s.Expression, constant: Callable[[s.Expression], object]) -> Domai
             if e.base != "map":
                 raise LanguageError(f"'{e}' is not a type", where=e.where, hint=f"write map({e.key}, {e.value})")
             return Map(inner(e.key), inner(e.value))
+        if isinstance(e, s.NullableType):
+            return Nullable(inner(e.of))
         if isinstance(e, s.TupleOf):
             return Tuple(tuple(map(inner, e.items)))
     raise LanguageError(f"'{e}' is not a type", where=e.where, hint=EXAMPLES)
@@ -65,7 +68,7 @@ def is_type(e: s.Expression) -> bool:
         return any(map(is_type, e.items))
     if isinstance(e, s.Call):
         return e.name == "map" and len(e.arguments) == 2 and all(map(is_type, e.arguments))
-    return isinstance(e, s.FiniteType | s.RangeType | s.EnumType | s.RecordType)
+    return isinstance(e, s.FiniteType | s.RangeType | s.EnumType | s.RecordType | s.NullableType)
 
 
 def enumerations(e: s.Expression) -> list[Enum]:

@@ -101,6 +101,7 @@ _RULES: dict[str, Callable[[Any], tuple[str, int]]] = {
     "EnumType": lambda e: ("{" + ", ".join(e.labels) + "}", _POSTFIX),
     "PortSyntax": lambda e: (f"{e.name}: {e.type}" if e.name else str(e.type), _POSTFIX),
     "MapType": lambda e: (f"{e.base}({e.key}, {e.value})", _POSTFIX),
+    "NullableType": lambda e: (f"{e.of}?", _POSTFIX),
     "RecordType": lambda e: ("{" + _list(e.ports) + "}", _POSTFIX),
 }
 """By the name of the expression's class: expressions show themselves by this module, and stand above it. What is not

@@ -50,7 +50,7 @@ def tables(made: Iterator[BlockOutputs], shown: Mapping[str, Domain], *, idle: b
     """The same as Arrow tables; a null is no event."""
     for piece in made:
         if not isinstance(piece, Iterator):
-            yield table_of(piece, shown)
+            yield table_of(piece, shown).cast(schema(shown))
             continue
         some = rows(iter([piece]), shown, idle=idle)
         while batch := list(itertools.islice(some, SIZE)):
@@ -90,7 +90,7 @@ def joined(parts: Iterable[Any], shown: Mapping[str, Domain]) -> Any:
     """One table of several."""
     import pyarrow as pa
 
-    some = [table for table in parts if table.num_rows]
+    some = [table.cast(schema(shown)) for table in parts if table.num_rows]
     return pa.concat_tables(some) if some else schema(shown).empty_table()
 
 

@@ -114,7 +114,7 @@ def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None =
 
 
 def _ran(found: Program, data: Any, output: Place | None, start: Start) -> Any:
-    refuse_rule_options(start.options)
+    refuse_rule_options(start.options, found)
     options = vars(start.options)
     if output is not None and named_files(data):
         run_with(found, start, options.get("integers"))
@@ -178,22 +178,26 @@ def _key_domain(data: Any, name: str, running: LogRun) -> tuple[Any, Domain]:
 
 def _ruled(rules: RuleSet, data: Any, start: Start) -> Any:
     """What rules say of events: rows of composites."""
-    from workbench.logs.rules import RuleRun, run_rules
+    from workbench.logs.rules import RuleRun, run_rules, write_made
 
     output = start.options.output
     if output is not None and named_files(data):
         run_rules(rules, start)
         return Path(output)
     files = named_files(data)
-    run = RuleRun(rules, start, lambda log: log.events(files) if files else log.of_data(partial(_reader, data)))
-    made: Iterator[Any] = (iter([{n: [v] for n, v in row.items()} for row in rows]) for rows in run.rows())
+    run = RuleRun(rules, start, lambda log: log.pieces(files) if files else log.of_data(partial(_reader, data)))
     if output is not None:
         from workbench.events.write import output_format, write_events
 
         with write_events(output, run.ports, format=output_format(output, None, "-")) as writer:
-            for row in answers.rows(made, run.ports.shown):
-                writer.row(row)
+            for some in run.made():
+                write_made(writer, some)
         return Path(output)
+    pieces = run.made()
+    made: Iterator[Any] = (
+        iter([{name: [value] for name, value in row.items()} for row in some]) if isinstance(some, list) else some
+        for some in pieces
+    )
     collected = (answers.listed, answers.masked)
     return _answered(data, made, run.ports.shown, collected, backend=start.option("engine", "cdp"))
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import INT, Value
@@ -18,13 +19,15 @@ from workbench.events.column_map import has_columns
 from workbench.events.files import is_terminal, shown_name
 from workbench.events.inputs import named_files
 from workbench.events.rows import RowWriter
-from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps
+from workbench.executors.compiled.code.number_lines import number_lines
+from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps, keyless, told
 from workbench.executors.table import Start, given
 from workbench.logs.batches import batches
 from workbench.logs.keys import Keys
-from workbench.logs.overlap import WriterBehind, overlapping
+from workbench.logs.overlap import BlockTask, WriterBehind, overlapping
 
 if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
     from workbench.events.reading import Reading, Tally
     from workbench.events.rows import LogBlock
 
@@ -58,13 +61,14 @@ def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: 
     progress = contextlib.nullcontext() if quiet else start.progress(start.tally.shown)
     blocks = read_blocks(args.input, rows, reading, tally=start.tally)
     with (
-        write_events(args.output, rows, format=written) as into, progress, contextlib.closing(blocks),
-        overlapping(start, getattr(backend, "threads", 1), blocks, into) as (ahead, writer),
+        write_events(args.output, rows, format=written, numbers=number_lines(backend, args.output)) as into,
+        progress, contextlib.closing(blocks),
+        overlapping(start, getattr(backend, "threads", 1), blocks, into) as flow,
     ):  # fmt: skip
-        run = _KeyedRun(pipeline, key, backend, writer, log, start.tally)
-        for block in ahead:
-            run.take(block)
-            writer.flush()
+        run = _KeyedRun(pipeline, key, backend, flow.writer, log, start.tally)
+        for task in flow.tasks(run.task):
+            task.run()
+            flow.writer.flush()
             start.tally.tell()
         run.end()
 
@@ -81,17 +85,23 @@ class _KeyedRun:
         self.columns: KeyedColumns | None = backend if hasattr(backend, "feed") else None
         self.plain = all(map(has_columns, self.ports.shown.values()))
         self.keys = Keys(key.domain, machine=self.columns is not None)
+        self.seen = tally.rows
+        """The rows that have been looked at."""
 
-    def take(self, block: LogBlock) -> None:
-        """Run the rows of a block."""
+    def task(self, block: LogBlock) -> BlockTask:
+        """What runs the rows of a block, the keys of which have their numbers if it has columns."""
         columns = block.columns() if self.columns is not None else None
         if columns is not None:
-            self._by_columns(dict(columns))
-        elif self.columns is not None:
+            return BlockTask(self._by_columns(columns), alone=False)
+        return BlockTask(partial(self._by_rows, block), alone=True)
+
+    def _by_rows(self, block: LogBlock) -> None:
+        if self.columns is not None:
             for steps in batches(((self.tally.rows, step) for step in block.steps()), BATCH):
                 self._as_columns(steps)
         else:
             self._by_steps(block.steps())
+        self.seen = self.tally.rows
 
     def end(self) -> None:
         """Run the end of all keys' streams."""
@@ -130,12 +140,9 @@ class _KeyedRun:
         InputError: there is something else in it.
         """
         if self.key.name not in step and step:
-            raise self._keyless(row)
+            raise keyless(self.key.name, row, self.log)
+        self.tally.events -= self.key.name in step and self.key.name not in self.ports.domains
         return step.get(self.key.name)
-
-    def _keyless(self, row: int) -> InputError:
-        what = f"row {row} has no '{self.key.name}', so that it belongs to no key"
-        return InputError(what, where=self.log, hint="give it one, or leave the row out")
 
     def _events(self, step: Mapping[str, Value]) -> Mapping[str, Value]:
         """Those of the pipeline."""
@@ -153,9 +160,7 @@ class _KeyedRun:
 
     def _told(self, key: int, row: int | None, error: WorkbenchError) -> WorkbenchError:
         """The error of a row, or of the end of the log, with what tells where it is."""
-        place = f"the end of {self.log}" if row is None else f"row {row} of {self.log}"
-        what = f"{self.key.name} {self.keys.values([key])[0]!r}, {place}: {error.what}"
-        return error.retold(what, where=error.where)
+        return told(self.key.name, repr(self.keys.values([key])[0]), row, self.log, error)
 
     # --- in columns -----------------------------------------------------------------------------------------
 
@@ -182,39 +187,42 @@ class _KeyedRun:
             there = [name in step for step in kept]
             given = [step.get(name) for step in kept]
             columns[name] = column(name, domain, given, None if all(there) else there, self.columns.one.texts)
-        self._run(codes, columns, np.array(rows, np.int64), None)
+        self._write(self.columns.feed(codes, columns, len(self.keys)), codes, np.array(rows, np.int64), None)
         if problem is not None:
             raise problem
 
-    def _by_columns(self, given: dict[str, Any]) -> None:
+    def _by_columns(self, found: Mapping[str, EventArray]) -> Callable[[], None]:
         import numpy as np
 
-        from workbench.executors.compiled.execute.columns import column
-
-        assert self.columns is not None
+        given = dict(found)
         keys = given[self.key.name] if self.key.name in self.ports.domains else given.pop(self.key.name)
-        first, problem = self.tally.rows + 1, None
+        counted, first, problem = dict(given), self.seen + 1, None
+        self.seen += keys.rows
         rows = np.arange(first, first + keys.rows)
-        self.tally.take(given)
         if keys.present is not None:
-            there = np.zeros(keys.rows, np.bool_)
+            there: Any = np.zeros(keys.rows, np.bool_)
             for each in given.values():
                 there |= True if each.present is None else each.present
-            keyless = np.flatnonzero(there & ~keys.present)
-            problem = int(keyless[0]) if len(keyless) else None
+            lost = np.flatnonzero(there & ~keys.present)
+            problem = int(lost[0]) if len(lost) else None
             places = np.flatnonzero(keys.present[:problem])
             given = {name: each.part(places) for name, each in given.items()}
             keys, rows = keys.part(places), rows[places]
-        texts, domains = self.columns.one.texts, self.ports.domains
-        columns = {n: column(n, domains[n], each.fields, each.present, texts) for n, each in given.items()}
-        self._run(self.keys.numbers(keys.events), columns, rows, keys.events)
-        if problem is not None:
-            raise self._keyless(first + problem)
+        codes = self.keys.numbers(keys.events)
+        size = len(self.keys)
 
-    def _run(self, codes: Any, columns: Mapping[str, Any], rows: Any, keys: Any) -> None:
-        """Run rows: their keys' numbers, their events, their own numbers, and the column of keys, if there is one."""
-        assert self.columns is not None
-        self._write(self.columns.feed(codes, columns, len(self.keys)), codes, rows, keys)
+        def run() -> None:
+            from workbench.executors.compiled.execute.columns import column
+
+            assert self.columns is not None
+            self.tally.take(counted)
+            texts, domains = self.columns.one.texts, self.ports.domains
+            columns = {n: column(n, domains[n], each.fields, each.present, texts) for n, each in given.items()}
+            self._write(self.columns.feed(codes, columns, size), codes, rows, keys.events)
+            if problem is not None:
+                raise keyless(self.key.name, first + problem, self.log)
+
+        return run
 
     def _write(self, made: KeyedOutputs, codes: Any, rows: Any, keys: Any) -> None:
         """What has come out of rows, and the error of the one that could not be made."""
@@ -229,7 +237,8 @@ class _KeyedRun:
     def _write_table(self, made: KeyedOutputs, codes: Any, rows: Any, keys: Any) -> None:
         import pyarrow as pa
 
-        from workbench.events.arrays import shown_column, shown_columns, taken
+        from workbench.events.arrays import shown_columns
+        from workbench.events.buffers import shown_column, taken
 
         steps, shown = shown_columns(made.outputs, self.ports.shown)
         if not len(steps):
@@ -265,7 +274,7 @@ def keyed_parts(
     kept = RowKeeper(rows)
     run = _KeyedRun(pipeline, rows.outputs[0], backend, kept, "the log", tally)
     for block in blocks:
-        run.take(block)
+        run.task(block).run()
         yield kept.taken()
     run.end()
     yield kept.taken()

@@ -6,19 +6,33 @@ they come as Python values or as columns. Few keys are numbered by Python, many 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from threading import RLock
+from typing import Any, TypeVar, cast
 
 from workbench.core.domain import Domain, Reals, Texts, Value
-from workbench.events.columns import has_array, to_column
+from workbench.events.columns import has_array, text_array, to_column
 from workbench.events.values import Words
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 PATIENCE = 20_000
 """Rows whose keys are numbered by Python before machine code is asked to."""
 
 
+def _locked(method: Method) -> Method:
+    """The same, by one thread at a time."""
+
+    @wraps(method)
+    def alone(self: Keys, given: Any) -> Any:
+        with self._lock:
+            return method(self, given)
+
+    return cast("Method", alone)
+
+
 class Keys:
-    """The keys that have come.
+    """The keys that have come; one thread may number some while another asks for others.
 
     Parameters
     ----------
@@ -32,6 +46,7 @@ class Keys:
         self._values: list[Value] = []
         self._table: Any = None
         self._rows = 0
+        self._lock = RLock()
         self._machine = machine and (
             isinstance(domain, Words) or (has_array(domain) and not isinstance(domain, Reals | Texts))
         )
@@ -39,6 +54,7 @@ class Keys:
     def __len__(self) -> int:
         return len(self._values) if self._table is None else int(self._table.count)
 
+    @_locked
     def number(self, value: Value) -> int:
         """The number of a key."""
         if self._table is not None:
@@ -48,6 +64,7 @@ class Keys:
             self._values.append(value)
         return self._numbers[value]
 
+    @_locked
     def numbers(self, column: Any) -> Any:
         """The numbers of keys, as an array.
 
@@ -70,20 +87,22 @@ class Keys:
             return self._table.codes(self._given(column))
         return np.array([self.number(value) for value in self._listed(column)], np.int64)
 
+    @_locked
     def values(self, numbers: Sequence[int]) -> list[Value]:
         """The keys of these numbers."""
         if self._table is None:
             return [self._values[number] for number in numbers]
         import numpy as np
 
-        from workbench.events.arrays import taken
+        from workbench.events.buffers import taken
 
         keys, places = self._kept(), np.array(numbers, np.int64)
         return self._listed(taken(keys, places) if isinstance(self.domain, Words) else keys[places])
 
+    @_locked
     def shown(self, numbers: Any) -> Any:
         """The keys of these numbers, as an Arrow array."""
-        from workbench.events.arrays import taken
+        from workbench.events.buffers import taken
 
         if self._table is None:
             return to_column(self.domain, [self._values[number] for number in numbers.tolist()], "the key")
@@ -91,7 +110,7 @@ class Keys:
 
     def column(self, column: Any) -> Any:
         """The keys in a column, as an Arrow array to be written."""
-        from workbench.events.arrays import shown_column
+        from workbench.events.buffers import shown_column
 
         return column if isinstance(self.domain, Words) else shown_column(self.domain, column)
 
@@ -132,10 +151,8 @@ class Keys:
 
     def _column(self, values: Sequence[Value]) -> Any:
         """A column of keys."""
-        import pyarrow as pa
-
         if isinstance(self.domain, Words):
-            return pa.array(values, pa.string())
+            return text_array(values)
         from workbench.executors.compiled.execute.columns import column
 
         return column("key", self.domain, list(values)).fields[0]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from workbench.core.domain import Integer, Value
+from workbench.core.program import Ported
 from workbench.errors import InputError, did_you_mean
 from workbench.events.reading import Tally, reading_options
 from workbench.executors.table import AUTO, Start, backend_options, given
@@ -78,6 +79,8 @@ class RunOptions(TypedDict, total=False):
     """Of rules: the time to which the clock moves in the end."""
     facts: Mapping[str, Iterable[Mapping[str, Value]]] | Sequence[str]
     """Of rules: the rows of each type of facts, or their files as `TYPE=FILE`."""
+    rules_control: Sequence[Mapping[str, Value]] | Place
+    """Of rules: how they change as time passes, as rows or their file."""
     with_sources: bool
     """Of rules: whether rows have the events of their match."""
     compat: str
@@ -87,15 +90,20 @@ class RunOptions(TypedDict, total=False):
 
 
 RULE_OPTIONS = (
-    "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "with-sources", "compat",
-    "profile",
+    "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "rules-control",
+    "with-sources", "compat", "profile",
 )  # fmt: skip
 """Those of rules, as the command line spells them."""
 
 
-def refuse_rule_options(options: argparse.Namespace) -> None:
-    """InputError where an option of rules is given for a pipeline."""
-    if foreign := given(options, *RULE_OPTIONS):
+CLOCK_OPTIONS = ("time", "time-unit")
+"""Those of them that are for pipelines with a clock, too."""
+
+
+def refuse_rule_options(options: argparse.Namespace, program: Ported) -> None:
+    """InputError where an option of rules is given for a pipeline, and it has no use for it."""
+    clocks = any(port.clock for port in program.ports.inputs)
+    if foreign := given(options, *(name for name in RULE_OPTIONS if not (clocks and name in CLOCK_OPTIONS))):
         raise InputError(f"for rules only: {foreign}", hint="leave it out, or name a .tesla file")
 
 

@@ -7,7 +7,7 @@ over, and the user is told. Source: design section 11, Files.
 
 from __future__ import annotations
 
-import heapq
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,18 +17,19 @@ from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError, did_you_mean
 from workbench.events.clock import Clock
-from workbench.events.read import read_events
+from workbench.events.read import read_blocks, read_events
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
+from workbench.logs.rule_columns import TYPE, EventColumns
+from workbench.logs.rule_order import EventPiece, merged
+from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
-from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.rule_set import RuleSet, shared_domains
 
 if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
     from workbench.tesla.tree import Declaration
-
-TYPE = "type"
-"""What the column with the type of an event is called."""
 
 
 @dataclass
@@ -43,10 +44,10 @@ class RuleLog:
     seen: set[tuple[str, str]] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
 
-    def events(self, inputs: Sequence[Any]) -> Iterator[Occurrence]:
-        """Those of several files, in the order of time; those of one time in the order of the files."""
+    def pieces(self, inputs: Sequence[Any]) -> Iterator[EventPiece]:
+        """The events of several files, in the order of time; those of one time in the order of the files."""
         streams = [self._file(*self._named(each)) for each in inputs]
-        return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=lambda event: event.time)
+        return streams[0] if len(streams) == 1 else merged(streams, self.rules, in_order=self.clock.late is None)
 
     def _named(self, given: Any) -> tuple[Declaration | None, Any]:
         """The type of the events in a file, where it is said (`Temp=temp.csv`), and the file."""
@@ -59,23 +60,31 @@ class RuleLog:
             raise InputError(what, hint=did_you_mean(name, self.rules.events))
         return declared, path
 
-    def _file(self, declared: Declaration | None, path: Any) -> Iterator[Occurrence]:
+    def _file(self, declared: Declaration | None, path: Any) -> Iterator[EventPiece]:
         ports = log_ports(self.rules, self.clock, declared)
-        return self.of_rows(read_events(path, ports, self.reading, tally=self.tally), ports, declared, str(path))
+        return self._pieces(read_blocks(path, ports, self.reading, tally=self.tally), ports, declared, str(path))
 
-    def of_data(self, blocks: Callable[[Ported, Reading, Tally], Iterator[LogBlock]]) -> Iterator[Occurrence]:
+    def of_data(self, blocks: Callable[[Ported, Reading, Tally], Iterator[LogBlock]]) -> Iterator[EventPiece]:
         """The events in data that are no files."""
         ports = log_ports(self.rules, self.clock)
-        rows = (row for block in blocks(ports, self.reading, self.tally) for row in block.steps())
-        return self.of_rows(rows, ports, shown="row")
+        return self._pieces(blocks(ports, self.reading, self.tally), ports, shown="row")
 
-    def of_rows(
-        self, rows: Iterator[InputEvents], ports: Ports, declared: Declaration | None = None, shown: str = ""
-    ) -> Iterator[Occurrence]:
+    def _pieces(
+        self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None = None, shown: str = ""
+    ) -> Iterator[EventPiece]:
         """The events in rows that have been read for `log_ports`; `shown` is where they are from."""
-        time = self.clock.column
         types = [declared] if declared else [self.rules.declarations[name] for name in self.rules.events]
         readers = {each.name: _reader(each, ports.domains) for each in types}
+        made = EventColumns(self.rules, ports, self.clock.column, declared)
+        for block in blocks:
+            columns = block.columns()
+            found = None if columns is None else self._of_columns(columns, made)
+            yield self._of_rows(block.steps(), readers, declared, shown) if found is None else found
+
+    def _of_rows(
+        self, rows: Iterator[InputEvents], readers: Mapping[str, Any], declared: Declaration | None, shown: str
+    ) -> Iterator[Occurrence]:
+        time = self.clock.column
         for row in rows:
             self.tally.events += 1 - len(row)  # a row is one event, however many columns it has
             name = declared.name if declared else str(row.get(TYPE, "")).strip()
@@ -84,14 +93,28 @@ class RuleLog:
                 continue
             if time not in row:
                 raise InputError(f"a row of type {name} has no '{time}'", where=shown, hint="--time names the column")
-            self._see(name, row)
+            self._see(name, row)  # other columns than those of the type do no harm
             yield Occurrence(name, row[time], readers[name](row))
 
-    def _see(self, name: str, row: Mapping[str, Value]) -> None:
+    def _of_columns(self, columns: Mapping[str, EventArray], made: EventColumns) -> EventBlock | None:
+        """The same of the columns of rows; None where rows must tell."""
+        found = made.block(columns)
+        if found is None:
+            return None
+        block, unknown = found
+        self.unknown += unknown
+        rows = len(block) + unknown.total()
+        self.tally.rows += rows
+        self.tally.events += rows
+        for type in set(block.types.tolist()):
+            name = block.names[type]
+            there = (each.nulls is None or not each.nulls.all() for each in block.columns[type])
+            self._see(name, itertools.compress(self.rules.declarations[name].positions, there))
+        return block
+
+    def _see(self, name: str, there: Iterable[str]) -> None:
         self.types.add(name)
-        for attribute in self.rules.declarations[name].positions:
-            if attribute in row:
-                self.seen.add((name, attribute))
+        self.seen.update((name, attribute) for attribute in there)
 
     def tell(self, say: Callable[[str], object]) -> None:
         """What is worth knowing about the log, when it has been read."""
@@ -158,15 +181,6 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None)
     attributes = tuple(Port(name, domain, optional=several) for name, domain in domains.items())
     first = () if declared else (Port(TYPE, Words()),)
     return Ports(rules.name, (*first, Port(clock.column, clock.of_rows()), *attributes), kind=rules.kind)
-
-
-def shared_domains(types: Iterable[Declaration]) -> dict[str, Domain]:
-    """What each attribute holds, in a column that several types share; anything where they differ."""
-    domains: dict[str, Domain] = {}
-    for each in types:
-        for name, domain in each.domains.items():
-            domains[name] = domain if domains.get(name, domain) == domain else ANY
-    return domains
 
 
 def _reader(declared: Declaration, domains: Mapping[str, Domain]) -> Callable[[Mapping[str, Value]], tuple[Any, ...]]:

@@ -21,6 +21,7 @@ from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import LogPath, named_files
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
+from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
 from workbench.logs.batches import batches
 from workbench.logs.overlap import overlapping
@@ -105,7 +106,7 @@ class LogRun:
         if getattr(options, "with_row", False) and options.key is None:
             raise InputError("rows are numbered where each has a key: --with-row", hint="add --key COLUMN")
         self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
-        self.reading = replace(Reading.of(options), words=self.row.like == "numba")
+        self.reading = replace(Reading.of_run(options, self.program), words=self.row.like == "numba")
         if auto:
             start.say(f"the {self.row.name} backend runs it")
 
@@ -234,12 +235,14 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     written = output_format(options.output, options.format, read)
     tally, quiet = run.start.tally, is_terminal(options.output) and not getattr(options, "progress", False)
     progress = contextlib.nullcontext() if quiet else run.start.progress(tally.shown)
-    threads = getattr(run.backend, "threads", 1)
+    threads, numbers = getattr(run.backend, "threads", 1), number_lines(run.backend, options.output)
     with (
-        write_events(options.output, run.program, format=written, idle=options.steps) as into, progress,
-        overlapping(run.start, threads, blocks, into) as (ahead, writer),
+        write_events(options.output, run.program, format=written, idle=options.steps, numbers=numbers) as into,
+        progress,
+        overlapping(run.start, threads, blocks, into) as flow,
     ):  # fmt: skip
-        for made in run.made(ahead, reuse=threads == 1):
+        writer = flow.writer
+        for made in run.made(flow.blocks, reuse=threads == 1):
             if isinstance(made, Mapping):
                 from workbench.events.arrays import shown_table
 

@@ -18,9 +18,13 @@ from workbench.extensions import extended
 __path__.extend(extended("processors"))
 
 
+ELSEWHERE = ("workbench.tesla.rule_processor",)
+"""Modules with a processor that lie with what it is about."""
+
+
 def _discover() -> dict[str, type[Processor]]:
     found: dict[str, type[Processor]] = {}
-    for home in sorted(info.name for info in pkgutil.walk_packages(__path__, f"{__name__}.")):
+    for home in [*sorted(info.name for info in pkgutil.walk_packages(__path__, f"{__name__}.")), *ELSEWHERE]:
         for _, item in sorted(vars(importlib.import_module(home)).items()):
             if not isinstance(item, type) or item.__module__ != home or not issubclass(item, Processor):
                 continue

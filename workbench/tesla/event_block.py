@@ -6,8 +6,9 @@ a text stands there as the whole number that compiled code has for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
@@ -48,7 +49,7 @@ class AttributeColumn:
         nulls = [] if self.nulls is None else self.nulls.nonzero()[0].tolist()
         found: list[Any] = self.values.tolist()
         if texts is not None:
-            found = [texts.get(each, "") for each in found]
+            found = list(map(texts.get, found))
         for at in nulls:
             found[at] = None
         return found
@@ -98,39 +99,81 @@ class EventBlock:
             rules=cut(self.rules), starts=None if self.starts is None else self.starts[first : last + 1],
         )  # fmt: skip
 
+    def taken(self, order: Any) -> EventBlock:
+        """Events from outside, those at some places, in the order of the places."""
+        return replace(self, types=self.types[order], times=self.times[order], places=self.places[order])
+
     def occurrences(self, rules: RuleSet) -> list[Occurrence]:
         """The same as single events."""
-        rows: list[Sequence[tuple[Any, ...]]] = []
-        for name, columns, count in zip(self.names, self.columns, self._counts(), strict=True):
+        block = self if sum(len(each[0].values) for each in self.columns if each) <= 2 * len(self) else joined([self])
+        rows, nothing = list[Sequence[tuple[Any, ...]]](), [()] * (int(block.places.max(initial=-1)) + 1)
+        for name, columns in zip(block.names, block.columns, strict=True):
             domains = rules.declarations[name].domains.values()
-            values = [
-                column.tolist(self.texts if domain == STR else None)
+            values = (
+                column.tolist(block.texts if domain == STR else None)
                 for column, domain in zip(columns, domains, strict=True)
-            ]
-            rows.append(list(zip(*values, strict=True)) if values else [()] * count)
-        numbers = [-1] * len(self) if self.numbers is None else self.numbers.tolist()
-        made = [""] * len(self) if self.rules is None else [self.rule_names[each] for each in self.rules.tolist()]
-        events = zip(self.types.tolist(), self.times.tolist(), self.places.tolist(), numbers, made, strict=True)
-        bounds = None if self.starts is None or self.sources is None else self.starts.tolist()
-        sources = [] if bounds is None else self.sources[bounds[0] : bounds[-1]].tolist()  # type: ignore[index]
-        return [
-            Occurrence(
-                self.names[type], time, rows[type][place], number,
-                () if bounds is None else tuple(sources[bounds[i] - bounds[0] : bounds[i + 1] - bounds[0]]), rule,
             )
-            for i, (type, time, place, number, rule) in enumerate(events)
-        ]  # fmt: skip
+            rows.append(list(zip(*values, strict=True)) if columns else nothing)
+        types = block.types.tolist()
+        given = [rows[type][place] for type, place in zip(types, block.places.tolist(), strict=True)]
+        numbers = repeat(-1) if self.numbers is None else self.numbers.tolist()
+        made = repeat("") if self.rules is None else map(self.rule_names.__getitem__, self.rules.tolist())
+        sources = repeat(()) if self.sources is None else map(tuple, self._sources())
+        names = map(block.names.__getitem__, types)
+        return list(map(Occurrence, names, block.times.tolist(), given, numbers, sources, made))
 
-    def _counts(self) -> list[int]:
-        """How many events of each type the columns have, as far as events of this block say."""
-        found = [0] * len(self.names)
-        for type, place in zip(self.types.tolist(), self.places.tolist(), strict=True):
-            found[type] = max(found[type], place + 1)
-        return found
+    def _sources(self) -> Iterator[list[int]]:
+        """The numbers of the sources of each event."""
+        assert self.starts is not None
+        assert self.sources is not None
+        bounds = self.starts.tolist()
+        found = self.sources[bounds[0] : bounds[-1]].tolist()
+        return (found[first - bounds[0] : last - bounds[0]] for first, last in pairwise(bounds))
+
+
+def joined(blocks: Sequence[EventBlock]) -> EventBlock:
+    """Events from outside of some blocks of the same rules, those of each after those of the one before.
+
+    In the columns of each type there are the values of its events, in their order, and no others.
+    """
+    import numpy as np
+
+    types = np.concatenate([each.types for each in blocks])
+    columns = [tuple(AttributeColumn(each.values[:0]) for each in some) for some in blocks[0].columns]
+    for type in set(types.tolist()):
+        places = [each.places[each.types == type] for each in blocks]
+        given = zip(*(each.columns[type] for each in blocks), strict=True)
+        columns[type] = tuple(_gathered(list(zip(some, places, strict=True))) for some in given)
+    texts = blocks[0].texts if len(blocks) == 1 else {n: text for each in blocks for n, text in each.texts.items()}
+    times = np.concatenate([each.times for each in blocks])
+    return replace(blocks[0], types=types, times=times, places=dense_places(types), columns=tuple(columns), texts=texts)
+
+
+def dense_places(types: Any) -> Any:
+    """How many events of its type come before each one."""
+    import numpy as np
+
+    counts = np.bincount(types)
+    places: Any = np.empty(len(types), np.int64)
+    places[types.argsort(kind="stable")] = np.arange(len(types)) - np.repeat(counts.cumsum() - counts, counts)
+    return places
+
+
+def _gathered(parts: Sequence[tuple[AttributeColumn, Any]]) -> AttributeColumn:
+    """The values at some places of several columns."""
+    import numpy as np
+
+    parts = [(column, places) for column, places in parts if len(places)]
+    values = np.concatenate([column.values[places] for column, places in parts])
+    if all(column.nulls is None for column, _ in parts):
+        return AttributeColumn(values)
+    none = [np.zeros(len(places), bool) if column.nulls is None else column.nulls[places] for column, places in parts]
+    nulls = np.concatenate(none)
+    return AttributeColumn(values, nulls if nulls.any() else None)
 
 
 def event_block(rules: RuleSet, events: Sequence[Occurrence], codes: CodesOfTexts) -> EventBlock:
-    """Events as a block.
+    """Events as a block: all from outside, or all of them composites.
 
     Raises
     ------
@@ -156,7 +199,21 @@ def event_block(rules: RuleSet, events: Sequence[Occurrence], codes: CodesOfText
         for name, found in zip(names, rows, strict=True)
     )
     times: Any = np.array([event.time for event in events], np.int64)
-    return EventBlock(names, np.array(types, np.uint16), times, np.array(places, np.int64), columns, texts)
+    made = EventBlock(names, np.array(types, np.uint16), times, np.array(places, np.int64), columns, texts)
+    return _composed(made, events) if any(event.rule for event in events) else made
+
+
+def _composed(made: EventBlock, events: Sequence[Occurrence]) -> EventBlock:
+    """The same with what is only known of composites."""
+    import numpy as np
+
+    rules = {rule: i for i, rule in enumerate(dict.fromkeys(event.rule for event in events))}
+    return replace(
+        made, numbers=np.array([event.number for event in events], np.int64),
+        rules=np.array([rules[event.rule] for event in events], np.int32), rule_names=tuple(rules),
+        starts=np.cumsum([0, *(len(event.sources) for event in events)]),
+        sources=np.array([number for event in events for number in event.sources], np.int64),
+    )  # fmt: skip
 
 
 def attribute_column(
@@ -177,14 +234,14 @@ def attribute_column(
         texts.update(zip(numbers, filled, strict=True))
         filled = numbers
     try:
-        made: Any = np.array(filled, _KINDS[domain])
+        made: Any = np.array(filled, COLUMN_KINDS[domain])
     except OverflowError:
         large = next(each for each in filled if not -(2**63) <= each < 2**63)
         raise LargeNumberError(f"{large} has more than 64 bits") from None
     return AttributeColumn(made, nulls if nulls.any() else None)
 
 
-_KINDS = {INT: "i8", STR: "i8", FLOAT: "f8", BOOL: "?"}
+COLUMN_KINDS = {INT: "i8", STR: "i8", FLOAT: "f8", BOOL: "?"}
 """What numpy calls the values of a type."""
 _EMPTY: Mapping[Domain, Any] = {INT: 0, STR: "", FLOAT: 0.0, BOOL: False}
 """What stands where a null is."""

@@ -70,7 +70,7 @@ class RunningRules:
             raise InputError(f"'{unit}' is no unit of time", hint=did_you_mean(unit, MICROSECONDS))
         self._scale = MICROSECONDS.get(unit or "", 1)
         settings = EngineSettings(unit=unit, trex=trex, profiled=profiled)
-        self.engine: RuleEngine = rule_engine(in_units(found, unit), engine, table, settings)
+        self.engine: RuleEngine = rule_engine(in_units(found, unit, trex=trex), engine, table, settings)
         self._told: list[tuple[str | None, Subscriber]] = []
 
     def subscribe(self, type: str | None, told: Subscriber) -> Callable[[], None]:

@@ -47,7 +47,8 @@ def meaning(
     InputError: a time is before the one before it, a type is not declared, an event has more or fewer values than its
         type has attributes, or a chain of composites does not end.
     """
-    course = _Course(in_units(rules), facts, compat)
+    in_units(rules)  # refuses what has units; numbers stay as they are written
+    course = _Course(rules, facts, compat)
     for event in events:
         course.happens(event)
     if until is not None:

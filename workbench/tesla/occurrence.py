@@ -21,9 +21,9 @@ Facts = Mapping[str, Sequence[tuple[Value | None, ...]]]
 """The rows of each type of facts, their values in the order of its attributes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Occurrence:
-    """An event, primitive or composite.
+    """An event, primitive or composite; never changed, though not frozen: that takes four times as long to make.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Occurrence:
     rule: str = ""
 
 
-def in_units(rules: RuleSet, unit: str | None = None, *, dates: bool = False) -> RuleSet:
+def in_units(rules: RuleSet, unit: str | None = None, *, dates: bool = False, trex: bool = False) -> RuleSet:
     """The same rules with windows that are whole numbers, without units.
 
     Parameters
@@ -49,6 +49,7 @@ def in_units(rules: RuleSet, unit: str | None = None, *, dates: bool = False) ->
     unit: what the numbers in the log count: `us`, `ms`, `s`, ...; times and windows are then microseconds. None: it is
         not known, they are as they are written, and no window may have a unit.
     dates: whether times are dates; they are microseconds, too, and every window has a unit.
+    trex: windows are open, as T-Rex has them: the times less than 2.5 ago are those less than 3 ago.
 
     Raises
     ------
@@ -63,7 +64,7 @@ def in_units(rules: RuleSet, unit: str | None = None, *, dates: bool = False) ->
             raise InputError(f"{duration} of what?", where=duration.where, hint=f"times are dates: write {duration} s")
         return duration.amount * MICROSECONDS.get(duration.unit or unit or "", 1)
 
-    return replace(rules, rules=tuple(_rule(rule, scaled) for rule in rules.rules))
+    return replace(rules, rules=tuple(_rule(rule, scaled, trex) for rule in rules.rules))
 
 
 def has_units(rules: RuleSet) -> bool:
@@ -81,12 +82,12 @@ def has_units(rules: RuleSet) -> bool:
 Scale = Callable[[t.Duration], Decimal]
 
 
-def _rule(rule: t.Rule, scaled: Scale) -> t.Rule:
-    predicates = tuple(replace(part, window=_window(part.window, scaled)) for part in rule.predicates)
+def _rule(rule: t.Rule, scaled: Scale, trex: bool) -> t.Rule:
+    predicates = tuple(replace(part, window=_window(part.window, scaled, trex)) for part in rule.predicates)
     return replace(rule, predicates=predicates, pause=rule.pause and _whole(rule.pause, scaled, math.ceil))
 
 
-def _window(window: t.EventWindow | None, scaled: Scale) -> t.EventWindow | None:
+def _window(window: t.EventWindow | None, scaled: Scale, trex: bool) -> t.EventWindow | None:
     if isinstance(window, t.AfterWindow):
         most = scaled(window.most)
         if most != int(most):
@@ -94,8 +95,9 @@ def _window(window: t.EventWindow | None, scaled: Scale) -> t.EventWindow | None
             raise InputError(f"no time is {window.most} after '{window.of}'", where=window.where, hint=hint)
         return replace(window, most=t.Duration(most, where=window.most.where))
     if isinstance(window, t.WithinWindow):
-        least = window.least and _whole(window.least, scaled, math.ceil)
-        return replace(window, most=window.most and _whole(window.most, scaled, math.floor), least=least)
+        up, down = (math.floor, math.ceil) if trex else (math.ceil, math.floor)
+        least = window.least and _whole(window.least, scaled, up)
+        return replace(window, most=window.most and _whole(window.most, scaled, down), least=least)
     return window
 
 

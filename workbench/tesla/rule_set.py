@@ -5,12 +5,19 @@ The rule of this module: it holds what `check` has found to be right, and decide
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
+from workbench.core.domain import ANY, Domain
 from workbench.errors import WorkbenchError
+from workbench.extensions import later
 from workbench.tesla import tree as t
+
+if TYPE_CHECKING:
+    from workbench.core.pipeline import Pipeline
+    from workbench.core.program import Ports
 
 
 @dataclass(frozen=True)
@@ -43,5 +50,41 @@ class RuleSet:
         """The types of events, composites among them."""
         return tuple(name for name, declared in self.declarations.items() if not declared.fact)
 
+    @cached_property
+    def primitives(self) -> tuple[str, ...]:
+        """The types of events that no rule emits."""
+        return tuple(name for name in self.events if name not in self.composites)
+
+    @property
+    def ports(self) -> Ports:
+        """What a log brings, the time of the step and events of the types that no rule emits, and what comes of it."""
+        return self.pipeline.ports
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """The graph as which it is crawled: a single processor."""
+        found: Pipeline = later("workbench.tesla.rule_processor", "rule_graph")(self)
+        return found
+
+    def __call__(self, *streams: Any, **named: Any) -> Any:
+        """The streams of composites on streams of a pipeline under construction: `rules(temp, Smoke=smoke).Fire`.
+
+        Streams are of the types that no rule emits, in the order of the text, or of the types that they are given for.
+
+        Raises
+        ------
+        PipelineError: there is no such type, or none is given for one that a rule looks at.
+        """
+        return later("workbench.tesla.rule_processor", "fed")(self, streams, named)
+
     def __str__(self) -> str:
         return str(t.RuleFile(tuple(self.declarations.values()), self.rules))
+
+
+def shared_domains(types: Iterable[t.Declaration]) -> dict[str, Domain]:
+    """What each attribute holds, in a column that several types share; anything where they differ."""
+    domains: dict[str, Domain] = {}
+    for each in types:
+        for name, domain in each.domains.items():
+            domains[name] = domain if domains.get(name, domain) == domain else ANY
+    return domains

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 START = """
-import gc, sys
+import contextlib, gc, io, json, sys, traceback
 gc.disable()  # numba's compiler makes many objects and few cycles: to look for these is a quarter of the time
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/experiments"]
 from tests.executors.compiled import ptx_device
@@ -30,6 +32,16 @@ def same(pipeline, *columns):
             for name, events in reference.run(x[:, trace].tolist()).items():
                 assert ours[name].events(trace) == events, (pipeline.name, name, trace)
     return gpu
+
+for line in sys.stdin:
+    ptx_device.compiled.clear()
+    error, names = "", dict(globals())
+    with contextlib.redirect_stdout(io.StringIO()) as told:
+        try:
+            exec(json.loads(line), names)
+        except BaseException:
+            error = traceback.format_exc()
+    print(json.dumps([told.getvalue(), error]), flush=True)
 """
 
 pytestmark = pytest.mark.skipif(
@@ -38,16 +50,30 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def run(program: str) -> str:
-    """What a program prints, in a process of its own: numba's device is replaced in it."""
+Run = Callable[[str], str]
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """What a program prints. All run in one other process, in which numba's device is replaced."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", START + program, str(ROOT)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    command = [sys.executable, "-c", START, str(ROOT)]
+    with subprocess.Popen(command, env=env, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+
+        def printed(program: str) -> str:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps(program).encode() + b"\n")
+            process.stdin.flush()
+            text, error = json.loads(process.stdout.readline())
+            assert not error, error
+            return str(text)
+
+        yield printed
+        process.kill()
 
 
-def test_queues_windows_gaps_ends_and_groups() -> None:
+def test_queues_windows_gaps_ends_and_groups(run: Run) -> None:
     assert "Overflow" in run(
         """
 from tests.executors.compiled.test_batch import TEXT, compared
@@ -63,7 +89,7 @@ except wb.errors.Overflow as error:
 
 
 @pytest.mark.slow
-def test_pipelines_of_the_benchmark() -> None:
+def test_pipelines_of_the_benchmark(run: Run) -> None:
     """They are the benchmark's for a GPU, and read nothing but their inputs."""
     run(
         """
@@ -79,7 +105,7 @@ for name in source.pipelines:
     )
 
 
-def test_floats_are_rounded_as_on_a_processor() -> None:
+def test_floats_are_rounded_as_on_a_processor(run: Run) -> None:
     """A product and a sum are two results, and no `fma` of the device."""
     made = run(
         """
@@ -91,7 +117,7 @@ print(sum("fma" in kernel.text for kernel in ptx_device.compiled), len(ptx_devic
     assert made.split() == ["0", "True"]
 
 
-def test_numbers_at_the_ends_of_a_word() -> None:
+def test_numbers_at_the_ends_of_a_word(run: Run) -> None:
     """What overflows is seen, and nothing else."""
     made = run(
         """
@@ -107,7 +133,7 @@ for text, given in (("x + 1", 2**63 - 1), ("x - 1", -(2**63)), ("x * 3", 2**62),
     assert made.splitlines() == ["trace 1"] * 4
 
 
-def test_operators_at_extreme_numbers() -> None:
+def test_operators_at_extreme_numbers(run: Run) -> None:
     """They are Python's: also signs of zeros, infinities, remainders of large quotients, negative numbers."""
     run(
         """
@@ -145,7 +171,7 @@ compared(words, words, *both, "a mod 8", "a div -8", "a mod 10", "cast(a, float)
         pytest.param(("cumulate(window(x, 3, cumulate(max)), +)", "decimate(x, 3)"), marks=pytest.mark.slow),
     ],
 )
-def test_one_stream_in_blocks(bodies: tuple[str, str]) -> None:
+def test_one_stream_in_blocks(run: Run, bodies: tuple[str, str]) -> None:
     run(
         f"bodies = {bodies}"
         """
@@ -161,7 +187,7 @@ for body in bodies:
 
 
 @pytest.mark.slow
-def test_random_pipelines() -> None:
+def test_random_pipelines(run: Run) -> None:
     """As `workbench conform` compares them."""
     run(
         """

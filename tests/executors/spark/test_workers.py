@@ -4,16 +4,16 @@ import base64
 import json
 import math
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import workbench as wb
 from tests.executors.spark.logs import LAST, SUMS, expected, pipeline, rows_of
-from workbench.core.domain import Texts
 from workbench.core.program import Port, Ports
 from workbench.errors import DomainError, InputError, Overflow, Refused, SparkError, StateError
+from workbench.events.reading import Reading, Tally
+from workbench.events.values import Words
 from workbench.language import parse
 
 pa = pytest.importorskip("pyarrow")
@@ -21,16 +21,33 @@ pytest.importorskip("numba")
 Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 
 # These need the packages above.
+from pyspark import cloudpickle  # noqa: E402
+
 from workbench.executors.spark.carry import CarriedError, brought_back, found_in  # noqa: E402
+from workbench.executors.spark.counts import Counts, TaskRows  # noqa: E402
 from workbench.executors.spark.executors import OnKeys, choose  # noqa: E402
+from workbench.executors.spark.keyed import Log  # noqa: E402
 from workbench.executors.spark.output import write_rows  # noqa: E402
-from workbench.executors.spark.parse import Parser  # noqa: E402
-from workbench.executors.spark.runner import PLACES, Layout, Runner  # noqa: E402
+from workbench.executors.spark.reader import FileReader  # noqa: E402
+from workbench.executors.spark.runner import Layout, Runner  # noqa: E402
 from workbench.executors.spark.stream import BatchStepper, same_as_before, unpacked  # noqa: E402
 from workbench.stored import FORM  # noqa: E402
 
-PLACED = Layout("k", (), places=PLACES, files=("/logs/a.csv", "/logs/b.csv"))
+FILED = Layout("k", (), places=("file", "row"))
+TIMED = Layout("k", ("t",), places=("file", "row"), parts=3)
+PLACED = Layout("k", (), places=("task", "row"))
 BY_TIME = Layout("k", ("t",))
+INPUTS = Ports("p", (Port("x", wb.INT), Port("q", wb.BOOL)))
+
+
+class Kept:
+    """What stands for an accumulator of Spark's."""
+
+    def __init__(self, value=()):
+        self.value = dict(value)
+
+    def add(self, more):
+        self.value |= more
 
 
 def tuples(batches):
@@ -38,10 +55,11 @@ def tuples(batches):
 
 
 def ours(function, *given):
-    """The error that a worker raises, as the driver gets it."""
+    """The error that a worker raises, as the driver gets it, which knows of 100 rows that task 0 has read."""
     with pytest.raises(CarriedError) as caught:
         list(function(*given))
-    return found_in(RuntimeError(f"Java says: {caught.value}\n at org.apache.spark"))
+    log = Log(None, PLACED, "string", Counts(Kept({("read", 0): TaskRows(100, 0, 0, (), None, (), {})})), "the log")
+    return found_in(RuntimeError(f"Java says: {caught.value}\n at org.apache.spark"), log.placed)
 
 
 def batches(rows, size, order=lambda i, row: [row[1]]):
@@ -154,24 +172,22 @@ def test_the_order_is_verified(size):
 
 
 def placed(i, row):
-    return [1, 0, row[1]]
+    return [1, row[1] + 1]
 
 
 @pytest.mark.parametrize("backend", ["numba", "reference"])
 @pytest.mark.parametrize("size", [3, 50])
-def test_an_error_names_key_step_file_and_row(backend, size):
+def test_an_error_names_key_step_and_row_of_the_log(backend, size):
     checked = parse("pipeline p(x: 0..9, q: bool) -> y: 0..9 { return trim(x, 1) }").get().pipeline
     rows = [("a", t, 1, None) for t in range(4)] + [("b", 10 + t, 12 if t == 2 else 3, None) for t in range(5)]
     error = ours(Runner(choose(checked, backend), PLACED), batches(rows, size, placed))
     assert isinstance(error, DomainError)
-    assert str(error.where) == "/logs/b.csv:13"
-    assert error.what == "key 'b': step 2: 12 on input 'x' is not a value of 0..9"
+    assert error.what == "k 'b', row 113 of the log: step 2: 12 on input 'x' is not a value of 0..9"
     queue = parse("pipeline p(x: int, q: bool) -> y: bool { both = (x > 0) and q return both"
                   " capacity queue(both.left) = 2 capacity queue(both.right) = 2 }").get().pipeline  # fmt: skip
     error = ours(Runner(choose(queue, backend), PLACED), batches(rows, size, placed))
     assert isinstance(error, Overflow)
-    assert error.what.startswith("key 'a': step 2: queue 'both.left'")
-    assert str(error.where) == "/logs/b.csv:3"
+    assert error.what.startswith("k 'a', row 103 of the log: step 2: queue 'both.left'")
 
 
 def test_a_row_without_key_or_order():
@@ -181,18 +197,16 @@ def test_a_row_without_key_or_order():
     assert ours(Runner(choose(pipeline()), BY_TIME), [batch]).what == "a row has no key 'k'"
     columns[0], columns[1] = pa.array(["a", "a"]), pa.array([1, None])
     batch = pa.RecordBatch.from_arrays([*columns, pa.nulls(2, pa.bool_())], names=list("abcd"))
-    assert ours(Runner(choose(pipeline()), BY_TIME), [batch]).what == "a row has no 't'"
+    assert ours(Runner(choose(pipeline()), BY_TIME), [batch]).what == "key 'a': a row has no 't'"
 
 
 def test_json_in_a_column_that_is_none():
     runs = parse("pipeline p(x: (int, int)) -> y: (int, int) { return trim(x, 0) }").get().pipeline
     rows = pa.RecordBatch.from_arrays(
-        [pa.array(["k", "k"]), pa.array([1, 1]), pa.array([0, 0]), pa.array([7, 8]), pa.array(["[1, 2]", "[1]"])],
-        names=list("abcde"),
+        [pa.array(["k", "k"]), pa.array([1, 1]), pa.array([7, 8]), pa.array(["[1, 2]", "[1]"])], names=list("abcd")
     )
     error = ours(Runner(choose(runs), PLACED), [rows])
-    assert error.what == "key 'k': input 'x': expected an array (int, int), not [1]"
-    assert str(error.where) == "/logs/b.csv:9"
+    assert error.what == "k 'k', row 108 of the log: input 'x': expected an array (int, int), not [1]"
 
 
 def test_integers_that_spark_has_not():
@@ -204,70 +218,29 @@ def test_integers_that_spark_has_not():
     assert "64 bits, which a column has for int" in ours(Runner(choose(runs, "reference"), BY_TIME), [rows]).what
 
 
-# --- lines ----------------------------------------------------------------------------------------------------
+# --- logs -----------------------------------------------------------------------------------------------------
 
 
-def lines(text, file="/logs/a.csv", block=0):
-    given = text.split(b"\n" if isinstance(text, bytes) else "\n")
-    columns = [given, [file] * len(given), [block] * len(given)]
-    types = [pa.binary(), pa.string(), pa.int64()]
-    return pa.RecordBatch.from_arrays([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names=list("abc"))
+def read(files, *, inputs=INPUTS, layout=FILED, **reading):
+    """The rows of files as a worker reads them, and what it counts."""
+    counts = Counts(Kept())
+    rows = Ports("rows", (*(Port(name, Words()) for name in (layout.key, *layout.orders)), *inputs.inputs))
+    reader = FileReader(rows, list(inputs.domains), layout, Reading(words=True, **reading), counts)
+    names = pa.RecordBatch.from_arrays([pa.array(["file:" + str(file) for file in files])], names=["path"])
+    return reader(iter([names])), counts
 
 
-INPUTS = Ports("p", (Port("x", wb.INT), Port("q", wb.BOOL)))
-OWN = Layout("k", (), places=PLACES, files=("/logs/a.csv",))
-TIMED = Layout("k", ("t",), places=PLACES, files=("/logs/a.csv",), parts=3)
-
-
-@pytest.fixture(params=["by Arrow", "one by one"])
-def reading(request, monkeypatch):
-    """Lines are read by Arrow where it can, however few they are; or only one by one."""
-    monkeypatch.setattr("workbench.events.lines.FEW", 0 if request.param == "by Arrow" else 10**9)
-
-
-def test_lines_of_csv(reading):
-    parser = Parser("csv", INPUTS, OWN)
-    made = tuples(parser(iter([lines('\ufeffx,k,q\n1,a,\n\n,"b, c",true\n007,d,0')])))
-    assert made == [("a", 0, 0, 1, 1, None), ("b, c", 0, 0, 3, None, True), ("d", 0, 0, 4, 7, False)]
-
-
-def test_lines_go_on_in_the_next_batch_and_block(reading):
-    parser = Parser("csv", INPUTS, replace(OWN, files=("/logs/a.csv", "/logs/b.csv")), ["k", "x", "q"])
-    given = [
-        lines("k,x,q\na,1,"),
-        lines("a,2,"),
-        lines("a,3,\na,4,", block=90),
-        lines("k,x,q\nb,5,", file="/logs/b.csv"),
-    ]
-    assert [row[1:5] for row in tuples(parser(iter(given)))] == [
-        (0, 0, 1, 1), (0, 0, 2, 2), (0, 90, 0, 3), (0, 90, 1, 4), (1, 0, 1, 5)
-    ]  # fmt: skip
-
-
-def test_a_block_of_a_file_whose_columns_are_not_known():
-    error = ours(Parser("csv", INPUTS, OWN), iter([lines("a,1,", block=90)]))
-    assert "what its columns are stands in the first one" in error.what
-
-
-def test_lines_of_json(reading):
-    text = '{"k": "a", "x": 1, "more": []}\n\n{"k": 7, "q": true, "x": null}'
-    made = tuples(Parser("jsonl", INPUTS, OWN)(iter([lines(text)])))
-    assert made == [("a", 0, 0, 0, 1, None), ("7", 0, 0, 2, None, True)]
-
-
-@pytest.mark.parametrize(
-    ("format", "text"),
-    [("csv", 'x,q,k,t,z\n1,true,a,7,-\n,,"b, ""c""",8,\n-3,0, d,2024-01-01,"é"'),
-     ("jsonl", '{"k": "a", "t": "7", "x": 1, "q": true}\n{"t": "8", "k": "b \\u00e9", "z": 1}')],
-)  # fmt: skip
-def test_arrow_reads_lines_as_we_do(monkeypatch, format, text):
-    """And does read them: none of these goes the other way."""
-    whole = Ports("p", (*INPUTS.inputs, Port("z", Texts()))) if format == "csv" else INPUTS
-    parser = Parser(format, whole, TIMED)
-    wanted = list(parser(iter([lines(text)])))
-    monkeypatch.setattr("workbench.events.lines.FEW", 0)
-    monkeypatch.setattr(Parser, "_one_by_one", None)
-    assert list(parser(iter([lines(text)]))) == wanted
+def test_rows_without_a_key_go_on_and_rows_without_anything_do_not(tmp_path):
+    (tmp_path / "a.csv").write_text('\ufeffx,k,q\n1,a,\n\n,"b, c",true\n7,,0\n')
+    rows, counts = read([tmp_path / "a.csv"])
+    found, name = tuples(rows), f"{tmp_path}/a.csv"
+    assert found == [("a", name, 1, 1, None), ("b, c", name, 3, None, True), (None, name, 4, 7, False)]
+    tally = Tally()
+    counts.settle(tally, {})
+    assert (tally.rows, tally.events) == (4, 4)
+    batch = pa.RecordBatch.from_pylist([dict(zip("abcde", found[2], strict=True))])
+    error = ours(Runner(choose(pipeline()), FILED), [batch])
+    assert (error.what, str(error.where)) == ("row 4 has no 'k', so that it belongs to no key", name)
 
 
 @pytest.mark.parametrize(
@@ -279,98 +252,29 @@ def test_arrow_reads_lines_as_we_do(monkeypatch, format, text):
         (["2024-01-10", "2024-01-09T10:00", "2023"], ["2023", "2024-01-09T10:00", "2024-01-10"]),
     ],
 )
-def test_what_orders_rows_is_a_number_or_a_text(reading, texts, wanted):
-    text = "k,t,x,q\n" + "\n".join(f"a,{t},{i},1" for i, t in enumerate(texts))
-    made = tuples(Parser("csv", INPUTS, TIMED)(iter([lines(text)])))
-    assert [texts[row[7]] for row in sorted(made, key=lambda row: row[1:7])] == wanted
-
-
-BAD_CSV = [
-    ("k,q\n", 1, "there is no column 'x'"),
-    ("x,q\n", 1, "there is no column 'k'"),
-    ("k,x,q,x\n", 1, "two columns are called 'x'"),
-    ("k,x,q\na,1,\nb,x7,", 3, "column 'x': expected a whole number, not 'x7'"),
-    ("k,x,q\na,1,\nb,0x1f,", 3, "column 'x': expected a whole number, not '0x1f'"),
-    ("k,x,q\na,1,2", 2, "column 'q': expected true or false"),
-    ("k,x,q\na,1.5,", 2, "column 'x': expected a whole number, not '1.5'"),
-    (f"k,x,q\na,{2**63},", 2, "no whole number of 64 bits"),
-    ("k,x,q\na,1e400,", 2, "column 'x': expected a whole number, not '1e400'"),
-    ("k,x,q\na," + "1" * 5000 + ",", 2, "digits, not '1111"),
-    ("k,x,q\na,1,\nb,1", 3, "this line has 2 cells, the header has 3"),
-    ('k,x,q\na,1,\n"b,1,\nc,1,', 3, "not a line of CSV"),
-    ("k,x,q\na,1,\n ,1,", 3, "the row has no key 'k'"),
-]
-
-
-@pytest.mark.parametrize(("text", "line", "what"), BAD_CSV)
-def test_lines_of_csv_that_cannot_be_read(reading, text, line, what):
-    error = ours(Parser("csv", INPUTS, OWN), iter([lines(text)]))
-    assert isinstance(error, InputError)
-    assert what in error.what
-    assert str(error.where) == f"/logs/a.csv:{line}"
-
-
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
-        ("{", "not a JSON value"), ('{"k": 1, "k": 1}', "a key occurs twice"),
-        ("[1]", "expected an object"), ('{"x": 1}', "the row has no key 'k'"),
-        ('{"k": null}', "the row has no key 'k'"), ('{"k": [1]}', "input 'k': expected a text or a number, not [1]"),
-        ('{"k": 1, "x": "1"}', "input 'x': expected a whole number"),
-        ('{"k": 1, "x": NaN}', "input 'x': expected a whole number, not NaN"),
-        ('{"k": 1, "x": ' + "1" * 5000 + "}", "input 'x': expected a whole number of at most 4300 digits, not 1"),
-    ],
-)  # fmt: skip
-def test_lines_of_json_that_cannot_be_read(reading, line, what):
-    error = ours(Parser("jsonl", INPUTS, OWN), iter([lines('{"k": 1}\n' + line)]))
-    assert what in error.what
-    assert str(error.where) == "/logs/a.csv:2"
-
-
-@pytest.mark.parametrize(
-    ("text", "format"),
-    [(b"k,x,q\nb\xc3\xa4,1,\nb\xe4r,2,", "csv"), (b'{"k": 1}\n{"k": 2}\n{"k": "b\xe4r"}', "jsonl")],
-)
-def test_lines_that_are_not_utf8(reading, text, format):
-    error = ours(Parser(format, INPUTS, OWN), iter([lines(text)]))
-    assert isinstance(error, InputError)
-    assert error.what.startswith("this is not UTF-8 text: ")
-    assert r"b\xe4r" in error.what
-    assert str(error.where) == "/logs/a.csv:3"
+def test_what_orders_rows_is_a_number_or_a_text(tmp_path, texts, wanted):
+    (tmp_path / "a.csv").write_text("k,t,x,q\n" + "".join(f"a,{t},{i},1\n" for i, t in enumerate(texts)))
+    made = tuples(read([tmp_path / "a.csv"], layout=TIMED)[0])
+    assert [texts[row[6]] for row in sorted(made, key=lambda row: row[1:6])] == wanted
 
 
 @pytest.mark.parametrize("size", [1, 50])
-def test_a_key_is_not_ordered_by_numbers_and_texts(size):
+def test_a_key_is_not_ordered_by_numbers_and_texts(tmp_path, size):
     """As the worker gets them: sorted, which has put the numbers first."""
 
     def made(text):
-        rows = pa.Table.from_batches(Parser("csv", INPUTS, TIMED)(iter([lines(text)])))
-        return rows.sort_by([(name, "ascending") for name in rows.column_names[:7]]).to_batches(size)
+        (tmp_path / "a.csv").write_text(text)
+        rows = pa.Table.from_batches(read([tmp_path / "a.csv"], layout=TIMED)[0])
+        return rows.sort_by([(name, "ascending") for name in rows.column_names[:6]]).to_batches(size)
 
-    run = Runner(choose(pipeline()), TIMED)
+    run, name = Runner(choose(pipeline()), TIMED), f"{tmp_path}/a.csv"
     error = ours(run, made("k,t,x,q\na,1,1,\na,noon,1,\na,2.5,1,\n"))
     assert isinstance(error, InputError)
-    assert error.what == "key 'a': 't' is a text here (noon), and a number in /logs/a.csv:4 (2.5)"
-    assert str(error.where) == "/logs/a.csv:3"
+    assert error.what == f"k 'a', row 2 of {name}: 't' is a text here (noon), and a number before (2.5)"
     fine = made("k,t,x,q\na,1,1,\nb,noon,1,\na,2,1,\nb,dawn,1,\n")
     assert {row[0] for row in tuples(run(fine))} == {"a", "b"}, "each key is in order"
-
-
-def test_a_number_outside_its_range_is_refused_where_it_is_read(reading):
-    runs = parse("pipeline p(x: 0..9) -> y: 0..9 { return trim(x, 1) }").get().pipeline
-    error = ours(Parser("csv", runs, OWN), iter([lines("k,x\na,9\nb,12")]))
-    assert "column 'x': expected an integer 0..9, not '12'" in error.what
-    assert str(error.where) == "/logs/a.csv:3"
-
-
-def test_rows_without_what_orders_them():
-    assert "no 't'" in ours(Parser("csv", INPUTS, TIMED), iter([lines("k,t,x,q\na,,1,")])).what
-    assert "no 't'" in ours(Parser("jsonl", INPUTS, TIMED), iter([lines('{"k": 1}')])).what
-
-
-def test_headers_that_differ():
-    error = ours(Parser("csv", INPUTS, OWN, ["k", "x", "q"]), iter([lines("k,q,x\n")]))
-    assert "not those of the other files" in error.what
+    error = ours(run, made("k,t,x,q\na,1,1,\na,,1,\n"))
+    assert error.what == f"k 'a', row 2 of {name}: a row has no 't'"
 
 
 # --- a stream -------------------------------------------------------------------------------------------------
@@ -398,15 +302,12 @@ def frame(rows, layout=TIMED):
         "o1": [r[1] for r in rows],
         "o2": [""] * len(rows),
     }
-    found |= {"o3": ["/logs/a.csv"] * len(rows), "o4": [0] * len(rows), "o5": [r[1] for r in rows]}
+    found |= {"o3": ["/logs/a.csv"] * len(rows), "o4": [r[1] for r in rows]}
     found |= {"x0": [r[2] or 0 for r in rows], "x1": [bool(r[3]) for r in rows]}
     return pd.DataFrame(found | {"p0": [r[2] is not None for r in rows], "p1": [r[3] is not None for r in rows]})
 
 
-STREAMED = Layout("k", ("t",), places=PLACES, parts=3)
-
-
-def micro_batches(backend, parts, state, layout=STREAMED, runs=None):
+def micro_batches(backend, parts, state, layout=TIMED, runs=None):
     """What comes out of one key over several micro-batches."""
     found = []
     for part in parts:
@@ -427,8 +328,9 @@ def test_a_text_orders_after_a_number_of_an_earlier_micro_batch():
     rows, state = rows_of(10, keys=1), State()
     micro_batches("numba", [rows[:5]], state)
     later = frame(rows[5:6]).assign(o0=math.inf, o1=0, o2="noon")
-    error = ours(BatchStepper(choose(pipeline()), STREAMED), ("u0",), iter([later]), state)
-    assert error.what == "key 'u0': 't' is a text here (noon), and a number in an earlier micro-batch (4)"
+    error = ours(BatchStepper(choose(pipeline()), TIMED), ("u0",), iter([later]), state)
+    said = "'t' is a text here (noon), and a number in an earlier micro-batch (4)"
+    assert error.what == f"k 'u0', row 5 of /logs/a.csv: {said}"
 
 
 def test_rows_that_come_late_or_with_the_state_of_others():
@@ -439,8 +341,8 @@ def test_rows_that_come_late_or_with_the_state_of_others():
         micro_batches("numba", [rows[10:20]], state)
     error = found_in(caught.value)
     assert isinstance(error, InputError)
-    assert "key 'u0': a row with t = 10 comes late: 29 has been there already" in error.what
-    assert str(error.where) == "/logs/a.csv:11"
+    said = "a row with t = 10 comes late: 29 has been there already"
+    assert f"k 'u0', row 10 of /logs/a.csv: {said}" in error.what
     assert state.get == kept
     with pytest.raises(CarriedError) as caught:
         micro_batches("reference", [rows[30:]], state)
@@ -450,29 +352,29 @@ def test_rows_that_come_late_or_with_the_state_of_others():
 
 def test_a_checkpoint_belongs_to_one_query(tmp_path):
     choice = choose(pipeline())
-    same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
-    same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
+    same_as_before(tmp_path / "ck", choice, TIMED, "out", "csv")
+    same_as_before(tmp_path / "ck", choice, TIMED, "out", "csv")
     for other, layout, output, what in (
-        (choose(pipeline(), "reference"), STREAMED, "out", "backend: 'numba' there, 'reference' now"),
-        (choose(pipeline(SUMS.replace("3)", "4)"))), STREAMED, "out", "another code"),
+        (choose(pipeline(), "reference"), TIMED, "out", "backend: 'numba' there, 'reference' now"),
+        (choose(pipeline(SUMS.replace("3)", "4)"))), TIMED, "out", "another code"),
         (choice, Layout("j", ("t",)), "out", "another key: 'k' there, 'j' now"),
         (choice, Layout("k", ()), "out", "another order"),
-        (choice, STREAMED, "elsewhere", "another output"),
+        (choice, TIMED, "elsewhere", "another output"),
     ):
         with pytest.raises(StateError, match=what):
             same_as_before(tmp_path / "ck", other, layout, output, "csv")
     with pytest.raises(StateError, match="another format: 'csv' there, 'jsonl' now"):
-        same_as_before(tmp_path / "ck", choice, STREAMED, "out", "jsonl")
+        same_as_before(tmp_path / "ck", choice, TIMED, "out", "jsonl")
     about = json.loads((tmp_path / "ck" / "workbench.json").read_text())
     for form, said in ((about.pop("form") + 1, f"{FORM + 1}"), (None, "of an earlier version")):
         (tmp_path / "ck" / "workbench.json").write_text(json.dumps(about | ({"form": form} if form else {})))
         with pytest.raises(StateError, match=f"the form {said}, and this version of workbench reads {FORM}") as caught:
-            same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
+            same_as_before(tmp_path / "ck", choice, TIMED, "out", "csv")
         assert "the version of workbench that it was made by; or start afresh, with a new" in caught.value.hint
     for text in ("{", "[]", "", "[" * 100_000):
         (tmp_path / "ck" / "workbench.json").write_text(text)
         with pytest.raises(StateError, match="damaged") as caught:
-            same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
+            same_as_before(tmp_path / "ck", choice, TIMED, "out", "csv")
         assert "a new --checkpoint and a new --output" in caught.value.hint
 
 
@@ -484,9 +386,9 @@ def test_what_a_checkpoint_says_is_there_whole_or_not_at_all(tmp_path, monkeypat
     with monkeypatch.context() as patched:
         patched.setattr(Path, "write_text", full)
         with pytest.raises(OSError, match="No space"):
-            same_as_before(tmp_path / "ck", choose(pipeline()), STREAMED, "out", "csv")
+            same_as_before(tmp_path / "ck", choose(pipeline()), TIMED, "out", "csv")
     assert list((tmp_path / "ck").iterdir()) == []
-    same_as_before(tmp_path / "ck", choose(pipeline()), STREAMED, "out", "csv")
+    same_as_before(tmp_path / "ck", choose(pipeline()), TIMED, "out", "csv")
     assert [path.name for path in (tmp_path / "ck").iterdir()] == ["workbench.json"]
 
 
@@ -499,7 +401,7 @@ def test_an_output_belongs_to_one_checkpoint(tmp_path):
             (checkpoint / "offsets" / str(number)).touch()
             (checkpoint / "offsets" / f".{number}.crc").touch()
             (out / f"batch={number:08}").mkdir(parents=True)
-        same_as_before(checkpoint, choose(pipeline()), STREAMED, str(out), "csv")
+        same_as_before(checkpoint, choose(pipeline()), TIMED, str(out), "csv")
 
     for number in (None, 0, 1, 12):
         begin(number)
@@ -573,7 +475,7 @@ def test_errors_of_others_stay_theirs():
     with pytest.raises(KeyError), brought_back():
         raise KeyError("k")
     assert found_in(RuntimeError("nothing of ours")) is None
-    told = base64.b64encode(json.dumps(["SystemExit", "w", "", ""]).encode()).decode()
+    told = base64.b64encode(json.dumps(["SystemExit", "w", "", "", None]).encode()).decode()
     assert type(found_in(RuntimeError(f"[workbench:{told}]"))) is wb.errors.WorkbenchError
 
 
@@ -600,3 +502,12 @@ def test_a_folder_that_could_not_be_written_does_not_stay(tmp_path):
     with pytest.raises(Py4JError):
         write_rows(Failing(), str(out), "jsonl", mode="overwrite")
     assert out.exists(), "Spark does the micro-batch again"
+
+
+def test_a_pipeline_is_sent_without_what_follows_from_it():
+    """Its compiled form is made again where it is needed, once for each pipeline and its capacities."""
+    runs = wb.parse("pipeline p(x: int, y: int) -> int { return x + trim(y, 2) }").get().pipeline
+    before = cloudpickle.dumps(runs)
+    first, others = wb.Compiled(runs), [wb.Compiled(runs), wb.Compiled(runs, {"add.left": 2})]
+    assert [first.allocation is other.allocation for other in others] == [True, False]
+    assert cloudpickle.dumps(runs) == before

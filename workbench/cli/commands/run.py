@@ -90,7 +90,7 @@ def _run(found: Pipeline | RuleSet, args: argparse.Namespace, integers: Integer 
         from workbench.logs.options import refuse_rule_options
         from workbench.logs.run import run_with
 
-        refuse_rule_options(args)
+        refuse_rule_options(args, pipeline)
         run_with(pipeline, start, integers, lambda text: print(text, file=sys.stderr))
 
 

@@ -26,7 +26,7 @@ from workbench.core.domain import (
     Texts,
     Value,
 )
-from workbench.core.fields import FrozenMap, Map, Record, Tuple
+from workbench.core.fields import FrozenMap, Map, Nullable, Record, Tuple
 from workbench.errors import DomainError
 
 FEW = 64
@@ -90,6 +90,8 @@ def values(domain: Domain, *, extremes: Extremes | None = None) -> st.SearchStra
     if isinstance(domain, Map):
         keys, held = (values(each, extremes=extremes) for each in (domain.key, domain.value))
         return st.dictionaries(keys, held, max_size=4).map(FrozenMap)
+    if isinstance(domain, Nullable):
+        return st.none() | values(domain.of, extremes=extremes)
     for kind, found in _KINDS.items():
         if isinstance(domain, kind):
             # not `one_of`, which makes one flat choice of all that is within

@@ -8,8 +8,9 @@ for a model checker: domains of at most `MOST_VALUES` values and at most `max_bi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from workbench.conformance.generate import functions as g
 from workbench.conformance.generate.construction import MOST_EVENTS, Draw, Growing, state_bits
 from workbench.conformance.generate.domains import EXTREMES, REGROUPED, Extremes, domains, values
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import Domain, Integers, Reals, Texts, Value
 from workbench.core.fault import Fault, Kind
 from workbench.core.fields import Map, Tuple
 from workbench.core.pipeline import Pipeline
@@ -103,12 +104,19 @@ def long_traces(
     """Steps of inputs, long ones as often as short ones, many (or all) of them complete; the last may be `END`, or is.
 
     In one trace of `EXTREME` some steps have extreme numbers, and not more, since what overflows ends there; where
-    `regrouped`, those whose sums are the same however they are grouped. Oracles of faults strike as events come.
+    `regrouped`, those whose sums are the same however they are grouped. Oracles of faults strike as events come. Time
+    goes on by what makes a difference to a processor, and half of the values are such.
     """
-    usual, kinds = _steps(program.ports.inputs, together, regrouped)
+    processors = program.typed.values() if isinstance(program, Pipeline) else ()
+    landmarks = tuple(dict.fromkeys((type(value), value) for each in processors for value in each.landmarks))
+    usual, kinds = _steps(program.ports.inputs, together, regrouped, landmarks)
     mixed = draw(st.integers(1, EXTREME)) == EXTREME
     count = draw(st.integers(0, max_steps))
     found: list[Mapping[str, Value]] = [draw(draw(kinds) if mixed else usual) for _ in range(count)]
+    if clocks := [port for port in program.ports.inputs if port.clock and isinstance(port.domain, Integers)]:
+        pauses = sorted({0, 1, *(max(0, p + by) for each in processors for p in each.pauses for by in (-1, 0, 1))})
+        times = accumulate(draw(st.lists(st.sampled_from(pauses), min_size=count, max_size=count)))
+        found = [{**step, **{port.name: now for port in clocks}} for step, now in zip(found, times, strict=True)]
     return [*found, END] if ends or draw(st.booleans()) else found
 
 
@@ -116,7 +124,9 @@ _Step = st.SearchStrategy[Mapping[str, Value]]
 
 
 @lru_cache(64)  # Hypothesis examines a strategy when it is first drawn from, which takes longer than to draw
-def _steps(inputs: tuple[Port, ...], together: bool, regrouped: bool) -> tuple[_Step, st.SearchStrategy[_Step]]:
+def _steps(
+    inputs: tuple[Port, ...], together: bool, regrouped: bool, landmarks: tuple[tuple[type, Value], ...] = ()
+) -> tuple[_Step, st.SearchStrategy[_Step]]:
     """Usual steps of the inputs; and a choice of these and of steps with extreme numbers."""
 
     def steps(extremes: Extremes | None) -> _Step:
@@ -124,8 +134,21 @@ def _steps(inputs: tuple[Port, ...], together: bool, regrouped: bool) -> tuple[_
         complete = st.fixed_dictionaries(present)
         return complete if together else st.one_of(complete, complete, st.fixed_dictionaries({}, optional=present))
 
-    usual = steps(None)
+    usual = steps(_near([value for _, value in landmarks]) if landmarks else None)
     return usual, st.sampled_from((usual, usual, usual, steps(REGROUPED if regrouped else EXTREMES)))
+
+
+def _near(landmarks: Sequence[Value]) -> Extremes:
+    """The values of each kind, and numbers beside them."""
+    numbers = [each for each in landmarks if type(each) in (int, float)]
+    texts = [each for each in landmarks if isinstance(each, str)]
+    near = sorted({number + by for number in numbers for by in (-1, 0, 1)})
+    whole = [number for number in near if isinstance(number, int) or number.is_integer()]
+    return {
+        Integers: st.sampled_from([int(number) for number in whole] or [0]),
+        Reals: st.sampled_from([float(number) for number in near] or [0.0]),
+        Texts: st.sampled_from(texts or [""]),
+    }
 
 
 @st.composite

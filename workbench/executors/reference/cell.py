@@ -140,7 +140,7 @@ class Cell:
     def collect(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Value, ...]]:
         """The fronts that these arrivals complete; what is left waits in the queues."""
         if not self.queues:
-            return [(value,) for values in arrivals for value in values]
+            return self.processor.merged(arrivals)
         fronts: list[tuple[Value, ...]] = []
         self._received, self._taken = [len(values) for values in arrivals], fronts
         for queue, values in zip(self.queues, arrivals, strict=True):

@@ -19,7 +19,7 @@ from workbench.core.program import Program, unknown
 from workbench.errors import DomainError, Overflow, PipelineError
 from workbench.executors.backend import Oracle, check_support
 from workbench.executors.reference.cell import ABSENT, JOINED, Cell, Saved, failure
-from workbench.processors.held.group import flatten, with_room
+from workbench.processors.held.group import with_room
 
 
 class Network:
@@ -33,10 +33,9 @@ class Network:
     def __init__(
         self, pipeline: Program, capacities: Mapping[str, int] | None = None, oracle: Oracle | None = None
     ) -> None:
-        check_support(pipeline, self.name)
         self.pipeline = pipeline
         self.oracle = oracle
-        self.flat = with_room(flatten(pipeline), capacities or {})
+        self.flat = with_room(check_support(pipeline, self.name), capacities or {})
         self.capacities = self._checked(self.flat.capacities if capacities is None else capacities)
         self._pipes = [name for name, _ in self.flat.inputs] + [p for n in self.flat.nodes for p in n.outputs]
         slots = {pipe: slot for slot, pipe in enumerate(self._pipes)}

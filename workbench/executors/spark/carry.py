@@ -11,7 +11,7 @@ import base64
 import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from workbench import errors
 from workbench.errors import SparkError, StateError, WorkbenchError
@@ -29,14 +29,27 @@ FAILURES: tuple[tuple[str, type[WorkbenchError], str, str], ...] = (
 )  # fmt: skip
 """What tells a failure, the error that it is, what is wrong (before what Spark says of it), and what to do."""
 
+Placing = Callable[[WorkbenchError, str | None, int, int | None], WorkbenchError]
 _MARK = re.compile(r"\[workbench:([A-Za-z0-9+/=]+)\]")
+
+
+RowPlace = tuple[str | None, int, int | None]
+"""The key of a row as messages show it (None: it has none), the task that has read it, and its number among the rows of
+that; None for the end of the key's streams."""
+
+
+class PlacedError(Exception):
+    """What is wrong with a row whose number in the log the driver knows, who knows what all tasks have read."""
+
+    def __init__(self, error: WorkbenchError, place: RowPlace) -> None:
+        self.error, self.place = error, place
 
 
 class CarriedError(Exception):
     """An error of ours as Spark shall show it."""
 
-    def __init__(self, error: WorkbenchError) -> None:
-        told = [type(error).__name__, error.what, str(error.where), error.hint]
+    def __init__(self, error: WorkbenchError, place: RowPlace | None = None) -> None:
+        told = [type(error).__name__, error.what, str(error.where), error.hint, place]
         super().__init__(f"{error.message}\n[workbench:{base64.b64encode(json.dumps(told).encode()).decode()}]")
 
 
@@ -45,37 +58,41 @@ def carried() -> Iterator[None]:
     """In a worker: what is raised inside comes back on the driver, through `brought_back`."""
     try:
         yield
+    except PlacedError as error:
+        raise CarriedError(error.error, error.place) from error
     except WorkbenchError as error:
         raise CarriedError(error) from error
 
 
-def found_in(error: BaseException) -> WorkbenchError | None:
-    """The error of ours that one of Spark's is about, if any."""
+def found_in(error: BaseException, placed: Placing | None = None) -> WorkbenchError | None:
+    """The error of ours that one of Spark's is about, if any; `placed` tells where the row is that it is about."""
     match = _MARK.search(str(error))
     if match is None:
         return None
-    name, what, where, hint = json.loads(base64.b64decode(match[1]))
+    name, what, where, hint, place = json.loads(base64.b64decode(match[1]))
     kind = getattr(errors, name, None)
     if not (isinstance(kind, type) and issubclass(kind, WorkbenchError)):
         kind = WorkbenchError
-    return kind(what, where=where, hint=hint)
+    made = kind(what, where=where, hint=hint)
+    return placed(made, *place) if place and placed else made
 
 
 @contextlib.contextmanager
-def brought_back(hint: str = "", where: str = "") -> Iterator[None]:
+def brought_back(hint: str = "", where: str = "", placed: Placing | None = None) -> Iterator[None]:
     """On the driver: an error of ours that a worker met is raised as it was, any other of Spark's as a `SparkError`.
 
     Parameters
     ----------
     hint: what to do about the others.
     where: the place of what is kept from one run to the next.
+    placed: tells of an error where the row is that it is about, given its `RowPlace`.
     """
     try:
         yield
     except WorkbenchError:
         raise
     except Exception as error:
-        ours = found_in(error)
+        ours = found_in(error, placed)
         if ours is not None:
             raise ours from None
         if not type(error).__module__.startswith(("pyspark.", "py4j.")) and not isinstance(error, ConnectionError):

@@ -85,7 +85,7 @@ def _parsed(text: str, domain: Domain) -> Value:
 
 def arrays_to_column(domain: Domain, output: Any, name: str) -> Any:
     """An Arrow array of what a compiled executor gives for an output."""
-    from workbench.events.arrays import shown_column
+    from workbench.events.buffers import shown_column
 
     if has_array(domain):
         return shown_column(domain, output.array)

@@ -301,7 +301,7 @@ def in_places(parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
     import numpy as np
     import pyarrow as pa
 
-    from workbench.events.arrays import taken
+    from workbench.events.buffers import taken
 
     some = [part for part in parts if len(part[1])] or parts[:1]
     if len(some) == 1:

@@ -6,15 +6,18 @@ Arrow batches (`mapInArrow`). A key's rows are never in memory all at once, so a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain
 from workbench.core.program import Ported, Program
-from workbench.errors import InputError, did_you_mean
+from workbench.errors import InputError, WorkbenchError, did_you_mean
 from workbench.events.columns import kind
+from workbench.events.reading import Tally
+from workbench.executors.keyed import keyless, told
 from workbench.executors.spark.columns import output_schema
+from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.executors import Choice, choose
 from workbench.executors.spark.runner import Layout, Runner
 
@@ -66,22 +69,41 @@ class Log:
     Attributes
     ----------
     key_type: Spark's type of the key.
+    counts: what workers count, if they do.
+    shown: what messages call the log.
+    parts: of how many tasks the files are that are read in parts.
     """
 
     rows: DataFrame
     layout: Layout
     key_type: str
+    counts: Counts | None = None
+    shown: str = ""
+    parts: Mapping[str, int] = field(default_factory=dict)
+
+    def placed(self, error: WorkbenchError, key: str | None, task: int, row: int | None) -> WorkbenchError:
+        """An error that a worker met, with the row of the log that it is about."""
+        assert self.counts is not None
+        number = None if row is None else row + self.counts.before(task)
+        if key is None and number is not None:
+            return keyless(self.layout.key, number, self.shown)
+        return told(self.layout.key, str(key), number, self.shown, error)
+
+    def settle(self, tally: Tally) -> None:
+        """Tell what workers have counted; InputError where some files had nothing of what was asked for."""
+        if self.counts is not None:
+            self.counts.settle(tally, self.parts)
 
 
 def run_located(choice: Choice, log: Log) -> DataFrame:
     """Run a pipeline on the rows of a log."""
     schema = output_schema(choice.pipeline, log.layout.key, log.key_type)
     ordered = log.rows.repartition("key").sortWithinPartitions("key", *(f"o{i}" for i in range(log.layout.width)))
-    return ordered.mapInArrow(Runner(choice, log.layout), schema)
+    return ordered.mapInArrow(Runner(choice, log.layout, log.counts), schema)
 
 
-def laid_out(frame: DataFrame, program: Ported, layout: Layout, place: Sequence[Column] = ()) -> Log:
-    """The rows of a frame as a log, with their `place` behind what the user orders by.
+def laid_out(frame: DataFrame, program: Ported, layout: Layout) -> Log:
+    """The rows of a frame as a log.
 
     Raises
     ------
@@ -91,7 +113,7 @@ def laid_out(frame: DataFrame, program: Ported, layout: Layout, place: Sequence[
     for name in (layout.key, *layout.orders):
         known(name, types, "column")
     see_key(layout.key, types[layout.key])
-    orders = [*(ordering(frame, name, types[name]) for name in layout.orders), *place]
+    orders = (ordering(frame, name, types[name]) for name in layout.orders)
     columns = [frame[f"`{layout.key}`"].alias("key"), *(column.alias(f"o{i}") for i, column in enumerate(orders))]
     return Log(frame.select(*columns, *inputs(program, frame)), layout, types[layout.key])
 

@@ -1,90 +1,89 @@
 """Logs in files as rows that a pipeline can be run on by key, with their place in the log.
 
-How the log's own order is established: Spark reads files in blocks, in any order, and tells for each row the file and
-where the block begins; within a block rows are numbered as they are read (for Parquet Spark itself knows the row's
-number in the file). Files are ordered by their names.
+How the log's own order is established: the files are in the order that they have without Spark, workers read parts of
+them as tasks with numbers, and rows are numbered as they are read. What only Spark can read (`hdfs://`), and what is
+still to come, is read file by file.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.core.program import Ported
+from workbench.core.domain import Bool, Domain
+from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError, SparkError
-from workbench.events.columns import kind
-from workbench.events.files import ending
+from workbench.events.columns import as_json, kind
+from workbench.events.files import Decompressed, format_of, opened, shown_name
+from workbench.events.inputs import LogPath, log_files, named_files
 from workbench.events.order import ORDER_TYPES
-from workbench.events.table import endings
+from workbench.events.parts import WHOLE, FilePart
+from workbench.events.read import key_domain, log_reader
+from workbench.events.reading import Reading, Tally
+from workbench.events.table import format_row
+from workbench.events.values import Words, in_words
 from workbench.executors.spark.carry import brought_back
-from workbench.executors.spark.keyed import Log, laid_out
-from workbench.executors.spark.parse import Parser
-from workbench.executors.spark.runner import LOCAL_FILE, PLACES, Layout, place_of
+from workbench.executors.spark.counts import Counts
+from workbench.executors.spark.keyed import Log, see_key
+from workbench.executors.spark.reader import LOCAL_FILE, FileReader, LogReader, LogTask, PartReader
+from workbench.executors.spark.runner import Layout
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FORMATS = ("csv", "jsonl", "parquet")
-"""Those that Spark's workers read in pieces."""
-
-
-def named_format(name: str) -> str | None:
-    """The format that a name tells, if it does."""
-    return endings(FORMATS).get(ending(name))
-
-
-def format_of(path: str) -> str | None:
-    """The format that a name tells, or the names in a folder, if they do."""
-    place = Path(path)
-    inside = sorted(p.name for p in place.iterdir() if p.name[0] not in "._") if place.is_dir() else []
-    return next((found for found in map(named_format, [*inside, place.name]) if found), None)
+LEAST, MOST = 1 << 22, 1 << 25
+"""Bytes that a task reads."""
+R = TypeVar("R", bound=LogReader)
+BINARY = "path string, modificationTime timestamp, length long, content binary"
 
 
 def read_log(
-    spark: SparkSession, path: str, program: Ported, *, key: str, order: str | None = None, format: str
-) -> Log:
-    """A log: a file, a folder of files, or a pattern, each a path that Spark can read.
+    spark: SparkSession, path: LogPath | Sequence[LogPath], program: Ported, *, key: str, order: str | None = None,
+    reading: Reading | None = None, tally: Tally | None = None,
+) -> Log:  # fmt: skip
+    """A log: a file, several, a folder or a pattern; or what Spark itself has a name for (`hdfs://`).
 
     Parameters
     ----------
     key, order: columns; without `order` the log's own order counts. Among rows that agree in `order` it counts, too.
+    reading: what the user says about columns and rows.
+    tally: is told which columns no input needs.
 
     Raises
     ------
     InputError: there is no such file, or a column is missing.
     """
-    layout = Layout(key, (order,) if order else ())
-    with readable(path):
-        plain = spark.read.text(path) if format != "parquet" else spark.read.parquet(path)
-        files = sorted(re.sub(LOCAL_FILE, "/", name) for name in plain.inputFiles())
-    if not files:
-        raise InputError("there is no file to read", where=path)
-    if format == "parquet":
-        return _parquet(plain, program, layout, files)
-    first = spark.read.text(unquote(files[0])).first()
-    if first is None and format == "csv":
-        raise InputError("the file is empty, where a line with the names of the columns is expected", where=files[0])
-    header = None
-    if first is not None and format == "csv":
-        header = Parser(format, program, layout).header_of(first[0], place_of(files[0], 0, 0))
-    return _lines(plain, program, layout, format, files, header)
+    reading, names = replace(reading or Reading(), words=True), named(path)
+    shown = shown_name(names[0]) if len(names) == 1 else "the log"
+    if is_remote(names):
+        whole = _reader(spark, FileReader, program, reading, key, order, None, ("file", "row"))
+        with readable(shown):
+            found = spark.read.format("binaryFile").load(names).select("path", "content")
+        if reading.head is not None:
+            found = found.coalesce(1).sortWithinPartitions("path")
+        return _log(found, whole, shown)
+    files = log_files(names)
+    for file in files:
+        if not Path(file).is_file():
+            raise InputError("the spark backend reads files, not the standard input or pipes", where=str(file))
+    reader = _reader(spark, PartReader, program, reading, key, order, files[0], ("task", "row"))
+    tasks = _tasks(files, reader, tally or Tally(), 2 * spark.sparkContext.defaultParallelism)
+    if len(tasks) == 1:
+        reader.layout = replace(reader.layout, places=("row",))
+    reader.tasks = tasks
+    every = [str(file) for task in tasks for file, part in task if part != WHOLE]
+    return _log(spark.range(0, len(tasks), 1, len(tasks)), reader, shown, {file: every.count(file) for file in every})
 
 
 def follow_log(
-    spark: SparkSession,
-    folder: str,
-    program: Ported,
-    *,
-    key: str,
-    order: str | None,
-    format: str,
-    files: int | None,
-) -> Log:
+    spark: SparkSession, folder: str, program: Ported, *, key: str, order: str | None, files: int | None = None,
+    reading: Reading | None = None,
+) -> Log:  # fmt: skip
     """A folder to which files are added, as a stream.
 
     Parameters
@@ -93,15 +92,42 @@ def follow_log(
 
     Raises
     ------
-    InputError: there is no such folder; or, for Parquet, no file yet to tell the columns.
+    InputError: there is no such folder; or no file yet to tell what keys are.
     """
-    layout = Layout(key, (order,) if order else ())
-    reader = spark.readStream.option("maxFilesPerTrigger", str(files)) if files else spark.readStream
-    with readable(folder):
-        if format != "parquet":
-            return _lines(reader.text(folder), program, layout, format, (), None)
-        schema = spark.read.parquet(folder).schema
-        return _parquet(reader.schema(schema).parquet(folder), program, layout, ())
+    reading, (name,) = replace(reading or Reading(), words=True), named(folder)
+    remote = is_remote([name])
+    first = None if remote else first_file(name)
+    format = reading.format or (format_of(first) if first else None)
+    if first is None and not remote and (format is None or not format_row(format).text):
+        what = "there is no file yet, and so nothing tells "
+        raise InputError(
+            what + ("what its columns are" if format else "the format of the input"), where=name,
+            hint="put one there first" if format else "add --format csv",
+        )  # fmt: skip
+    reader = _reader(spark, FileReader, program, reading, key, order, first, ("file", "row"))
+    source = spark.readStream.format("binaryFile").schema(BINARY)
+    if files:
+        source = source.option("maxFilesPerTrigger", str(files))
+    with readable(name):
+        found = source.load(name)
+    return _log(found.select("path", *["content"][:remote]), reader, name)
+
+
+def named(path: LogPath | Sequence[LogPath]) -> list[str]:
+    """What the user names, local files without `file:`."""
+    return [re.sub(LOCAL_FILE, "/", str(each)) for each in named_files(path) or ()]
+
+
+def is_remote(names: Sequence[str]) -> bool:
+    """Whether only Spark can read these."""
+    return any("://" in name for name in names)
+
+
+def first_file(folder: str) -> LogPath | None:
+    """The first file in a folder; None if there is none yet."""
+    if os.path.isdir(folder) and not any(path.name[0] not in "._" for path in Path(folder).iterdir()):
+        return None
+    return log_files(folder)[0]
 
 
 @contextlib.contextmanager
@@ -113,47 +139,69 @@ def readable(path: str) -> Iterator[None]:
     except SparkError as error:
         if "[PATH_NOT_FOUND]" in error.what:
             raise InputError("there is no such file or folder", where=path) from error
-        if "[UNABLE_TO_INFER_SCHEMA]" in error.what:
-            raise InputError("there is no Parquet file yet, and so nothing tells the columns", where=path) from error
         raise InputError(f"cannot read the log: {error.what}", where=path) from error
 
 
-def _lines(lines: Any, program: Ported, layout: Layout, format: str, files: Any, header: list[str] | None) -> Log:
-    from pyspark.sql import functions as F
+def _reader(
+    spark: SparkSession, made: type[R], program: Ported, reading: Reading, key: str, order: str | None,
+    first: LogPath | None, places: tuple[str, ...],
+) -> R:  # fmt: skip
+    """What reads a log, whose first file tells what its keys are."""
 
-    found = replace(layout, places=PLACES[len(files) == 1 :], files=tuple(files))
-    path = F.lit("") if len(files) == 1 else F.col("_metadata.file_path")
-    placed = lines.select(F.col("value").cast("binary"), path.alias("path"), "_metadata.file_block_start")
-    orders = f"{ORDER_TYPES}, " if layout.orders else ""
-    start = 3 if layout.orders else 0
-    types = {"file": "int" if files else "string", "block": "long", "row": "long"}
-    place = ", ".join(f"o{start + i} {types[part]}" for i, part in enumerate(found.places))
-    events = "".join(f", x{i} {kind(domain)}" for i, (_, domain) in enumerate(program.ports.domains.items()))
-    rows = placed.mapInArrow(Parser(format, program, found, header), f"key string, {orders}{place}{events}")
-    return Log(rows, replace(found, parts=start), "string")
+    def port(name: str) -> Port:
+        domain = domains.get(name)
+        if domain is None:
+            domain = Words() if first is None else key_domain(first, name, reading)
+        return Port(name, domain)
 
-
-def _parquet(frame: Any, program: Ported, layout: Layout, files: Any) -> Log:
-    from pyspark.sql import functions as F
-
-    row = F.col("_metadata.row_index")
-    if len(files) == 1:
-        return laid_out(frame, program, replace(layout, places=("row",), files=tuple(files)), [row])
-    located = replace(layout, places=("file", "row"), files=tuple(files))
-    return laid_out(frame, program, located, [_numbered(_path(), files), row])
+    inputs = in_words(program.ports).inputs
+    domains = {each.name: each.domain for each in inputs}
+    added = [port(name) for name in dict.fromkeys((key, *([order] if order else []))) if name not in domains]
+    rows = Ports("rows", (*added, *inputs))
+    see_key(key, kind(rows.domains[key]))
+    parts = len(_order_types(order, rows.domains[order]).split(",")) if order else 0
+    layout = Layout(key, (order,) if order else (), places, parts)
+    return made(rows, list(program.ports.domains), layout, reading, Counts.on(spark))
 
 
-def _path() -> Any:
-    """The file of each row; local ones without `file:`, which Spark writes in more than one way."""
-    from pyspark.sql import functions as F
+def _log(names: Any, reader: LogReader, shown: str, parts: dict[str, int] | None = None) -> Log:
+    layout, domains = reader.layout, reader.rows.domains
+    types = {"file": "string", "task": "long", "row": "long"}
+    columns = ["key " + kind(domains[layout.key]), *(_order_types(name, domains[name]) for name in layout.orders)]
+    columns += [f"o{layout.named + i} {types[place]}" for i, place in enumerate(layout.places)]
+    columns += [f"x{i} {kind(domains[name])}" for i, name in enumerate(reader.inputs)]
+    rows = names.mapInArrow(reader, ", ".join(columns))
+    return Log(rows, layout, kind(domains[layout.key]), reader.counts, shown, parts or {})
 
-    return F.regexp_replace(F.col("_metadata.file_path"), LOCAL_FILE, "/")
+
+def _order_types(name: str, domain: Domain) -> str:
+    """The columns by which rows are ordered that a column becomes."""
+    if as_json(domain) or isinstance(domain, Bool):
+        raise InputError(f"column '{name}' has {domain}, which does not order rows", hint="use numbers, texts or times")
+    return ORDER_TYPES if kind(domain) == "string" else f"o0 {kind(domain)}"
 
 
-def _numbered(path: Any, files: Any) -> Any:
-    """The number of each row's file, or its name where files are still to come."""
-    from pyspark.sql import functions as F
+def _tasks(files: Sequence[LogPath], reader: PartReader, tally: Tally, wanted: int) -> list[LogTask]:
+    """What tasks read: parts of large files, or several small ones; all, if the first rows only are asked for."""
+    sizes = [os.path.getsize(file) for file in files]
+    size = min(max(sum(sizes) // wanted, LEAST), MOST)
+    tasks: list[list[tuple[str, FilePart]]] = [[]]
+    used = 0.0
+    for file, weight in zip(files, sizes, strict=True):
+        parts = _parts(file, reader, tally, size) if file == files[0] or weight > size else [WHOLE]
+        for part in [WHOLE] if reader.reading.head is not None else parts:
+            if tasks[-1] and used + weight / len(parts) > size and reader.reading.head is None:
+                tasks.append([])
+                used = 0
+            tasks[-1].append((str(file), part))
+            used += weight / len(parts)
+        tally = Tally()
+    return [tuple(task) for task in tasks]
 
-    if not files:
-        return path
-    return F.create_map(*(F.lit(each) for pair in zip(files, range(len(files)), strict=True) for each in pair))[path]
+
+def _parts(file: LogPath, reader: PartReader, tally: Tally, size: int) -> list[FilePart]:
+    with opened(file) as stream:
+        if isinstance(stream.raw, Decompressed):
+            return [WHOLE]
+        with log_reader(stream, file, reader.rows, reader.reading, tally) as (found, _, shown):
+            return list(found.parts(stream, shown, size)) or [WHOLE]

@@ -6,7 +6,7 @@ import csv
 import itertools
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,20 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
     from pyspark.sql import DataFrame
 
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+WRITTEN = (*SEPARATORS, "jsonl", "parquet")
 
-def write_rows(rows: DataFrame, folder: str, format: str, *, mode: str = "errorifexists") -> None:
+
+def write_rows(
+    rows: DataFrame, folder: str, format: str, *, mode: str = "errorifexists",
+    settle: Callable[[], object] = lambda: None,
+) -> None:  # fmt: skip
     """Write rows into a folder, as Spark writes: part files, and `_SUCCESS` when all are there.
 
     Parameters
     ----------
-    format: `csv` (with a header), `jsonl` or `parquet`. Keys are in files as a whole, steps in their order.
+    format: of `WRITTEN`; CSV and TSV have a header. Keys are in files as a whole, steps in their order.
+    settle: what is still to be seen to when the rows are there, which are removed if it fails.
 
     Raises
     ------
@@ -33,28 +40,32 @@ def write_rows(rows: DataFrame, folder: str, format: str, *, mode: str = "errori
         raise InputError("there is something already", where=folder, hint="choose another --output, or remove it")
     writer = rows.write.mode(mode)
     try:
-        if format == "csv":
-            writer.option("header", "true").option("emptyValue", '""').csv(folder)
+        if format in SEPARATORS:
+            writer.options(header=True, emptyValue='""', sep=SEPARATORS[format]).csv(folder)
         elif format == "jsonl":
             writer.json(folder)
         else:
             writer.parquet(folder)
+        settle()
     except BaseException:  # else the same command would not be let in again
-        if mode == "errorifexists" and "://" not in folder and not Path(folder, "_SUCCESS").exists():
+        if mode == "errorifexists" and "://" not in folder:
             shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def print_rows(rows: DataFrame, format: str, stream: SupportsWrite[str]) -> None:
-    """Write rows as text, in the order of keys and steps."""
+def print_rows(
+    rows: DataFrame, format: str, stream: SupportsWrite[str], settle: Callable[[], object] = lambda: None
+) -> None:  # fmt: skip
+    """Write rows as text, in the order of keys and steps; `settle` comes before the first one."""
     names = rows.columns
-    written = csv.writer(stream, lineterminator="\n")
+    written = csv.writer(stream, lineterminator="\n", delimiter=SEPARATORS.get(format, ","))
     ordered = _ordered(rows)
     first = list(itertools.islice(ordered, 1))  # nothing is written before it is known that there is something
-    if format == "csv":
+    settle()
+    if format in SEPARATORS:
         written.writerow(names)
     for row in itertools.chain(first, ordered):
-        if format == "csv":
+        if format in SEPARATORS:
             written.writerow(["" if value is None else _cell(value) for value in row])
         else:
             found = {n: v for n, v in zip(names, row, strict=True) if v is not None}

@@ -8,18 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
 from workbench.core.domain import BOOL, INT
 from workbench.errors import InputError, WorkbenchError
-from workbench.executors.spark.carry import carried
+from workbench.executors.keyed import keyless, told
+from workbench.executors.spark.carry import PlacedError, carried
 from workbench.executors.spark.columns import STEP
+from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.executors import Choice, Executor, Made, SegmentError
-
-PLACES = ("file", "block", "row")
-"""The place of a row: its file (a number, or the name), the byte at which its block begins, the row in that."""
-LOCAL_FILE = "^file:/+"
-"""How Spark begins the names of local files, in more than one way; here they begin with a slash."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +26,14 @@ class Layout:
     ----------
     key: what the user calls the key.
     orders: what the user calls the columns that order the rows; those of the place in the log come after them.
-    places: which parts of a row's place are the last columns of the order: of `PLACES` those that are not 0 for all.
-    files: the names of the files by number, where they have numbers.
+    places: what the last columns of the order are: a row's `file`, or the `task` that has read it (or neither, where
+        there is one), and its number among those, `row`.
     parts: how many columns of the layout stand for `orders`; None if each stands for itself.
     """
 
     key: str
     orders: tuple[str, ...]
     places: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
     parts: int | None = None
 
     @property
@@ -67,29 +62,28 @@ class Layout:
         """The names of the columns."""
         return ["key", *(f"o{i}" for i in range(self.width)), *(f"x{i}" for i in range(inputs))]
 
-    def place(self, order: Sequence[Any]) -> str:
-        """Where a row lies in the log, from its columns of order."""
+    def located(self, key: Any, order: Sequence[Any] | None, error: WorkbenchError) -> Exception:
+        """An error as it is raised, with the row that it is about.
+
+        Parameters
+        ----------
+        key: that of the row; None where it has none.
+        order: the columns of order of the row; None for the end of the key's streams.
+        """
         if not self.places:
-            return ""
-        found = dict(zip(self.places, order[-len(self.places) :], strict=True))
-        file, block, row = (found.get(part, 0) for part in PLACES)
-        return place_of(self.files[file] if self.files else file, block, row)
+            return error if key is None else error.retold(f"key {key!r}: {error.what}", where=error.where)
+        group, row = (0, None) if order is None else (0, *order[-len(self.places) :])[-2:]
+        if self.places[0] != "file":
+            return PlacedError(error, (None if key is None else repr(key), group, row))
+        file = group or "the log"
+        return keyless(self.key, row, file) if key is None else told(self.key, repr(key), row, file, error)
 
 
-def place_of(file: str, block: int, row: int) -> str:
-    """A row of a file as messages name it: lines are counted from 1, from the beginning of the block."""
-    name = unquote(file)
-    return f"{name}:{row + 1}" if block == 0 else f"{name}: line {row + 1} after byte {block}"
-
-
-def mixed(layout: Layout, key: Any, number: Sequence[Any], text: Sequence[Any], before: str) -> InputError:
+def mixed(layout: Layout, key: Any, number: Sequence[Any], text: Sequence[Any], before: str) -> Exception:
     """The error for two rows of a key, one ordered by a number (that was there `before`), one by a text."""
-    return InputError(
-        f"key {key!r}: '{layout.orders[0]}' is a text here ({layout.shown(text)}), and a number {before}"
-        f" ({layout.shown(number)})",
-        where=layout.place(text),
-        hint="numbers and texts have no order between them: correct the column, or order by another one",
-    )
+    what = f"'{layout.orders[0]}' is a text here ({layout.shown(text)}), and a number {before}"
+    hint = "numbers and texts have no order between them: correct the column, or order by another one"
+    return layout.located(key, text, InputError(f"{what} ({layout.shown(number)})", hint=hint))
 
 
 class Runner:
@@ -99,19 +93,41 @@ class Runner:
     ----------
     choice: what runs.
     layout: what the columns are.
+    counts: are told how many events come out.
     """
 
-    def __init__(self, choice: Choice, layout: Layout) -> None:
-        self.choice, self.layout = choice, layout
+    def __init__(self, choice: Choice, layout: Layout, counts: Counts | None = None) -> None:
+        self.choice, self.layout, self.counts = choice, layout, counts
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The rows of the outputs, a batch for each batch; at the end those of the last key's end."""
         with carried():
-            streams = KeyStreams(self.choice.executor(), self.layout)
-            for batch in batches:
-                if batch.num_rows:
-                    yield from streams.batch(batch)
-            yield from streams.end()
+            made = self._made(KeyStreams(self.choice.executor(), self.layout), batches)
+            yield from counted(made, self.counts)
+
+    def _made(self, streams: KeyStreams, batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            if batch.num_rows:
+                yield from streams.batch(batch)
+        yield from streams.end()
+
+
+def counted(batches: Iterator[Any], counts: Counts | None, *, again: bool = False) -> Iterator[Any]:
+    """The rows of outputs, whose events are counted.
+
+    Parameters
+    ----------
+    again: whether the same partition comes again, with other rows, in the next micro-batch.
+    """
+    events = 0
+    for batch in batches:
+        events += sum(len(column) - column.null_count for column in batch.columns[2:])
+        yield batch
+    if counts is not None:
+        from pyspark import TaskContext
+
+        task: Any = TaskContext.get()
+        counts.made(task.taskAttemptId() if again else task.partitionId(), events)
 
 
 class KeyStreams:
@@ -171,18 +187,16 @@ class KeyStreams:
                     try:
                         self.executor.events(domain, column.slice(row, 1), name)
                     except WorkbenchError as error:
-                        where = self.layout.place(_at(orders, row))
-                        what = f"key {keys[row].as_py()!r}: input '{name}': {error.what}"
-                        raise type(error)(what, where=where, hint=error.hint) from error
+                        found = type(error)(f"input '{name}': {error.what}", hint=error.hint)
+                        raise self.layout.located(keys[row].as_py(), _at(orders, row), found) from error
             raise
 
     def _made(self, make: Callable[[], Made], keys: Any, cuts: Any, orders: Sequence[Any]) -> Made:
         try:
             return make()
         except SegmentError as wrong:
-            error, key = wrong.error, keys[int(cuts[wrong.key])].as_py()
-            where = ("" if wrong.row is None else self.layout.place(_at(orders, wrong.row))) or error.where
-            raise error.retold(f"key {key!r}: {error.what}", where=where) from error
+            key, order = keys[int(cuts[wrong.key])].as_py(), None if wrong.row is None else _at(orders, wrong.row)
+            raise self.layout.located(key, order, wrong.error) from wrong.error
 
     def _shown(self, made: Made, keys: Any, cuts: Any, start: int) -> Iterator[Any]:
         """A record batch of the outputs, if there are any; a step with several events of one takes several rows.
@@ -195,7 +209,7 @@ class KeyStreams:
         import numpy as np
         import pyarrow as pa
 
-        from workbench.events.arrays import shown_column, taken
+        from workbench.events.buffers import shown_column, taken
 
         ranks = {n: np.arange(len(p)) - np.searchsorted(p, p, "left") for n, (_, p) in made.items()}
         most = 1 + max((int(rank.max()) for rank in ranks.values() if len(rank)), default=0)
@@ -222,11 +236,9 @@ class KeyStreams:
             column = batch.column(number)
             if column.null_count:
                 row = column.is_null().to_pylist().index(True)
-                raise InputError(
-                    f"a row has no {what}",
-                    where=self.layout.place(_at(orders, row)),
-                    hint="each row needs its key, and what it is ordered by; filter the others out",
-                )
+                hint = "each row needs its key, and what it is ordered by; filter the others out"
+                key, found = batch.column(0)[row].as_py(), InputError(f"a row has no {what}", hint=hint)
+                raise self.layout.located(key, _at(orders, row), found)
 
     def _check(self, keys: Any, orders: Sequence[Any], same: Any, *, further: bool) -> None:
         """See that the rows of each key go up, and are not ordered by numbers and texts.
@@ -255,24 +267,22 @@ class KeyStreams:
             if len(change):
                 one = int(change[0])
                 number, text = _at(orders, one), _at(orders, one + 1)
-                raise mixed(self.layout, keys[one].as_py(), number, text, f"in {self.layout.place(number)}")
+                raise mixed(self.layout, keys[one].as_py(), number, text, "before")
         if self.before and further:
             now, key = _at(orders, 0), keys[0].as_py()
             if not self.before < now:
                 raise self._disorder(key, self.before, now)
             if at is not None and bool(self.before[at]) != bool(now[at]):
-                raise mixed(self.layout, key, self.before, now, f"in {self.layout.place(self.before)}")
+                raise mixed(self.layout, key, self.before, now, "before")
 
-    def _disorder(self, key: Any, one: tuple[Any, ...], two: tuple[Any, ...]) -> InputError:
-        where, names = self.layout.place(two), ", ".join(self.layout.orders)
-        shown = self.layout.shown(two)
+    def _disorder(self, key: Any, one: tuple[Any, ...], two: tuple[Any, ...]) -> Exception:
+        names, shown = ", ".join(self.layout.orders), self.layout.shown(two)
         if one == two:
-            return InputError(
-                f"key {key!r}: two rows have the same {names} ({shown}), and Spark does not say which comes first",
-                where=where,
-                hint="name another column that tells them apart: order=['time', 'number']",
-            )
-        return InputError(f"key {key!r}: the rows are not in the order of {names or 'the log'} at {shown}", where=where)
+            what = f"two rows have the same {names} ({shown}), and Spark does not say which comes first"
+            error = InputError(what, hint="name another column that tells them apart: order=['time', 'number']")
+        else:
+            error = InputError(f"the rows are not in the order of {names or 'the log'} at {shown}")
+        return self.layout.located(key, two, error)
 
 
 def _at(columns: Sequence[Any], row: int) -> tuple[Any, ...]:

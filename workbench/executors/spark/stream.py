@@ -16,10 +16,11 @@ from workbench.errors import InputError, StateError
 from workbench.events.files import replacing
 from workbench.executors.spark.carry import AFRESH, carried
 from workbench.executors.spark.columns import output_schema
+from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.executors import Choice
 from workbench.executors.spark.keyed import Log
 from workbench.executors.spark.output import write_rows
-from workbench.executors.spark.runner import KeyStreams, Layout, mixed
+from workbench.executors.spark.runner import KeyStreams, Layout, counted, mixed
 from workbench.stored import FORM, other_form
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def per_key(log: Log, choice: Choice) -> DataFrame:
     packed = rows.groupBy("key").applyInPandasWithState(
         BatchStepper(choice, layout), f"key {log.key_type}, made binary", STATE, "append", "NoTimeout"
     )
-    return packed.mapInArrow(unpacked, schema)
+    return packed.mapInArrow(Unpacking(log.counts), schema)
 
 
 class BatchStepper:
@@ -118,8 +119,9 @@ class BatchStepper:
         empty = frame[["key", *orders]].isnull().to_numpy()
         if empty.any():
             row, column = (int(each[0]) for each in empty.nonzero())
-            what = f"key '{self.layout.key}'" if column == 0 else f"'{self.layout.orders[0]}'"
-            raise InputError(f"a row has no {what}", where=self.layout.place(frame.loc[row, orders].tolist()))
+            error = InputError(f"a row has no '{self.layout.orders[0] if column else self.layout.key}'")
+            key = frame["key"][row] if column else None
+            raise self.layout.located(key, frame.loc[row, orders].tolist(), error)
         frame = frame.sort_values(orders, kind="stable", ignore_index=True)
         columns = [pa.array(frame[name]) for name in ["key", *orders]]
         for i in range(len(self.choice.pipeline.ports.inputs)):
@@ -136,13 +138,13 @@ class BatchStepper:
             raise mixed(self.layout, key, number, first, "in an earlier micro-batch")
         if last is None or not self.layout.named or last <= first[: len(last)]:
             return
-        raise InputError(
-            f"key {key!r}: a row with {', '.join(self.layout.orders)} = {self.layout.shown(first)} comes late:"
+        error = InputError(
+            f"a row with {', '.join(self.layout.orders)} = {self.layout.shown(first)} comes late:"
             f" {self.layout.shown([*last, *first[len(last) :]])} has been there already, in an earlier micro-batch",
-            where=self.layout.place(first),
             hint="correct the file and run the same command again: the micro-batch is done anew. Without --order"
             " rows are taken as they come",
         )
+        raise self.layout.located(key, first, error)
 
 
 def _bytes(batch: Any) -> bytes:
@@ -154,8 +156,18 @@ def _bytes(batch: Any) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
+class Unpacking:
+    """Gives the rows that `BatchStepper` has packed: the function for `mapInArrow`."""
+
+    def __init__(self, counts: Counts | None) -> None:
+        self.counts = counts
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        yield from counted(unpacked(batches), self.counts, again=True)
+
+
 def unpacked(batches: Iterator[Any]) -> Iterator[Any]:
-    """The rows that `BatchStepper` has packed: the function for `mapInArrow`."""
+    """The rows in packets."""
     import pyarrow as pa
 
     for batch in batches:

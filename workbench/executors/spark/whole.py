@@ -10,6 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError
+from workbench.events.files import ending, format_of
+from workbench.events.inputs import named_files
+from workbench.events.reading import Reading
+from workbench.events.table import endings, format_row
+from workbench.events.write import kept_rows
+from workbench.executors.spark.output import WRITTEN, print_rows, write_rows
 from workbench.executors.table import Start, given
 
 if TYPE_CHECKING:
@@ -17,10 +23,6 @@ if TYPE_CHECKING:
     from workbench.executors.spark.executors import Choice
 
 SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "50000"}
-WHOLE_FILES = {"spark.sql.files.maxPartitionBytes": str(2**40)}
-"""For streams: each file tells its own columns, so it is read in one piece."""
-OWN = {"null": "absent", "bad-rows": "error"}
-"""Options that others have, and what they are here."""
 _TASKS_PER_CORE = 2
 _POLL = 0.3
 
@@ -33,11 +35,11 @@ def run_whole(pipeline: Program, start: Start) -> None:
     from workbench.executors.spark.executors import choose
     from workbench.executors.spark.session import LOCAL, session
 
-    format, written = _formats(args)
+    written = _written(args)
     choice = choose(pipeline)
     spark = session(
         args.master or LOCAL, name="workbench run", otherwise="use --backend numba",
-        **SETTINGS, **(WHOLE_FILES if args.stream else {}),
+        **SETTINGS,
     )  # fmt: skip
     try:
         spark.sparkContext.setLogLevel("OFF")  # its errors come back as ours
@@ -47,9 +49,9 @@ def run_whole(pipeline: Program, start: Start) -> None:
             start.say(f"run by the reference executor: {choice.why}")
         with brought_back(where=args.checkpoint or ""):
             if args.stream:
-                _stream(args, spark, choice, format, written)
+                _stream(start, spark, choice, written)
             else:
-                _batch(start, spark, choice, format, written)
+                _batch(start, spark, choice, written)
     finally:
         with contextlib.suppress(Exception):
             spark.stop()
@@ -58,23 +60,23 @@ def run_whole(pipeline: Program, start: Start) -> None:
 def _check(args: argparse.Namespace) -> None:
     if args.steps:
         raise InputError("not for the spark backend: --steps", hint="leave it out, or use another backend")
-    if isinstance(args.input, list):  # as the command line gives them
-        if len(args.input) > 1:
-            raise InputError("the spark backend reads one input", hint="give a folder, or a pattern: 'logs/*.csv'")
-        (args.input,) = args.input
-    if said := given(args, "column", "strict", "head") or next(
-        (f"--{name}" for name, default in OWN.items() if vars(args)[name.replace("-", "_")] != default), ""
-    ):
-        raise InputError(f"not for the spark backend: {said}", hint="leave it out, or use another backend")
     if not args.key:
         raise InputError("the spark backend runs the pipeline once per key", hint="say which column it is: --key user")
-    if args.input == "-":
+    names = named_files(args.input)
+    if names is None or "-" in names:
         raise InputError("the spark backend reads files, not the standard input", hint="give a file or a folder")
     if args.stream:
         if not args.checkpoint:
             raise InputError("a stream needs a place for its state", hint="add --checkpoint DIR")
         if args.output == "-":
             raise InputError("a stream writes into a folder", hint="add --output DIR")
+        if len(names) > 1:
+            raise InputError("a stream reads one folder", hint="give the folder into which files come")
+        if args.head is not None:
+            raise InputError("a stream that goes on has no first rows: --head", hint="leave --stream out")
+        if args.bad_rows not in ("error", "skip"):
+            what = f"the bad rows of a stream are not kept, which may never end: --bad-rows {args.bad_rows}"
+            raise InputError(what, hint="--bad-rows skip passes them over, and counts them")
         if args.files is not None and args.files < 1:
             raise InputError(f"--files {args.files}: at least one")
         return
@@ -82,34 +84,39 @@ def _check(args: argparse.Namespace) -> None:
         raise InputError(f"for a stream only: {streams}", hint="add --stream")
 
 
-def _formats(args: argparse.Namespace) -> tuple[Any, str]:
-    """What is read, and what is written."""
-    from workbench.executors.spark.logs import FORMATS, format_of, named_format
+def _written(args: argparse.Namespace) -> str:
+    """The format that is written: what the output's name tells, or `--format`, or the input."""
+    from workbench.executors.spark.logs import first_file, is_remote, named
 
-    format = args.format or format_of(args.input)
-    if format is not None and format not in FORMATS:
-        raise InputError(f"the spark backend does not read {format}", hint=f"it reads {', '.join(FORMATS)}")
-    if format is None:
-        raise InputError("nothing tells the format of the input", where=args.input, hint="add --format csv")
-    written = "" if args.output == "-" else named_format(args.output) or args.format or format
-    if written == "":
-        written = "csv" if format == "csv" else "jsonl"
-    return format, written
+    named_so = None if args.output == "-" else endings().get(ending(args.output))
+    if named_so not in (None, *WRITTEN):
+        hint = f"it writes {', '.join(WRITTEN)}"
+        raise InputError(f"the spark backend does not write {named_so}", where=args.output, hint=hint)
+    name = named(args.input)[0]
+    read = None if is_remote([name]) else first_file(name)
+    found = named_so or args.format or format_of(read or name) or "csv"
+    if args.output == "-":
+        return found if format_row(found).text else "jsonl"
+    return found if found in WRITTEN else "parquet"
 
 
-def _batch(start: Start, spark: Any, choice: Choice, format: Any, written: str) -> None:
-    args = start.options
+def _batch(start: Start, spark: Any, choice: Choice, written: str) -> None:
+    args, tally = start.options, start.tally
+    from workbench.executors.spark.carry import brought_back
     from workbench.executors.spark.keyed import run_located
     from workbench.executors.spark.logs import read_log
-    from workbench.executors.spark.output import print_rows, write_rows
 
-    with start.progress(partial(_stages, spark.sparkContext.statusTracker())) as progress:
-        log = read_log(spark, args.input, choice.pipeline, key=args.key, order=args.order, format=format)
-        made = run_located(choice, log)
-        if args.output == "-":
-            print_rows(made, written, _Clearing(progress))
-        else:
-            write_rows(made, args.output, written)
+    reading = Reading.of_run(args, choice.pipeline)
+    with start.progress(partial(_stages, spark.sparkContext.statusTracker())) as progress, kept_rows(reading, tally):
+        log = read_log(
+            spark, args.input, choice.pipeline, key=args.key, order=args.order, reading=reading, tally=tally
+        )  # fmt: skip
+        made, settle = run_located(choice, log), partial(log.settle, tally)
+        with brought_back(placed=log.placed):
+            if args.output == "-":
+                print_rows(made, written, _Clearing(progress), settle)
+            else:
+                write_rows(made, args.output, written, settle=settle)
 
 
 class _Clearing:
@@ -131,15 +138,22 @@ def _stages(tracker: Any) -> str:
     return ", ".join(told) or "Spark is getting ready"
 
 
-def _stream(args: argparse.Namespace, spark: Any, choice: Choice, format: Any, written: str) -> None:
-    from workbench.executors.spark.logs import follow_log
+def _stream(begin: Start, spark: Any, choice: Choice, written: str) -> None:
+    args = begin.options
+    from workbench.executors.spark.logs import follow_log, named
     from workbench.executors.spark.stream import start
 
+    (folder,), reading = named(args.input), Reading.of_run(args, choice.pipeline)
     log = follow_log(
-        spark, args.input, choice.pipeline, key=args.key, order=args.order, format=format, files=args.files
+        spark, str(folder), choice.pipeline, key=args.key, order=args.order, files=args.files, reading=reading
     )
+
+    def wrote(number: int) -> None:
+        log.settle(begin.tally)
+        print(f"micro-batch {number} is there", file=sys.stderr, flush=True)
+
     query = start(
-        log, choice, output=args.output, checkpoint=args.checkpoint, format=written, once=args.once, wrote=_say
+        log, choice, output=args.output, checkpoint=args.checkpoint, format=written, once=args.once, wrote=wrote
     )
     try:
         while not query.awaitTermination(_POLL):
@@ -150,7 +164,3 @@ def _stream(args: argparse.Namespace, spark: Any, choice: Choice, format: Any, w
     finally:
         with contextlib.suppress(Exception):
             query.stop()
-
-
-def _say(number: int) -> None:
-    print(f"micro-batch {number} is there", file=sys.stderr, flush=True)

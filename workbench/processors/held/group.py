@@ -163,6 +163,11 @@ class Group(Holder):
     def initial(self) -> State:
         return self._begun
 
+    @property
+    def clocks(self) -> Mapping[int, str]:
+        times = self.body.clocks
+        return {i: times[name] for i, (name, _) in enumerate(self.body.inputs) if name in times} if times else {}
+
     @cached_property
     def copies(self) -> bool:
         return any(keeps_copies(processor) for processor in self.flat.typed.values())
@@ -185,7 +190,7 @@ class Group(Holder):
         after, carried = [], given
         for (processor, sources, targets, _), (inner, queues) in zip(self._members, state, strict=True):
             if processor.merges or len(sources) == 1:
-                fronts: list[tuple[Value, ...]] = [(value,) for pipe in sources for value in carried[pipe]]
+                fronts = processor.merged([carried[pipe] for pipe in sources])
             else:
                 waiting = queues or ((),) * len(sources)
                 streams = [[*queue, *carried[pipe]] for queue, pipe in zip(waiting, sources, strict=True)]

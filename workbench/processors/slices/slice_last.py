@@ -54,7 +54,7 @@ class SliceLast(Slice):
     @property
     def finishes(self) -> int:
         keys = self.key.result
-        return self._inner.finishes and max(1, (keys.size if keys is not None else None) or 1)
+        return self._inner.finishes and max(1, (keys.size if isinstance(keys, Domain) else None) or 1)
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         out, lives = self._said(streams)

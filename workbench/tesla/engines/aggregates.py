@@ -6,18 +6,11 @@ The rule of this module: whole numbers are exact; a sum or an average of floats 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from workbench.core.domain import FLOAT, Domain
-
-SUMMED: Mapping[str, Callable[[int, int], Any]] = {
-    "COUNT": lambda _, count: count,
-    "SUM": lambda total, _: total,
-    "AVG": lambda total, count: _rounded_fraction(Fraction(total, count)) if count else None,
-}
-"""Aggregates of whole numbers by their sum and how many they are."""
 
 
 def aggregate(function: str, domain: Domain | None) -> Callable[[Sequence[Any]], Any]:
@@ -43,7 +36,10 @@ def _extreme(chosen: Callable[[Sequence[Any]], Any], floats: bool) -> Callable[[
 
 def _sum(values: Sequence[float]) -> float:
     if all(map(math.isfinite, values)):
-        return _rounded(lambda: math.fsum(values), lambda: sum(map(Fraction, values)))
+        try:
+            return math.fsum(values)
+        except OverflowError:  # partial sums are too large
+            return nearest(*sum(map(Fraction, values)).as_integer_ratio())
     return sum(value for value in values if not math.isfinite(value))
 
 
@@ -51,24 +47,17 @@ def _mean(values: Sequence[float]) -> float | None:
     if not values:
         return None
     if all(map(math.isfinite, values)):
-        return _rounded_fraction(Fraction(sum(map(Fraction, values))) / len(values))
+        return nearest(*(Fraction(sum(map(Fraction, values))) / len(values)).as_integer_ratio())
     return _sum(values)
 
 
 def _whole_mean(values: Sequence[int]) -> float | None:
-    return _rounded_fraction(Fraction(sum(values), len(values))) if values else None
+    return nearest(sum(values), len(values)) if values else None
 
 
-def _rounded(quick: Callable[[], float], exact: Callable[[], Fraction | int]) -> float:
-    """The quick way gives up where partial sums are too large."""
+def nearest(number: int, parts: int) -> float:
+    """The float that is nearest to a fraction; what lies beyond all of them is infinite."""
     try:
-        return quick()
+        return number / parts
     except OverflowError:
-        return _rounded_fraction(Fraction(exact()))
-
-
-def _rounded_fraction(exact: Fraction) -> float:
-    try:
-        return exact.numerator / exact.denominator
-    except OverflowError:
-        return math.inf if exact > 0 else -math.inf
+        return math.inf if number > 0 else -math.inf

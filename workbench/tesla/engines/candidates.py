@@ -9,14 +9,13 @@ Sources: Cugola and Margara, 4.2, 4.3 and 5.2; Di Pilla's thesis, 4.4 (predicate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any, Protocol
 
-from workbench.core.domain import INT
 from workbench.tesla import tree as t
-from workbench.tesla.engines.aggregates import SUMMED, aggregate
-from workbench.tesla.engines.column import EMPTY, EventColumn, KeyedColumn, SummedColumn
+from workbench.tesla.engines.aggregates import aggregate
+from workbench.tesla.engines.column import EMPTY, EventColumn, KeyedColumn
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
+from workbench.tesla.engines.summaries import AggregatedColumn, aggregated_column
 from workbench.tesla.engines.windows import stretch
 from workbench.tesla.occurrence import Facts, Occurrence
 
@@ -41,15 +40,16 @@ class StepColumn:
     Attributes
     ----------
     since: from when on it has all that it accepts; None: from the beginning.
+    known: of a match, what is aggregated for it; None where the column does not know it.
     """
 
     def __init__(self, step: RuleStep, trex: bool) -> None:
         assert step.window is not None
         self.step = step
-        self._summed = _is_summed(step)
-        made: Callable[[], EventColumn[Occurrence]] = (
-            partial(SummedColumn, step.attribute or 0, counted=step.values != INT) if self._summed else EventColumn
-        )
+        aggregated = aggregated_column(step)
+        made: Callable[[], EventColumn[Occurrence]] = aggregated or EventColumn
+        self._none = aggregated and aggregated()
+        self.known = aggregated and self._known
         self.column: EventColumn[Occurrence] = KeyedColumn(made) if step.code.keyed else made()
         self.since: int | None = None
         self._stretch = None if step.window.after else stretch(step.window, trex)
@@ -77,13 +77,12 @@ class StepColumn:
         assert self._stretch is not None
         return column.events, *self._stretch(column, match)
 
-    def sums(self, match: PartialMatch) -> tuple[int, int] | None:
-        """The sum and the number of a match's values, where the column knows them."""
-        if not self._summed:
-            return None
+    def _known(self, match: PartialMatch) -> Any:
         column = self.of(match)
+        known = self._none if column is EMPTY else column
         assert self._stretch is not None
-        return column.between(*self._stretch(column, match)) if isinstance(column, SummedColumn) else (0, 0)
+        assert isinstance(known, AggregatedColumn)
+        return known.aggregated(*self._stretch(column, match))
 
     def forget_before(self, time: int) -> None:
         """Forget what is older."""
@@ -93,15 +92,10 @@ class StepColumn:
             self.since = time if self.since is None else max(self.since, time)
 
 
-def _is_summed(step: RuleStep) -> bool:
-    """Whether the sum and the number of a stretch are all that is asked, and they are whole numbers."""
-    if not isinstance(step.part, t.Aggregate) or step.attribute is None or step.code.constrained:
-        return False
-    return step.part.function == "COUNT" or (step.part.function in ("SUM", "AVG") and step.values == INT)
-
-
 class StepFacts:
     """The rows that a predicate or aggregate may be about, in the order in which it looks at them."""
+
+    known = None
 
     def __init__(self, step: RuleStep, facts: Facts) -> None:
         self._key = step.key if step.code.keyed else None
@@ -116,9 +110,6 @@ class StepFacts:
         rows = self._rows.get(True if self._key is None else self._key(match), ())
         return rows, 0, len(rows)
 
-    def sums(self, match: PartialMatch) -> None:
-        """They are not known."""
-
 
 def extension(
     step: RuleStep,
@@ -126,7 +117,7 @@ def extension(
     consumed: Any = None,
     rivals: Sequence[int] = (),
     fits: Fits | None = None,
-    sums: Callable[[PartialMatch], tuple[int, int] | None] = lambda _: None,
+    known: Callable[[PartialMatch], Any] | None = None,
 ) -> ExtendsMatch:
     """What extends a partial match by a step.
 
@@ -135,10 +126,10 @@ def extension(
     consumed: numbers of events that are not selected.
     rivals: slots of the match that may hold an event which this predicate could select, too.
     fits: what is asked of candidates, if it is more than what remains to be asked of those in a column.
-    sums: the sum and the number of what is aggregated, where they are known.
+    known: of a match, what is aggregated, where it need not be computed.
     """
     if isinstance(step.part, t.Aggregate):
-        return _aggregated(step, found, sums)
+        return _aggregated(step, found) if known is None else lambda match: ((*match, known(match)),)
     if step.policy is t.Policy.NOT:
         return _negated(step, found)
     if step.policy is t.Policy.EACH:
@@ -201,17 +192,12 @@ def _negated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
     return extend
 
 
-def _aggregated(
-    step: RuleStep, found: FindsCandidates, sums: Callable[[PartialMatch], tuple[int, int] | None]
-) -> ExtendsMatch:
+def _aggregated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
     fits, at = step.fits, step.attribute
     assert isinstance(step.part, t.Aggregate)
     computed = aggregate(step.part.function, step.values)
-    of_sums = SUMMED.get(step.part.function)
 
     def extend(match: PartialMatch) -> Sequence[PartialMatch]:
-        if of_sums is not None and (known := sums(match)) is not None:
-            return ((*match, of_sums(*known)),)
         events, low, high = found(match)
         if fits is None and at is None:
             return ((*match, max(0, high - low)),)

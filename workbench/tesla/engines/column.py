@@ -12,8 +12,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
-from workbench.tesla.occurrence import Occurrence
-
 
 class PlacedInOrder(Protocol):
     """What has a place in the order of events."""
@@ -73,44 +71,6 @@ class EventColumn(Generic[PlacedT]):
     def first_number(self, number: int) -> int:
         """The place of the first event with this number or a later one."""
         return bisect_left(self.numbers, number, self.start)
-
-
-class SummedColumn(EventColumn[Occurrence]):
-    """A column that knows the sums of an attribute before each of its events, so that a stretch's is a difference.
-
-    Attributes
-    ----------
-    attribute: its place among the values, which are whole numbers, or are only counted.
-    before: the sum and the number of those that are not null.
-    """
-
-    __slots__ = ("attribute", "before", "counted", "total")
-
-    def __init__(self, attribute: int, *, counted: bool) -> None:
-        super().__init__()
-        self.attribute, self.counted = attribute, counted
-        self.before: list[tuple[int, int]] = []
-        self.total = 0, 0
-
-    def add(self, event: Occurrence) -> None:
-        super().add(event)
-        self.before.append(self.total)
-        value = event.values[self.attribute]
-        if value is not None:
-            total, count = self.total
-            self.total = total if self.counted else total + value, count + 1
-
-    def forget(self, count: int) -> None:
-        length = len(self.events)
-        super().forget(count)
-        del self.before[: length - len(self.events)]
-
-    def between(self, low: int, high: int) -> tuple[int, int]:
-        """The sum and the number of the values from one place to before another."""
-        if low >= high:
-            return 0, 0
-        total, count = self.total if high == len(self.before) else self.before[high]
-        return total - self.before[low][0], count - self.before[low][1]
 
 
 class KeyedColumn(EventColumn[PlacedT]):

@@ -23,12 +23,15 @@ class EngineSettings:
     unit, dates: what times are, for the windows of rules that come later (`occurrence.in_units`).
     trex: windows and consumption as T-Rex has them, for comparisons with it.
     profiled: what each rule costs is counted.
+    indexed: columns have indexes for equations, and know aggregates of any window; without them they are looked
+        through, as in the papers, for comparisons with those. An engine that cannot do without them refuses.
     """
 
     unit: str | None = None
     dates: bool = False
     trex: bool = False
     profiled: bool = False
+    indexed: bool = True
 
 
 @dataclass

@@ -170,14 +170,15 @@ class PredicateCode:
 
     Attributes
     ----------
+    indexed: whether equations are a key; else they are asked like the rest.
     plain: whether every event of its type is accepted under the same key.
     local: constraints that an event of its own decides.
     equations: an expression of its own, and one of what is bound before, which have to be equal.
     joint: the other constraints.
     """
 
-    def __init__(self, part: t.Predicate | t.Aggregate, scope: MatchScope) -> None:
-        self._scope = scope
+    def __init__(self, part: t.Predicate | t.Aggregate, scope: MatchScope, indexed: bool = True) -> None:
+        self._scope, self.indexed = scope, indexed
         self._assigned: tuple[t.Assigned, ...] = part.assignments if isinstance(part, t.Predicate) else ()
         self._own_values: list[t.Assigned] = []
         names: set[str] = set()
@@ -196,32 +197,38 @@ class PredicateCode:
                 self.equations.append(pair)
             else:
                 self.joint.append(constraint)
-        self.plain = not self.local and not self.equations
+        self.plain = not self.local and not self.keyed
 
     @property
     def keyed(self) -> bool:
-        """Whether it has equations."""
-        return bool(self.equations)
+        """Whether it has equations that are a key."""
+        return self.indexed and bool(self.equations)
 
     @property
     def constrained(self) -> bool:
-        """Whether more than the event and equations decides."""
-        return bool(self.joint)
+        """Whether more than the event and its key decides."""
+        return bool(self._asked)
 
     @property
     def constraints(self) -> list[t.Expression]:
         """What more than the event decides, equations among it."""
         return [*(t.Operation("==", pair) for pair in self.equations), *self.joint]
 
+    @property
+    def _asked(self) -> list[t.Expression]:
+        """What more than the event and its key decides."""
+        return self.joint if self.indexed else self.constraints
+
     def accepts(self, equations: Sequence[int] | None = None) -> Callable[[Any], Any]:
         """Of an event: its key, True without equations; None where it is none that the predicate is about.
 
-        The key is of all equations, or of those that are given by their places.
+        The key is of all equations, if they are one, or of those that are given by their places.
         """
         code = PythonLines(self._scope, "e")
         code.assign(self._own_values)
         code.require(self.local)
-        chosen = self.equations if equations is None else [self.equations[i] for i in equations]
+        places = range(len(self.equations) if self.keyed else 0) if equations is None else equations
+        chosen = [self.equations[i] for i in places]
         code.key(own for own, _ in chosen)
         return code.function()
 
@@ -236,13 +243,13 @@ class PredicateCode:
 
         Itself None where everything fits and nothing is assigned; `all_of_it`: nothing is known of the event.
         """
-        if not (self.joint or self._assigned or (all_of_it and not self.plain)):
+        if not (self._asked or self._assigned or (all_of_it and not self.plain)):
             return None
         code = PythonLines(self._scope, "m, e")
         code.assign(self._assigned)
         if all_of_it:
             code.require(self.local)
-        code.require(self.constraints if all_of_it else self.joint)
+        code.require(self.constraints if all_of_it else self._asked)
         code.lines.append(f"return {_tuple(f'a_{each.name}' for each in self._assigned)}")
         return code.function()
 

@@ -25,7 +25,7 @@ from workbench.tesla.engines.runner import DueAbsence, MakesMatcher, MatcherStar
 from workbench.tesla.engines.saved import EventStore
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.tree import Declaration
+from workbench.tesla.tree import Declaration, Rule
 
 LONGEST_CHAIN = 1000
 """Composites that cause each other, from one event on."""
@@ -56,13 +56,13 @@ class Publisher:
         self.name, self.facts, self.settings = name, facts, settings
         self._matcher = matcher
         self._rules = rules
-        self.runners = [self._runner(RulePlan(rule, rules.declarations), i) for i, rule in enumerate(rules.rules)]
+        self.runners = [self._runner(self._plan(rule, rules.declarations), i) for i, rule in enumerate(rules.rules)]
         self._orders = len(self.runners)
         self.now: int | None = None
         self.passed: int | None = None
         self.count = 0
         self.waiting: list[tuple[int, int, int, DueAbsence]] = []
-        self._index()
+        self._indexed = False
 
     @property
     def rules(self) -> RuleSet:
@@ -95,6 +95,8 @@ class Publisher:
 
     def _publish(self, todo: list[tuple[Occurrence, CauseLink | None]], found: list[Occurrence]) -> None:
         """Process events in turn, each with all that it causes before the next; composites are put with `found`."""
+        if not self._indexed:
+            self._index()
         todo.reverse()
         while todo:
             event, link = todo.pop()
@@ -152,6 +154,9 @@ class Publisher:
 
     # --- rules ------------------------------------------------------------------------------------------
 
+    def _plan(self, rule: Rule, declared: Mapping[str, Declaration]) -> RulePlan:
+        return RulePlan(rule, declared, self.settings.indexed)
+
     def _runner(self, plan: RulePlan, order: int) -> RuleRunner:
         consumed = consumption(plan, self.settings.trex)
         cost = RuleCost(plan.rule.name) if self.settings.profiled else None
@@ -168,7 +173,7 @@ class Publisher:
         made = self._scaled(rules)
         added = list(newcomers(made, self._rules))
         declared = {**self._rules.declarations, **made.declarations}
-        runners = [self._runner(RulePlan(rule, declared), self._orders + i) for i, rule in enumerate(added)]
+        runners = [self._runner(self._plan(rule, declared), self._orders + i) for i, rule in enumerate(added)]
         complete = {each.plan.rule.name: begin(each, self.runners, self.now) for each in runners}
         self._orders += len(runners)
         self._run([*self.runners, *runners], declared)
@@ -188,7 +193,7 @@ class Publisher:
         if more:
             raise LanguageError(f"{len(made.rules)} rules cannot replace '{name}'", where=more[0].where)
         declared = {**self._rules.declarations, **made.declarations}
-        runner = self._runner(RulePlan(rule, declared), gone.order)
+        runner = self._runner(self._plan(rule, declared), gone.order)
         complete = begin(runner, self.runners, self.now)
         self._give_up(gone)
         self._run([runner if each is gone else each for each in self.runners], declared)
@@ -196,7 +201,7 @@ class Publisher:
 
     def _scaled(self, rules: RuleSet | str) -> RuleSet:
         made = read_rules(rules, types=self._rules.declarations) if isinstance(rules, str) else rules
-        return in_units(made, self.settings.unit, dates=self.settings.dates)
+        return in_units(made, self.settings.unit, dates=self.settings.dates, trex=self.settings.trex)
 
     def _named(self, name: str) -> RuleRunner:
         for each in self.runners:
@@ -213,7 +218,7 @@ class Publisher:
     def _run(self, runners: list[RuleRunner], declared: Mapping[str, Declaration]) -> None:
         self.runners = runners
         self._rules = replace(self._rules, declarations=declared, rules=tuple(each.plan.rule for each in runners))
-        self._index()
+        self._indexed = False
 
     # --- state ------------------------------------------------------------------------------------------
 
@@ -245,10 +250,11 @@ class Publisher:
         self._run(made, self._rules.declarations)
 
     def _mark(self) -> bytes:
-        return checksum(repr((self.name, str(self._rules), self.settings.trex)).encode())
+        return checksum(repr((self.name, str(self._rules), self.settings.trex, self.settings.indexed)).encode())
 
     def _index(self) -> None:
-        """Type to the rules that look at it."""
+        """Type to the rules that look at it, made when the next event comes: rules may change many at a time."""
+        self._indexed = True
         self.index: dict[str, list[Interest]] = {}
         for runner in self.runners:
             plan = runner.plan

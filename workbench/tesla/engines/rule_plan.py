@@ -48,7 +48,9 @@ class RuleStep:
     window: of events; None of the trigger and of facts.
     """
 
-    def __init__(self, part: t.Predicate | t.Aggregate, number: int, slot: int, scope: MatchScope) -> None:
+    def __init__(
+        self, part: t.Predicate | t.Aggregate, number: int, slot: int, scope: MatchScope, indexed: bool = True
+    ) -> None:
         self.part, self.number, self.slot = part, number, slot
         self.scope = scope
         self.type = part.type
@@ -58,7 +60,7 @@ class RuleStep:
         self.declared = own
         self.fact = own.fact
         self.window = None if part.window is None else _reach(part.window, scope.events)
-        self.code = PredicateCode(part, scope)
+        self.code = PredicateCode(part, scope, indexed)
 
     @property
     def selects(self) -> bool:
@@ -97,17 +99,18 @@ class RulePlan:
     ----------
     steps: the trigger, then the other parts as they are written, without what must not come after it.
     absent: what must not come after the trigger.
+    indexed: whether equations are a key.
     """
 
-    def __init__(self, rule: t.Rule, declared: Mapping[str, t.Declaration]) -> None:
-        self.rule = rule
+    def __init__(self, rule: t.Rule, declared: Mapping[str, t.Declaration], indexed: bool = True) -> None:
+        self.rule, self.indexed = rule, indexed
         self.emitted = declared[rule.emits]
         self.steps: list[RuleStep] = []
         self.absent: RuleStep | None = None
         scope, slot = MatchScope(), 0
         for part in rule.parts:
             inside = replace(scope, types=scope.types.about(declared[part.type]))
-            step = RuleStep(part, len(self.steps), slot, inside)
+            step = RuleStep(part, len(self.steps), slot, inside, indexed)
             if step.policy is t.Policy.ABSENT:
                 self.absent = step
                 continue

@@ -13,11 +13,12 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import binding
+from llvmlite import binding, ir
 from numba import types
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 from numpy.lib.stride_tricks import as_strided
 
 from workbench.executors.compiled.code.loop import executable
@@ -128,6 +129,42 @@ def pick(context, condition, then, otherwise):
     return kind(types.boolean, kind, kind), select
 
 
+def _address(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
+    """That of an entry of an array, or of a row of one."""
+    held = make_array(kind)(context, builder, array)
+    begins = builder.bitcast(held.data, ir.IntType(8).as_pointer())
+    return builder.gep(begins, [builder.mul(place, builder.extract_value(held.strides, 0))])
+
+
+@intrinsic
+def soon(context, array, row):
+    """Memory is told that a row of an array will be read and written, so that nobody waits for it then."""
+    del context
+
+    def code(context, builder, signature, args):
+        where, number = _address(context, builder, signature.args[0], *args), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [where.type, number, number, number])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", [where.type], kind)
+        builder.call(fetch, [where, number(1), number(3), number(1)])  # to write data that are used again
+        return context.get_dummy_value()
+
+    return types.void(array, row), code
+
+
+@intrinsic
+def eight(context, letters, place):
+    """The eight bytes from a place on, as a word."""
+    del context
+
+    def code(context, builder, signature, args):
+        where = _address(context, builder, signature.args[0], *args)
+        found = builder.load(builder.bitcast(where, ir.IntType(64).as_pointer()))
+        found.align = 1
+        return found
+
+    return types.uint64(letters, place), code
+
+
 @numba.njit(nogil=True)
 def find(used, keys, key):
     """The row of a key in a table, or the free one where it belongs; 0 where none is free. See `lower.tables`."""
@@ -150,7 +187,9 @@ def ordered(used, keys):
     return rows[np.argsort(keys[rows])]
 
 
-SCOPE = {f.__name__: f for f in (at, find, ordered, room, quotient_overflows, int_same, int_below, int_above, pick)} | {
+SCOPE = {
+    f.__name__: f for f in (at, find, ordered, room, soon, quotient_overflows, int_same, int_below, int_above, pick)
+} | {
     "sum_overflows": sum_overflows,
     "difference_overflows": difference_overflows,
     "product_overflows": product_overflows,

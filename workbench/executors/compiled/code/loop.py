@@ -28,6 +28,9 @@ from workbench.ir.system import Pipe, System
 AHEAD = 4
 """An event that is repeated is written so often without asking how often it is, which saves jumps."""
 
+EARLIER = 24
+"""Rows before a row of a key, at which memory is told that its state will be needed."""
+
 Substitution = Mapping[Term, Term]
 """Constants for variables and inputs."""
 
@@ -161,7 +164,13 @@ def loop_source(
             loads.append(f"s{i} = {state}{test}")
             saves.append(f"{state} = s{i}")
     if keyed:
-        loads = ["own = at(codes[at(i)])", "if parts > 1 and own % at(parts) != at(part):", "    continue", *loads]
+        loads = [
+            f"soon(whole, codes[at(min(i + {EARLIER}, last - 1))])",
+            "own = at(codes[at(i)])",
+            "if parts > 1 and own % at(parts) != at(part):",
+            "    continue",
+            *loads,
+        ]
         loads += [f"{name} = {name}_of[own]" for name in array_names(system).values()]
         saves.append(f"whole[own, {len(form.whole)}] += 1")
     else:

@@ -92,8 +92,11 @@ class Compiled(Saving):
 
         self._columns = columns
         self.pipeline = pipeline
-        self.flat = flatten(pipeline)
-        self.allocation = allocate(self.flat, self.name, capacities)
+        known = capacities is None or tuple(sorted(capacities.items()))
+        self.flat, self.allocation = pipeline.pipeline.derived(
+            ("allocation", self.name, known),
+            lambda: (flat := flatten(pipeline), allocate(flat, self.name, capacities)),
+        )
         self._patience, self._warm, self._made, self._live = patience, False, 0, live
         self._with_machine = machine and not os.environ.get("NUMBA_DISABLE_JIT", "0").strip("0")
         self._pool = Pool()

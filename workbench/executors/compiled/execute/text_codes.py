@@ -71,8 +71,8 @@ class TextCodes:
         known = self._texts
 
         def texts(codes: Any) -> TextColumn:
-            numbers, different = _different(codes)
-            return TextColumn(numbers, [known[code] for code in different])
+            numbers, found = different(codes)
+            return TextColumn(numbers, [known[code] for code in found])
 
         return texts
 
@@ -83,8 +83,8 @@ class TextCodes:
 
     def known(self, codes: Any) -> Any:
         """An array of texts for numbers; where nothing stands that is a number of one, there is an empty text."""
-        numbers, different = _different(codes)
-        return np.array([*(self._texts.get(code, "") for code in different), ""], object)[numbers]
+        numbers, found = different(codes)
+        return np.array([*(self._texts.get(code, "") for code in found), ""], object)[numbers]
 
     def value(self, domain: Domain, number: Any) -> Value:
         """The value of a scalar domain that compiled code has this number for."""
@@ -94,7 +94,7 @@ class TextCodes:
         """The texts whose numbers are in some arrays."""
         known: set[int] = set()
         for array in arrays:
-            known.update(self._texts.keys() & _different(array)[1])
+            known.update(self._texts.keys() & different(array)[1])
         return sorted(self._texts[code] for code in known)
 
     def forget(self, arrays: Callable[[], Sequence[Any]]) -> None:
@@ -107,7 +107,7 @@ class TextCodes:
         self._limit = 2 * len(self._texts) + MOST_FORGOTTEN
 
 
-def _different(codes: Any) -> tuple[Any, list[int]]:
+def different(codes: Any) -> tuple[Any, list[int]]:
     """Different numbers, and per entry which of them it is."""
     if len(codes) > FEW:
         try:
@@ -119,5 +119,5 @@ def _different(codes: Any) -> tuple[Any, list[int]]:
             column = column.dictionary_encode()
             numbers = np.frombuffer(column.indices.buffers()[1] or b"", np.int32)[: len(codes)]
             return numbers.astype(np.int64), column.dictionary.to_pylist()
-    different, numbers = np.unique(codes, return_inverse=True)
-    return numbers, different.tolist()
+    found, numbers = np.unique(codes, return_inverse=True)
+    return numbers, found.tolist()

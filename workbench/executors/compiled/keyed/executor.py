@@ -94,7 +94,7 @@ class CompiledKeys:
         self._rows[given.kind] += given.rows
         machine = self._machine and self._rows[given.kind] > self._patience
         parts = [KeyPart(part) for part in range(self.threads if machine and self._cost >= self._costly else 1)]
-        wrong, begun_at = None, time.perf_counter()
+        wrong, begun_at = None, time.thread_time()
         while wrong is None:
             loop = partial(self._run, self._loop(given.kind, machine=machine), given, len(parts))
             begun = [self._manager.start(partial(loop, part)) for part in parts[1:]]
@@ -108,7 +108,7 @@ class CompiledKeys:
                 break
             wrong = self._singly(given, first)
         if machine and given.rows and given.kind in self._timed:
-            self._cost = (time.perf_counter() - begun_at) * len(parts) / given.rows
+            self._cost = (time.thread_time() - begun_at) * len(parts) / given.rows
         self._timed.add(given.kind)  # the first time is spent in compiling
         outputs = {name: _joined([made[name] for part in parts for made in part.made], wrong) for name in self._names}
         return KeyedOutputs(outputs, wrong)

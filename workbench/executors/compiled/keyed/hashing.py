@@ -13,6 +13,10 @@ from workbench.executors.compiled.lower.tables import FILLED
 
 FIRST = 1 << 12
 """Slots of a table at first: a power of two."""
+AHEAD = 64
+"""Keys whose slots are asked for at a time, for each of which there has to be room."""
+LINE = 64
+"""Bytes that memory gives at a time."""
 
 
 @cache
@@ -28,7 +32,7 @@ class WordTable:
     """Words of a slot."""
 
     def __init__(self) -> None:
-        self.table: Any = np.zeros((FIRST, self.width), np.uint64)
+        self.table: Any = _slots(FIRST, self.width)
         self._counts: Any = np.zeros(1, np.int64)
 
     @property
@@ -47,8 +51,8 @@ class WordTable:
             self._grow()
 
     def _grow(self) -> None:
-        if FILLED * self.count >= len(self.table):
-            larger: Any = np.zeros((2 * len(self.table), self.width), np.uint64)
+        if FILLED * (self.count + AHEAD) > len(self.table):
+            larger: Any = _slots(2 * len(self.table), self.width)
             hashing_loop("fill")(self.table, larger)
             self.table = larger
 
@@ -69,6 +73,7 @@ class TextTable(WordTable):
         super().__init__()
         self.starts: Any = np.zeros(FIRST, np.int64)
         self.letters: Any = np.zeros(FIRST, np.uint8)
+        self._words: Any = np.empty((AHEAD, self.width), np.uint64)
 
     def codes(self, given: Any) -> Any:
         offsets, letters = given
@@ -78,16 +83,24 @@ class TextTable(WordTable):
             used = int(self.starts[self.count])
             self.letters = _longer(self.letters, used, used + int(offsets[-1]) - int(offsets[done]))
             done = hashing_loop("number_texts")(
-                offsets, letters, done, codes, self.table, self._counts, self.starts, self.letters
+                offsets, letters, done, codes, self._words, self.table, self._counts, self.starts, self.letters
             )
             if done == len(codes):
                 return codes
             self._grow()
-            self.starts = _longer(self.starts, self.count + 1, self.count + 2)
+            self.starts = _longer(self.starts, self.count + 1, self.count + AHEAD + 1)
 
     def keys(self) -> Any:
         """Where each begins, and the letters."""
         return self.starts[: self.count + 1], self.letters[: self.starts[self.count]]
+
+
+def _slots(count: int, width: int) -> Any:
+    """Empty slots, none of which lies in two lines of memory."""
+    size = 8 * count * width
+    room: Any = np.zeros(size + LINE, np.uint8)
+    begin = -room.__array_interface__["data"][0] % LINE
+    return room[begin : begin + size].view(np.uint64).reshape(count, width)
 
 
 def _longer(array: Any, used: int, size: int) -> Any:

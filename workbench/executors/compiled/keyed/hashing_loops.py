@@ -2,83 +2,118 @@
 
 The rule of this module: two keys are one where they are equal, bit by bit; what they are scattered by decides nothing.
 A slot of a table is the number of its key, counted from 1, and words that tell it from others: the whole number; or of
-a text its length, or what a long one is scattered by, and its first letters.
+a text its length, or what a long one is scattered by, and its first letters. A large table lies in memory that is slow
+to answer: the slots of `AHEAD` keys are asked for before the first of them is looked at.
 """
 
 # mypy: allow-untyped-defs
-# numba finds the types.
+# numba finds the types, and nothing here needs its runtime, which takes longer to load than a million keys.
 
 from __future__ import annotations
 
 import numba
 import numpy as np
 
+from workbench.executors.compiled.code.kernels import eight, soon
+from workbench.executors.compiled.keyed.hashing import AHEAD
 from workbench.executors.compiled.lower.tables import FILLED, SCATTER
 
-SHORT = 16
-"""Letters of a text that stand in its slot."""
+HALF_SHORT = 8
+"""Half the letters of a text that stand in its slot."""
 ONE, BYTE, HALF, LONG, ODD = np.uint64(1), np.uint64(8), np.uint64(32), np.uint64(1 << 63), np.uint64(SCATTER)
 
 
 @numba.njit(nogil=True)
-def scattered(words, table):
-    """The slot in which to look for a key first, given the words of its slot."""
-    mixed = words[len(words) - 1] * ODD
-    for k in range(1, len(words) - 1):
-        mixed = (mixed ^ (mixed >> HALF) ^ words[k]) * ODD
+def scattered(mixed, table):
+    """The slot in which to look first for a key that is mixed to this."""
     mixed = (mixed ^ (mixed >> HALF)) * ODD
     return ((mixed >> HALF) * np.uint64(len(table))) >> HALF  # in a larger table keys keep their order, nearly
 
 
 @numba.njit(nogil=True)
+def mixed_text(size, a, b):
+    """What a text is scattered by, given the words of its slot."""
+    mixed = b * ODD
+    mixed = (mixed ^ (mixed >> HALF) ^ size) * ODD
+    return (mixed ^ (mixed >> HALF) ^ a) * ODD
+
+
+@numba.njit(nogil=True)
 def number_words(given, first, codes, table, counts):
     """Number whole numbers from the first one on; how many were numbered. `counts` has how many keys there are."""
-    count = counts[0]
-    for i in range(first, len(given)):
-        word = given[i]
-        slot = scattered((ONE, word), table)
-        while table[slot, 0] and table[slot, 1] != word:
-            slot = (slot + ONE) & np.uint64(len(table) - 1)
-        if not table[slot, 0]:
-            if FILLED * count >= len(table):
-                return i
-            count += 1
-            counts[0] = count
-            table[slot, 0], table[slot, 1] = count, word
-        codes[i] = table[slot, 0] - ONE
+    count, last = counts[0], np.uint64(len(table) - 1)
+    for start in range(first, len(given), AHEAD):
+        stop = min(start + AHEAD, len(given))
+        if FILLED * (count + AHEAD) > len(table):
+            return start
+        for i in range(start, stop):
+            slot = scattered(given[i] * ODD, table)
+            soon(table, slot)
+            codes[i] = slot
+        for i in range(start, stop):
+            word, slot = given[i], np.uint64(codes[i])
+            while table[slot, 0] and table[slot, 1] != word:
+                slot = (slot + ONE) & last
+            if not table[slot, 0]:
+                count += 1
+                counts[0] = count
+                table[slot, 0], table[slot, 1] = count, word
+            codes[i] = table[slot, 0] - ONE
     return len(given)
 
 
 @numba.njit(nogil=True)
-def number_texts(offsets, letters, first, codes, table, counts, starts, kept):
-    """The same for texts, whose letters are kept; `starts` says where those of each key begin."""
-    count = counts[0]
-    for i in range(first, len(codes)):
-        begin, end = np.int64(offsets[i]), np.int64(offsets[i + 1])
-        size, a, b = np.uint64(end - begin), np.uint64(0), np.uint64(0)
-        for k in range(begin, min(end, begin + SHORT // 2)):
-            a = (a << BYTE) | np.uint64(letters[k])
-        for k in range(begin + SHORT // 2, min(end, begin + SHORT)):
-            b = (b << BYTE) | np.uint64(letters[k])
-        for k in range(begin + SHORT, end):
-            size = ((size ^ np.uint64(letters[k])) * ODD) | LONG
-        slot = scattered((ONE, size, a, b), table)
-        while table[slot, 0]:
-            same = table[slot, 1] == size and table[slot, 2] == a and table[slot, 3] == b
-            if same and (size < LONG or same_text(starts, kept, table[slot, 0] - ONE, letters, begin, end)):
-                break
-            slot = (slot + ONE) & np.uint64(len(table) - 1)
-        if not table[slot, 0]:
-            if FILLED * count >= len(table) or count + 2 > len(starts):
-                return i
-            for k in range(end - begin):
-                kept[starts[count] + k] = letters[begin + k]
-            count += 1
-            counts[0] = count
-            starts[count] = starts[count - 1] + end - begin
-            table[slot, 0], table[slot, 1], table[slot, 2], table[slot, 3] = count, size, a, b
-        codes[i] = table[slot, 0] - ONE
+def number_texts(offsets, letters, first, codes, words, table, counts, starts, kept):
+    """The same for texts, whose letters are kept; `starts` says where those of each key begin.
+
+    `words` has room for the words of `AHEAD` slots.
+    """
+    count, last = counts[0], np.uint64(len(table) - 1)
+    for start in range(first, len(codes), AHEAD):
+        stop = min(start + AHEAD, len(codes))
+        if FILLED * (count + AHEAD) > len(table) or count + AHEAD + 1 > len(starts):
+            return start
+        for i in range(start, stop):
+            begin, end = np.int64(offsets[i]), np.int64(offsets[i + 1])
+            size = np.uint64(end - begin)
+            a, b = part(letters, begin, end), part(letters, begin + HALF_SHORT, end)
+            for k in range(begin + 2 * HALF_SHORT, end):
+                size = ((size ^ np.uint64(letters[k])) * ODD) | LONG
+            slot = scattered(mixed_text(size, a, b), table)
+            soon(table, slot)
+            words[i - start, 0], words[i - start, 1], words[i - start, 2], words[i - start, 3] = slot, size, a, b
+        for i in range(start, stop):
+            begin, end = np.int64(offsets[i]), np.int64(offsets[i + 1])
+            slot, size, a, b = words[i - start, 0], words[i - start, 1], words[i - start, 2], words[i - start, 3]
+            while table[slot, 0]:
+                same = table[slot, 1] == size and table[slot, 2] == a and table[slot, 3] == b
+                if same and (size < LONG or same_text(starts, kept, table[slot, 0] - ONE, letters, begin, end)):
+                    break
+                slot = (slot + ONE) & last
+            if not table[slot, 0]:
+                for k in range(end - begin):
+                    kept[starts[count] + k] = letters[begin + k]
+                count += 1
+                counts[0] = count
+                starts[count] = starts[count - 1] + end - begin
+                table[slot, 0], table[slot, 1], table[slot, 2], table[slot, 3] = count, size, a, b
+            codes[i] = table[slot, 0] - ONE
     return len(codes)
+
+
+@numba.njit(nogil=True)
+def part(letters, begin, end):
+    """At most eight letters from a place on, as a word."""
+    if begin >= end:
+        return np.uint64(0)
+    if begin + HALF_SHORT <= len(letters):
+        found = eight(letters, begin)
+        rest = np.uint64(max(begin + HALF_SHORT - end, 0)) * BYTE
+        return (found << rest) >> rest
+    found = np.uint64(0)
+    for k in range(begin, end):
+        found |= np.uint64(letters[k]) << (np.uint64(k - begin) * BYTE)
+    return found
 
 
 @numba.njit(nogil=True)
@@ -96,10 +131,13 @@ def same_text(starts, kept, key, letters, begin, end):
 @numba.njit(nogil=True)
 def fill(old, new):
     """Put all slots of a table into a larger one."""
+    last = np.uint64(len(new) - 1)
     for i in range(len(old)):
         if old[i, 0]:
-            slot = scattered(old[i], new)
+            mixed = old[i, 1] * ODD if old.shape[1] == 2 else mixed_text(old[i, 1], old[i, 2], old[i, old.shape[1] - 1])
+            slot = scattered(mixed, new)
             while new[slot, 0]:
-                slot = (slot + ONE) & np.uint64(len(new) - 1)
-            new[slot] = old[i]
+                slot = (slot + ONE) & last
+            for k in range(old.shape[1]):
+                new[slot, k] = old[i, k]
     return 0

@@ -52,10 +52,10 @@ class KeyedStates:
         if count > len(self.arrays[0]):
             room = max(count, 2 * len(self.arrays[0]))
             for place, (first, content) in enumerate(zip(self._initial, self.arrays, strict=True)):
-                array: Any = np.empty((room, content.shape[1]), first.dtype)
-                array[: len(content)] = content
-                array[len(content) :, : len(first)] = first  # in longer queues nothing waits
-                self.arrays[place] = array
+                row: Any = np.zeros((1, content.shape[1]), first.dtype)
+                row[0, : len(first)] = first  # in longer queues nothing waits
+                self.arrays[place] = np.repeat(row, room, axis=0)
+                self.arrays[place][: len(content)] = content
         self.count = max(count, self.count)
 
     def begin(self, key: int | None) -> None:

@@ -8,7 +8,8 @@ they decide can be decided before a loop over events begins.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Value
@@ -99,8 +100,11 @@ def _alone(
     history = _history(system, names, [after[name] for name in names], longest)
     # a queue's length goes on growing where it overflows: such a run is void, and no circle begins there
     domains = {v.name: v.domain for v in system.variables}
-    kept = [name for i, name in enumerate(names) if all(state[i] in domains[name] for state in history)]
-    return names, history, {name: _circle(history, names, reached({name}, needs)) for name in kept}
+    values = {name: set(column) for name, column in zip(names, zip(*history, strict=True), strict=True)}
+    kept = [name for name in names if all(value in domains[name] for value in values[name])]
+    cones = {name: frozenset(reached({name}, needs)) for name in kept}
+    found = {cone: _circle(history, names, cone) for cone in set(cones.values())}
+    return names, history, {name: found[cone] for name, cone in cones.items()}
 
 
 def _closed(needs: Mapping[str, set[str]]) -> set[str]:
@@ -138,12 +142,11 @@ def _history(system: System, names: list[str], after: list[Any], longest: int) -
     return found
 
 
-def _circle(history: list[tuple[Value, ...]], names: list[str], cone: set[str]) -> Circle | None:
+def _circle(history: list[tuple[Value, ...]], names: list[str], cone: Set[str]) -> Circle | None:
     """When the values of these names begin to repeat, and after how many steps; None if they do not."""
     columns = [i for i, name in enumerate(names) if name in cone]
     first: dict[tuple[Value, ...], int] = {}
-    for time, state in enumerate(history):
-        part = tuple(state[column] for column in columns)
+    for time, part in enumerate(zip(*(map(itemgetter(column), history) for column in columns), strict=True)):
         if part in first:
             start = first[part]
             return Circle(tuple(names[column] for column in columns), tuple(first), start, time - start)

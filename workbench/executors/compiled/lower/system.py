@@ -26,7 +26,6 @@ from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.ring import ENDLESS
 from workbench.ir.system import Memory, System, instance_of
-from workbench.processors.held.group import flatten
 
 
 class Hazard(NamedTuple):
@@ -56,8 +55,7 @@ def translate(
     ------
     Refused: a pipe carries what compiled code cannot hold, or a processor has no translation; it says which.
     """
-    check_support(pipeline, backend)
-    flat = flatten(pipeline)
+    flat = check_support(pipeline, backend)
     for pipe, domain in flat.domains.items():
         held = domain.change if isinstance(domain, Map) and not domain.finite else domain
         odd = next((d for _, d in scalars(held) if not (d.finite or isinstance(d, WORDS))), None)

@@ -18,7 +18,8 @@ from workbench.core.domain import FLOAT, STR, Domain
 from workbench.errors import InputError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules.memory import RuleMemory
+from workbench.executors.compiled.rules.lines import OTHERS
+from workbench.executors.compiled.rules.arrays import RuleArrays
 from workbench.executors.compiled.rules.outputs import composite_block, composites
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.transfer import returnable, to_memory, to_publisher
@@ -41,6 +42,8 @@ class CompiledRules:
     """A rule set that runs as machine code."""
 
     def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, few: int = FEW) -> None:
+        if not settings.indexed:
+            raise Refused("the engine 'compiled' has no way without indexes", hint=OTHERS)
         self.facts, self.settings, self._few = facts, settings, few
         self._exact: Publisher | None = None
         self._patience = 0
@@ -55,7 +58,7 @@ class CompiledRules:
         self.program = RuleProgram(self.plan, trex=self.settings.trex)
         self.texts = TextCodes(self.program.texts)
         self._lent: Mapping[int, str] = {}
-        self.memory = RuleMemory(self.program, self.facts, self.words)
+        self.memory = RuleArrays(self.program, self.facts, self.words)
         self.memory.V[at.NOW] = -FAR
         self.since: dict[int, int] = {}
         self._run: Any = self.program.plain()

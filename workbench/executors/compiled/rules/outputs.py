@@ -9,13 +9,13 @@ import numpy as np
 
 from workbench.core.domain import BOOL, FLOAT, STR
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules.memory import RuleMemory
+from workbench.executors.compiled.rules.arrays import RuleArrays
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.event_block import AttributeColumn, EventBlock
 from workbench.tesla.occurrence import Occurrence
 
 
-def composites(memory: RuleMemory, program: RuleProgram, texts: Mapping[int, str]) -> list[Occurrence]:
+def composites(memory: RuleArrays, program: RuleProgram, texts: Mapping[int, str]) -> list[Occurrence]:
     """What has been published, in this order."""
     count = int(memory.V[at.PUBLISHED])
     if not count:
@@ -44,7 +44,7 @@ def value_of(domain: Any, word: int, real: Any, texts: Mapping[int, str]) -> Any
     return texts[word] if domain == STR else word != 0 if domain == BOOL else word
 
 
-def composite_block(memory: RuleMemory, program: RuleProgram, texts: Mapping[int, str], *, sources: bool) -> EventBlock:
+def composite_block(memory: RuleArrays, program: RuleProgram, texts: Mapping[int, str], *, sources: bool) -> EventBlock:
     """What has been published, as a block."""
     count, rules = int(memory.V[at.PUBLISHED]), program.plan.rules
     offsets = memory.B[:count].copy()

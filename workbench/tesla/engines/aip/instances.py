@@ -33,13 +33,22 @@ class AutomatonInstance(NamedTuple):
 
 
 class StateInstances(KeyedColumn[AutomatonInstance]):
-    """The instances in a state."""
+    """The instances in a state.
 
-    __slots__ = ()
+    Attributes
+    ----------
+    indexed: whether those of a key are found by it; else all are looked through.
+    """
+
+    __slots__ = ("indexed",)
+
+    def __init__(self, indexed: bool = True) -> None:
+        super().__init__()
+        self.indexed = indexed
 
     def of(self, key: Any) -> EventColumn[AutomatonInstance]:
-        """Those of a key; None: all of them."""
-        return self if key is None else self.of_key.get(key, EMPTY)
+        """Those of a key, among others where they are not indexed; None: all of them."""
+        return self if key is None or not self.indexed else self.of_key.get(key, EMPTY)
 
     def in_turn(
         self, key: Any, *, oldest_first: bool = False, number: int | None = None
@@ -49,7 +58,8 @@ class StateInstances(KeyedColumn[AutomatonInstance]):
         places = range(column.start, len(column.events))
         if number is not None:
             places = range(column.first_number(number), column.first_number(number + 1))
-        return map(column.events.__getitem__, places if oldest_first else reversed(places))
+        found = map(column.events.__getitem__, places if oldest_first else reversed(places))
+        return found if key is None or self.indexed else (each for each in found if each.key == key)
 
     def delete_passed(self, now: int) -> None:
         """Delete from the old end those that cannot go on."""

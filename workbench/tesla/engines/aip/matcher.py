@@ -84,7 +84,7 @@ class AIPMatcher:
         if not step.selects:
             column = self.columns[step.number] = StepColumn(step, start.trex)
             self._columns_of.setdefault(step.type, []).append(column)
-            return extension(step, column.found, sums=column.sums)
+            return extension(step, column.found, known=column.known)
         bit = self.automaton.steps.index(step)
         self._bits.setdefault(step.type, []).append(bit)
         rivals = [other.slot for other in self.automaton.steps[:bit] if other.type == step.type]
@@ -103,12 +103,17 @@ class AIPMatcher:
             state.delete_passed(event.time)
         made = [each for bit in self._bits.get(event.type, ()) for each in self._advanced(bit, event)]
         for state_after, instance in made:
-            self.instances.setdefault(state_after, StateInstances()).add_under(instance.key, instance)
+            self._instances(state_after).add_under(instance.key, instance)
             if self._counted is not None:
                 self._counted(instance.holdings)
         self._until_look -= 1 + len(made)
         if self._until_look < 0:
             self._sweep(event.time)
+
+    def _instances(self, state: int) -> StateInstances:
+        if state not in self.instances:
+            self.instances[state] = StateInstances(self.plan.indexed)
+        return self.instances[state]
 
     def _advanced(self, bit: int, event: Occurrence) -> Iterator[tuple[int, AutomatonInstance]]:
         """The duplicates that an event for a predicate makes, the newest instances' first."""
@@ -287,7 +292,7 @@ class AIPMatcher:
         """Those of another one."""
         instances, columns = state
         for number, found in instances:
-            made = self.instances[number] = StateInstances()
+            made = self._instances(number)
             for time, count, holdings, deadline, key in found:
                 key = tuple(key) if isinstance(key, list) else key
                 made.add_under(key, AutomatonInstance(time, count, store.unpacked(holdings), deadline, key))

@@ -50,7 +50,7 @@ class CDPMatcher:
                 source = self.columns[step.number] = StepColumn(step, start.trex)
             rivals = [other.slot for other in selecting if other.type == step.type] if step.selects else []
             consumed = start.consumed.get(step.slot) if start.consumed is not None and step.selects else None
-            extend = extension(step, source.found, consumed, rivals, sums=source.sums)
+            extend = extension(step, source.found, consumed, rivals, known=source.known)
             self.extends.append(extend if start.counted is None else counting(extend, start.counted))
             selecting += [step] if step.selects else []
         self.absent = None if self.plan.absent is None else StepColumn(self.plan.absent, start.trex)

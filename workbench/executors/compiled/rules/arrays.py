@@ -22,7 +22,7 @@ FIRST = 64
 """Rows of a type, and entries of a ring or a table, at first: a power of two."""
 
 
-class RuleMemory:
+class RuleArrays:
     """What a program knows of what has happened.
 
     Attributes

@@ -1,0 +1,98 @@
+"""Running engines of rules on loads: what an event costs once the windows are full, and whether the counts are right.
+
+The rule of this module: only what engines do is timed, in CPU seconds of this process; logs lie in memory as the engine
+takes them. An engine is named as in the table, and how it is used is written behind it: `cdp scanning` has no indexes,
+`compiled pushed` is given one event at a time where it would take a block of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import process_time
+from typing import Any, NamedTuple
+
+from experiments.rule_loads import EventLog, RuleLoad
+from workbench.errors import EngineMissing
+from workbench.tesla.engines.engine import EngineSettings, RuleEngine
+from workbench.tesla.engines.table import rule_engine, rule_engines
+from workbench.tesla.rule_set import RuleSet
+
+SCANNING, PUSHED = " scanning", " pushed"
+ONE_BY_ONE = ("aip", "cdp")
+"""The engines of the papers, which know no blocks."""
+BLOCK = 16_384
+"""Events that are given at once."""
+WITHOUT_A_DEVICE = "there is no CUDA device here, and no engine that would use one; its cost is modelled only"
+
+
+def engines(*forms: str) -> list[str]:
+    """The engines of the table, each without and with these forms, then `gpu`; `pushed` where there is a choice."""
+    known = [each for each in rule_engines() if each != "gpu"]
+    named = [each + form for form in ("", *forms) for each in known if form != PUSHED or each not in ONE_BY_ONE]
+    return [*sorted(named, key=lambda each: known.index(each.split()[0])), "gpu"]
+
+
+def started(rules: RuleSet, name: str) -> RuleEngine:
+    """An engine in one of its forms."""
+    engine = name.split()[0]
+    if engine == "gpu" and engine not in rule_engines():
+        raise EngineMissing(WITHOUT_A_DEVICE)
+    return rule_engine(rules, engine, settings=EngineSettings(indexed=SCANNING not in name))
+
+
+class Fed(NamedTuple):
+    """A stretch of a log that an engine has got: how many events, composites and CPU seconds."""
+
+    events: int
+    composites: int
+    seconds: float
+
+
+def fed(engine: RuleEngine, name: str, log: EventLog, budget: float = float("inf")) -> Iterator[Fed]:
+    """Feed a log to an engine, stretch by stretch, until it ends or this much CPU time is used."""
+    taken = getattr(engine, "process_block", None) if PUSHED not in name else None
+    stretch, at, used = BLOCK if taken else min(BLOCK, 256), 0, 0.0
+    while at < len(log) and used < budget:
+        part = log.part(at, at + stretch)
+        if taken:
+            block: Any = part.block(engine.rules)
+            began = process_time()
+            made = len(taken(block))
+        else:
+            events = list(part.occurrences())
+            began = process_time()
+            made = sum(len(engine.process(event)) for event in events)
+        found = Fed(len(part), made, process_time() - began)
+        at, used = at + stretch, used + found.seconds
+        yield found
+
+
+def totals(stretches: Iterator[Fed]) -> Fed:
+    """All of them together."""
+    return Fed(*(sum(column) for column in zip(*stretches, strict=True)))
+
+
+def filled(load: RuleLoad, name: str) -> RuleEngine:
+    """An engine whose windows are full.
+
+    Events that do nothing but trigger rules leave nothing behind where nothing is consumed: the engine is not given
+    those that come before it is measured, which saves what it takes to scan for them.
+    """
+    import numpy as np
+
+    engine = started(load.rules, name)
+    before = load.log.part(0, load.fill)
+    for _ in fed(engine, name, before.where(~np.isin(before.types, load.triggers))):
+        pass
+    return engine
+
+
+def cost(load: RuleLoad, name: str, budget: float) -> dict[str, Any]:
+    """What an event costs after the windows have filled, over as many events as the budget of CPU seconds allows."""
+    engine = filled(load, name)
+    found = totals(fed(engine, name, load.log.part(load.fill, len(load.log)), budget))
+    expected = int(load.expected[load.fill : load.fill + found.events].sum())
+    assert found.composites == expected, f"{name} has {found.composites} composites, not {expected}"
+    return {
+        "us": 1e6 * found.seconds / found.events, "events": found.events, "composites": found.composites,
+    }  # fmt: skip

@@ -1,0 +1,253 @@
+"""Logs of rules in columns say what their rows say one by one, and composites in columns are written as rows are."""
+
+import json
+from datetime import datetime, timedelta
+from functools import partial
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+import workbench as wb
+from tests.examples import examples
+from workbench.conformance.generate.rule_cases import random_case
+from workbench.errors import InputError, WorkbenchError
+from workbench.events import batches
+from workbench.events import lines as lines_of
+from workbench.events.clock import Clock
+from workbench.events.reading import Reading, Tally
+from workbench.events.times import shown_times
+from workbench.events.write import write_events
+from workbench.logs import rules as rules_of
+from workbench.logs.call import _reader
+from workbench.logs.rule_columns import EventColumns, text_codes
+from workbench.logs.rule_composites import event_columns, event_row
+from workbench.logs.rule_log import RuleLog
+from workbench.logs.rule_order import LateEvents, singly
+from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.event_block import EventBlock, event_block
+
+RULES = wb.rules("""
+declare A(x: int, f: float)
+declare B(name: string, x: int, yes: bool)
+declare C()
+""")
+START = datetime(2024, 5, 1)
+KINDS = ["int", "decimal", "float", "date", "zoned", "odd"]
+
+
+def cell(random: Random, kind: str, at: float) -> object:
+    """A time as logs have it, at so many seconds."""
+    if kind == "odd":
+        kind = random.choice(KINDS[:-1])
+    if random.random() < 0.01:
+        return random.choice(
+            ["", "x", "0x10", "1e3", " 7 ", "2024-05-01T12:00:00.1234567", "inf", None, True, 1.0000001]
+        )
+    date = START + timedelta(seconds=at)
+    return {
+        "int": int(at), "decimal": f"{at:.3f}", "float": int(at) if at % 1 == 0 else round(at, 3),
+        "date": date.isoformat(), "zoned": date.isoformat() + random.choice(["Z", "+00:00"]),
+    }[kind]  # fmt: skip
+
+
+def log(random: Random) -> list[dict[str, object]]:
+    """Rows of events: late ones, odd ones, some of no known type."""
+    kind, at, found = random.choice(KINDS), 100.0, []
+    jump, odd = random.choice([0, 0, 3]), random.choice([0, 0, 0.03])
+    for _ in range(random.randrange(60)):
+        at += random.choice([0, 0.5, 1])
+        row = {
+            "type": random.choice(["A", "A", "B", "C", " B ", "Z"]),
+            "time": cell(random, kind, at - random.uniform(0, jump)),
+            "x": random.choice([0, 1, -7, 2**40]), "f": random.choice([0.5, 2, -1.0]), "name": random.choice("nm "),
+            "yes": random.choice([True, False]),
+        }  # fmt: skip
+        for name in ("x", "f", "name", "yes"):
+            if random.random() < 0.2:
+                row[name] = None
+            elif random.random() < odd:
+                row[name] = random.choice(["", "x", 1.5, 2**70, True, "nan", '"', "é", [1]])
+        found.append(row)
+    return found
+
+
+def write(rows: list[dict[str, object]], path, random: Random) -> None:
+    """The rows in a file of the format that its name says, damaged now and then."""
+    names = ["type", "time", "x", "f", "name", "yes"]
+    if path.suffix == ".parquet":
+        columns = {}
+        for name in names:
+            try:
+                columns[name] = pa.array([row[name] for row in rows])
+            except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+                columns[name] = pa.array([None if row[name] is None else str(row[name]) for row in rows])
+        if pa.types.is_string(columns["time"].type) and random.random() < 0.5:
+            unit = random.choice(["s", "ms", "us", "ns"])
+            try:
+                columns["time"] = columns["time"].cast(pa.timestamp(unit, random.choice([None, "UTC"])))
+            except pa.ArrowInvalid:
+                columns["time"] = columns["time"].dictionary_encode()
+        parquet.write_table(pa.table(columns), path, row_group_size=random.choice([7, 1000]))
+        return
+    if path.suffix == ".csv":
+        cells = [["" if row[n] is None else str(row[n]) for n in names] for row in rows]
+        text = "".join(",".join(row) + "\n" for row in [names, *cells])
+    else:
+        text = "".join(
+            json.dumps({n: v for n, v in row.items() if v is not None or random.random() < 0.5}) + "\n" for row in rows
+        )
+    if random.random() < 0.1 and text:
+        at = random.randrange(len(text))
+        text = text[:at] + random.choice(["\n", '"', "\0", "9", ",", "}"]) + text[at:]
+    path.write_text(text, "utf-8")
+
+
+def refuse(event):
+    raise InputError(f"late: {event}")
+
+
+def read(given, time_unit, late, bad_rows, keep=True):
+    """Everything that a log says.
+
+    Parameters
+    ----------
+    keep: whether it is no error to come too late.
+    """
+    lates: list[Any] = []
+    clock, tally, told = Clock("time", time_unit, late), Tally(), list[Any]()
+    tally.keep = lambda *cells: told.append(cells)
+    source = RuleLog(RULES, clock, Reading(bad_rows=bad_rows), tally)
+    try:
+        pieces = given(source)
+        if late:
+            pieces = LateEvents(RULES, clock, lates.append if keep else refuse).ordered(pieces)
+        told += map(repr, singly(pieces, RULES))
+    except WorkbenchError as error:
+        return [*told, lates, str(error)]  # whatever has been read beyond that
+    source.tell(told.append)
+    return [*told, lates, clock.dates, tally.rows, tally.events, tally.bad]
+
+
+@examples(150)
+@given(seed=st.integers(0, 2**32))
+def test_columns_say_what_rows_say(seed, tmp_path, monkeypatch):
+    random = Random(seed)
+    ending = random.choice(["csv", "jsonl", "parquet"])
+    monkeypatch.setattr(lines_of, "FEW", 0)
+    monkeypatch.setattr(lines_of, "SIZE", random.choice([100, 1 << 20]))
+    monkeypatch.setattr(batches, "LARGE", random.choice([5, 1000]))
+    paths = []
+    for number in range(random.choice([1, 1, 2, 3])):
+        path = tmp_path / f"{number}.{ending}"
+        write(log(random), path, random)
+        paths.append(f"{random.choice('AB')}={path}" if random.random() < 0.2 else path)
+    options = (
+        lambda source: source.pieces(paths),
+        random.choice([None, "s", "ms", "min"]),
+        random.choice([None, None, "2"]),
+        random.choice(["error", "skip"]),
+        random.choice([True, False]),
+    )
+    in_columns = read(*options)
+    with monkeypatch.context() as by_rows:
+        by_rows.setattr(EventColumns, "block", lambda *_: None)
+        assert in_columns == read(*options)
+
+
+class BlockEngine:
+    """Takes blocks, and gives blocks."""
+
+    def __init__(self, rules, name, facts, settings):
+        self.engine = rule_engine(rules, name, facts, settings)
+        self.rules = rules
+
+    def __getattr__(self, name):
+        return getattr(self.engine, name)
+
+    def process_block(self, block: EventBlock, *, sources: bool) -> list[EventBlock]:
+        parts = (block.part(0, 2), block.part(2, len(block)))
+        made = ([each for event in part.occurrences(self.rules) for each in self.process(event)] for part in parts)
+        return [event_block(self.rules, found, text_codes) for found in made]
+
+
+def written(case, path, output, options):
+    """What is written, or the error."""
+    try:
+        wb.run(case.rules, path, output=output, **options)
+    except WorkbenchError as error:
+        return error.what
+    return repr(parquet.read_table(output).to_pylist()) if output.suffix == ".parquet" else output.read_bytes()
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_composites_in_columns_are_written_as_rows_are(seed, tmp_path, monkeypatch):
+    random, case = Random(seed), random_case(seed)
+    with write_events(tmp_path / "log.jsonl", event_columns(case.rules, Clock(), case.rules.events)) as writer:
+        for event in case.events:
+            if all(not isinstance(value, int) or abs(value) < 2**63 for value in event.values):
+                writer.row(event_row(event, case.rules, Clock()))
+    declared = case.rules.declarations
+    options = {
+        "facts": {
+            name: [dict(zip(declared[name].domains, row, strict=True)) for row in rows]
+            for name, rows in case.facts.items()
+        },
+        "with_sources": random.random() < 0.5, "time_unit": random.choice([None, "s", "ms", "min"]),
+    }  # fmt: skip
+    for ending in ("csv", "jsonl", "parquet"):
+        output = tmp_path / f"out.{ending}"
+        rows = written(case, tmp_path / "log.jsonl", output, options)
+        with monkeypatch.context() as blocks:
+            blocks.setattr(lines_of, "FEW", 0)
+            blocks.setattr(rules_of, "rule_engine", BlockEngine)
+            assert rows == written(case, tmp_path / "log.jsonl", output, options)
+
+
+@pytest.mark.parametrize("dates", ["", "naive", "aware"])
+@pytest.mark.parametrize("unit", [None, "us", "ms", "s", "h"])
+def test_times_in_columns_are_shown_as_one_by_one(unit, dates):
+    random, clock = Random(7), Clock("time", unit)
+    clock.dates = dates
+    large = 10**17 if dates else 2**62
+    times = [0, -1, 1, 10**6, 1500, 3600 * 10**6, *(random.randrange(-(10**16), large) for _ in range(50))]
+    times += [random.randrange(10**15, 2 * 10**15) for _ in range(50)]
+    for some in (times, times[:6], times[-50:]):
+        shown = shown_times(np.array(some), clock)
+        texts = pa.types.is_string(shown.type) and not dates
+        found = [json.loads(each) if texts else each for each in shown.to_pylist()]
+        assert list(map(repr, found)) == [repr(clock.show(each)) for each in some]
+
+
+TIMES = {
+    "integers": [1, 2, 2, 9], "floats": [0.5, 1.0, 1.25, 2.0], "texts": ["1.5", "2", "2", "7"],
+    "dates": ["2024-05-01", "2024-05-01T12:00", "2024-05-02", "2024-05-02T00:00:00.5"],
+    "back": [1, 3, 2, 4], "mixed": [1, "2", 3, 4], "none": [1, None, 3, 4], "large": [1, 2, 3, 2**70],
+}  # fmt: skip
+
+PLAIN = ("integers", "floats", "texts", "dates")
+
+
+@pytest.mark.parametrize("times", TIMES)
+@pytest.mark.parametrize("arrays", [False, True])
+def test_arrays_say_what_rows_say(times, arrays, monkeypatch):
+    data = {"type": ["A", "B", "A", "Z"], "time": TIMES[times], "x": [1, 2, 3, 4], "name": ["n", "m", "n", "n"]}
+    if arrays:
+        kinds = {"time": "M8[ms]"} if times == "dates" else {}
+        data = {name: np.array(values, kinds.get(name)) for name, values in data.items()}
+    blocks, made = [], EventColumns.block
+
+    def block(*given):
+        blocks.append(made(*given))
+        return blocks[-1]
+
+    monkeypatch.setattr(EventColumns, "block", block)
+    in_columns = read(lambda source: source.of_data(partial(_reader, data)), "s", None, "error")
+    assert any(blocks) == (times in PLAIN or (arrays and times == "mixed"))  # which is an array of texts
+    monkeypatch.setattr(EventColumns, "block", lambda *_: None)
+    assert in_columns == read(lambda source: source.of_data(partial(_reader, data)), "s", None, "error")

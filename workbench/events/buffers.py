@@ -1,0 +1,65 @@
+"""The buffers of Arrow columns as arrays of numpy, and columns made of arrays, without copies where none is needed.
+
+The rule of this module: numbers are taken out of the buffers of Arrow and put there. Its own conversions import pandas,
+which takes longer than a million rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from workbench.core.domain import INT, Domain, Enum
+from workbench.events.columns import arrow_type, text_array
+from workbench.events.text_column import TextColumn
+from workbench.events.values import dump_json
+
+
+def shown_column(domain: Domain, array: Any, there: Any = None, *, quoted: bool = False) -> Any:
+    """An Arrow array of the numbers of a domain, which are there where `there` says, or everywhere.
+
+    Parameters
+    ----------
+    quoted: whether texts are JSON.
+    """
+    names: Any = list(domain.labels) if isinstance(domain, Enum) else None
+    if isinstance(array, TextColumn):
+        array, names = array.numbers, array.texts
+        if len(names) > len(array):  # those of the whole log
+            used, array = np.unique(array, return_inverse=True)
+            names = [names[number] for number in used.tolist()]
+    if names is not None and quoted:
+        names = [dump_json(name) for name in names]
+    kind = arrow_type(domain) if names is None else pa.int64()
+    data = packed_bits(array) if pa.types.is_boolean(kind) else np.ascontiguousarray(array)
+    valid = None if there is None else pa.py_buffer(packed_bits(there))
+    column = pa.Array.from_buffers(kind, len(array), [valid, pa.py_buffer(data)])
+    return column if names is None else pa.DictionaryArray.from_arrays(column, text_array(names)).cast(pa.string())
+
+
+def taken(column: Any, places: Any) -> Any:
+    """The entries of an Arrow array in these places, an array of numbers; itself where these are all in order."""
+    if len(places) == len(column) and (places == np.arange(len(column))).all():
+        return column
+    return column.take(shown_column(INT, places))
+
+
+def numbers_of(column: Any) -> Any:
+    """The numbers in an Arrow array; where nothing is stands anything."""
+    kind = np.float64 if pa.types.is_floating(column.type) else np.int64
+    last = column.offset + len(column)
+    return np.frombuffer(column.buffers()[1] or b"", kind, last)[column.offset :] if last else np.empty(0, kind)
+
+
+def bits_of(column: Any, buffer: int) -> Any:
+    """The bits in one of the buffers of an Arrow array, as bools."""
+    found = np.frombuffer(column.buffers()[buffer] or b"", np.uint8)
+    bits = np.unpackbits(found, count=column.offset + len(column), bitorder="little")
+    return bits[column.offset :].view(np.bool_)
+
+
+def packed_bits(flags: Any) -> Any:
+    """Bools as bits."""
+    return np.packbits(flags, bitorder="little")

@@ -1,0 +1,85 @@
+"""Parts of the files of a log that are read each by itself: by workers of Spark's, at the same time.
+
+The rule of this module: each row lies in one part, and is numbered as in the whole file. Formats know where a file can
+be cut (`RowReader.parts`): lines where a row ends beyond doubt, Parquet between row groups; where nothing tells, and
+where bytes are compressed, a file is one part.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from typing import IO, NamedTuple
+
+
+class FilePart(NamedTuple):
+    """Successive rows of a file; all of them, where nothing else is said.
+
+    Attributes
+    ----------
+    start, stop: its bytes.
+    groups: the first of its row groups, and the one behind them.
+    skipped: the lines or rows before it, without those of the header.
+    header: what is read before its own bytes.
+    """
+
+    start: int = 0
+    stop: int | None = None
+    groups: tuple[int | None, int | None] = (None, None)
+    skipped: int = 0
+    header: bytes = b""
+
+
+WHOLE = FilePart()
+
+
+def parts_of_lines(
+    file: IO[bytes], size: int, header: bytes, cut: Callable[[bytes], int | None]
+) -> Iterator[FilePart]:  # fmt: skip
+    """The parts of a text, of at most so many bytes each, but for one in which nothing tells where it can be cut.
+
+    Parameters
+    ----------
+    header: the lines at its beginning that all parts are read under.
+    cut: tells how many bytes of a text, which begins with a row, are whole rows.
+    """
+    start, lines, titles = 0, 0, header.count(b"\n")
+    file.seek(0)
+    while data := file.read(size):
+        begun = 0 if start else len(header)
+        length = cut(data[begun:]) if len(data) == size else None
+        skipped, repeated = (lines - titles, header) if start else (0, b"")
+        if not length:
+            yield FilePart(start, None, skipped=skipped, header=repeated)
+            return
+        yield FilePart(start, start + begun + length, skipped=skipped, header=repeated)
+        lines += data.count(b"\n", 0, begun + length)
+        start += begun + length
+        file.seek(start)
+
+
+def part_stream(stream: io.BufferedReader, part: FilePart) -> io.BufferedReader:
+    """The bytes of a part of a text, the header before them."""
+    if (part.start, part.stop) == (0, None):
+        return stream
+    return io.BufferedReader(_PartBytes(stream, part))
+
+
+class _PartBytes(io.RawIOBase):
+    def __init__(self, stream: io.BufferedReader, part: FilePart) -> None:
+        stream.seek(part.start)
+        self._stream, self._first = stream, part.header
+        self._left = None if part.stop is None else part.stop - part.start
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: memoryview) -> int:  # type: ignore[override]
+        size = len(room) if self._first or self._left is None else min(len(room), self._left)
+        data = self._first[:size] or self._stream.read(size)
+        if self._first:
+            self._first = self._first[size:]
+        elif self._left is not None:
+            self._left -= len(data)
+        room[: len(data)] = data
+        return len(data)

@@ -1,0 +1,116 @@
+"""Times of rows as columns of Arrow, both ways.
+
+The rule of this module: a column says what `Clock.read` makes of its cells one by one, or nothing: what is not plainly
+a time, or not of one kind, is left to who looks at the rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from workbench.core.domain import BOOL, FLOAT, INT
+from workbench.events import compute as pc
+from workbench.events.buffers import numbers_of, shown_column
+from workbench.events.clock import NUMBER, Clock
+from workbench.events.columns import text_array
+from workbench.events.texts import constant, float_texts, written
+
+SHORTEST = 1 << 52
+"""Below this many units that are a power of ten, no two decimals are one float: its shortest text is the decimal."""
+MILLIONTHS = 10**6
+FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The microseconds of the years 1 to 9999, which dates have."""
+
+
+def times_in(column: Any, clock: Clock) -> Any:
+    """The times in a column without nulls, an array of int64; None where the rows must tell."""
+    if not len(column):
+        return np.empty(0, np.int64)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    try:
+        kind, times = _times(column, clock)
+    except pa.ArrowInvalid:
+        return None
+    if times is None or clock.dates not in (None, kind):
+        return None
+    clock.dates = kind
+    return times
+
+
+def _times(column: Any, clock: Clock) -> tuple[str, Any]:
+    """What kind of times they are, as `Clock.dates` has it, and the times."""
+    given = column.type
+    if pa.types.is_integer(given):
+        return "", _scaled(numbers_of(column.cast(pa.int64())), clock.scale)
+    if pa.types.is_floating(given):
+        return "", _of_floats(numbers_of(column.cast(pa.float64())), clock.scale)
+    if pa.types.is_timestamp(given):
+        times = numbers_of(column.cast(pa.timestamp("us", given.tz)))
+        return "aware" if given.tz else "naive", times if times.min() >= FIRST and times.max() <= LAST else None
+    if not (pa.types.is_string(given) or pa.types.is_large_string(given)):
+        return "", None
+    column = column.cast(pa.string())
+    if NUMBER.fullmatch(column[0].as_py().strip()):
+        if bytes(written(column)).translate(None, b"-0123456789"):  # Arrow also knows hexadecimal numbers
+            return "", _of_decimals(column.cast(pa.decimal128(38, 6)), clock.scale)
+        return "", _scaled(numbers_of(column.cast(pa.int64())), clock.scale)
+    try:
+        return "naive", numbers_of(column.cast(pa.timestamp("us")))
+    except pa.ArrowInvalid:
+        return "aware", numbers_of(column.cast(pa.timestamp("us", "UTC")))
+
+
+def _scaled(numbers: Any, scale: int) -> Any:
+    """So many times these; None where they are too large."""
+    most = (2**63 - 1) // scale
+    if scale == 1:
+        return numbers
+    return numbers * scale if -most <= numbers.min() and numbers.max() <= most else None
+
+
+def _of_floats(numbers: Any, scale: int) -> Any:
+    if scale not in (1, 1000, MILLIONTHS):
+        return None
+    with np.errstate(invalid="ignore", over="ignore"):
+        times = np.rint(numbers * scale)
+        exact = (np.abs(times) < SHORTEST) & (times / scale == numbers)
+    return times.astype(np.int64) if exact.all() else None
+
+
+def _of_decimals(column: Any, scale: int) -> Any:
+    """The times of decimals with six digits after the point."""
+    words = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset :][: len(column)]
+    millionths = words[:, 0]
+    if (words[:, 1] != millionths >> 63).any():
+        return None
+    if scale >= MILLIONTHS:
+        return _scaled(millionths, scale // MILLIONTHS)
+    step = MILLIONTHS // scale
+    return None if (millionths % step).any() else millionths // step
+
+
+def shown_times(times: Any, clock: Clock) -> Any:
+    """An Arrow column of what `Clock.show` says: whole numbers, dates, or the texts of numbers, some of them whole."""
+    if clock.scale == 1 and not clock.dates:
+        return shown_column(INT, times)
+    if clock.dates and (not len(times) or (times.min() >= FIRST and times.max() <= LAST)):
+        return _dates(times, "Z" if clock.dates == "aware" else "")
+    if not clock.dates and clock.scale in (1000, MILLIONTHS) and (np.abs(times) < SHORTEST).all():
+        whole = shown_column(BOOL, times % clock.scale == 0)
+        numbers = shown_column(INT, times // clock.scale).cast(pa.string())
+        return pc.if_else(whole, numbers, float_texts(shown_column(FLOAT, times / clock.scale)))
+    return text_array(str(clock.show(each)) for each in times.tolist())
+
+
+def _dates(times: Any, zone: str) -> Any:
+    """Texts as `datetime.isoformat` writes them: with microseconds where there are some."""
+    seconds = shown_column(INT, times // MILLIONTHS).cast(pa.timestamp("s")).cast(pa.string())
+    micros = shown_column(INT, times % MILLIONTHS).cast(pa.string())
+    texts = pc.utf8_replace_slice(seconds, 10, 11, "T")
+    finer = pc.binary_join_element_wise(texts, pc.utf8_lpad(micros, 6, "0"), constant("."))
+    texts = pc.if_else(shown_column(BOOL, times % MILLIONTHS != 0), finer, texts)
+    return pc.binary_join_element_wise(texts, constant(zone), constant(""))

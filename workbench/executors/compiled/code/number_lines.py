@@ -1,0 +1,50 @@
+"""Lines of whole numbers, by machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.events.files import is_stream
+
+if TYPE_CHECKING:
+    from workbench.executors.compiled.code.machine import MachineLoop
+
+LONGEST = 21
+"""Bytes of the longest number of 64 bits, and of what stands behind it."""
+PATIENCE = 20_000
+"""Rows before which no machine code is asked for."""
+
+
+def number_lines(backend: object, output: str | Path) -> NumberLines | None:
+    """What writes the columns that come out of a backend, where it makes such; nobody waits for machine code."""
+    return NumberLines() if hasattr(backend, "feed") and not is_stream(output) else None
+
+
+class NumberLines:
+    """Writes rows of whole numbers as CSV, for who writes many."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._room: Any = None
+
+    @cached_property
+    def _loop(self) -> MachineLoop:
+        from workbench.executors.compiled.code.machine import MachineLoop
+        from workbench.executors.compiled.code.objects import code_of
+
+        return MachineLoop(code_of("workbench.executors.compiled.code.number_loops", "write_lines"))
+
+    def __call__(self, columns: Sequence[Any], between: str) -> memoryview | None:
+        """The lines of columns, arrays of 64 bits, until it is called again; None as long as there are few rows."""
+        import numpy as np
+
+        self._rows += len(columns[0])
+        if self._rows <= PATIENCE:
+            return None
+        numbers = columns[0][None] if len(columns) == 1 else np.stack(columns)
+        if self._room is None or len(self._room) < LONGEST * numbers.size:
+            self._room = np.empty(LONGEST * numbers.size, np.uint8)
+        return memoryview(self._room)[: self._loop(numbers, ord(between), self._room)]

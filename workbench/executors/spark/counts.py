@@ -1,0 +1,113 @@
+"""What the workers of Spark's count, for the summary of a run and for the rows that could not be read.
+
+The rule of this module: Spark may do a task twice, so each tells what it has counted under its name, and not how much
+more that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+from workbench.errors import InputError
+from workbench.events.reading import Tally
+
+ErrorText = tuple[str, str, str]
+"""An error: what is wrong, where, and what to do."""
+
+
+class TaskRows(NamedTuple):
+    """What has become of the rows that a task has read.
+
+    Attributes
+    ----------
+    rows, bad, events, ignored: as in `Tally`.
+    first: the first bad row.
+    kept: the bad rows, where they are kept: file, number, what is wrong, text.
+    unended: what is wrong at the end of parts of files, unless other parts tell otherwise; by the files.
+    """
+
+    rows: int
+    bad: int
+    events: int
+    ignored: tuple[str, ...]
+    first: ErrorText | None
+    kept: tuple[tuple[str, int, str, str], ...]
+    unended: Mapping[str, ErrorText]
+
+
+class _Named:
+    """Tells Spark how such counts are put together."""
+
+    def zero(self, value: dict[Any, Any]) -> dict[Any, Any]:
+        del value
+        return {}
+
+    def addInPlace(self, one: dict[Any, Any], two: dict[Any, Any]) -> dict[Any, Any]:  # noqa: N802 - Spark's name
+        one.update(two)
+        return one
+
+
+class Counts:
+    """Counts that workers add, and the driver reads."""
+
+    def __init__(self, accumulator: Any) -> None:
+        self._accumulator = accumulator
+
+    @classmethod
+    def on(cls, spark: Any) -> Self:
+        """For the workers of a session."""
+        return cls(spark.sparkContext.accumulator({}, _Named()))
+
+    def read(self, task: int | str, rows: TaskRows) -> None:
+        """In a worker: a task of this name has read rows."""
+        self._accumulator.add({("read", task): rows})
+
+    def made(self, task: int, events: int) -> None:
+        """In a worker: so many events came out of a task."""
+        self._accumulator.add({("made", task): events})
+
+    @property
+    def _tasks(self) -> list[TaskRows]:
+        return [rows for (what, _), rows in sorted(self._accumulator.value.items()) if what == "read"]
+
+    def before(self, task: int) -> int:
+        """How many rows the tasks before this one have read, which all of them have by now."""
+        found = self._accumulator.value.items()
+        return sum(rows.rows for (what, number), rows in found if what == "read" and number < task)
+
+    def settle(self, tally: Tally, parts: Mapping[str, int]) -> None:
+        """Tell what has been counted since this was asked last.
+
+        Parameters
+        ----------
+        parts: of how many tasks the files are that are read by several.
+
+        Raises
+        ------
+        InputError: no part of a file had what was asked for.
+        """
+        for file, count in parts.items():
+            told = [rows.unended[file] for rows in self._tasks if file in rows.unended]
+            if told and len(told) == count:
+                raise _error(told[0])
+        for rows in self._tasks:
+            tally.rows += rows.rows
+            tally.bad += rows.bad
+            tally.events += rows.events
+            tally.first = tally.first or (_error(rows.first) if rows.first else None)
+            tally.pass_over(rows.ignored)
+            for bad in rows.kept:
+                tally.keep(*bad)
+        tally.made += sum(count for (what, _), count in self._accumulator.value.items() if what == "made")
+        self._accumulator.value = {}
+
+
+def told_of(error: InputError) -> ErrorText:
+    """An error in words."""
+    return error.what, str(error.where), error.hint
+
+
+def _error(told: ErrorText) -> InputError:
+    what, where, hint = told
+    return InputError(what, where=where, hint=hint)

@@ -1,0 +1,96 @@
+"""Runs of rules as measurements: what an engine takes for events, and what comes of them.
+
+The rule of this module: only the engine is measured. Events are made before, and what comes of them is looked at while
+the clock stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from time import process_time
+from typing import Any
+from zlib import crc32
+
+from workbench.core.domain import FLOAT, Value
+from workbench.lab.experiment import Output
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.occurrence import Facts, Occurrence, in_units
+from workbench.tesla.rule_set import RuleSet
+
+AT_ONCE = 1024
+"""Events between two looks at the clock."""
+
+RULE_OUTPUTS: Mapping[str, Output] = {
+    "rate": Output("events for each second of processor time", "1/s"),
+    "cost": Output("processor time for each event", "us"),
+    "matches": Output("matches before where, limit and at most once", kind=int),
+    "composites": Output("composite events", kind=int),
+    "told": Output("checksum of the composites in their order", kind=str),
+}
+"""What `rule_run` returns, as the outputs of an experiment."""
+
+
+def rule_run(
+    rules: RuleSet,
+    events: Iterable[Occurrence],
+    engine: str = "cdp",
+    *,
+    facts: Facts | None = None,
+    settings: EngineSettings | None = None,
+    unmeasured: int = 0,
+) -> dict[str, Any]:
+    """Feed an engine, and say what it took and what came of it: `RULE_OUTPUTS`.
+
+    Parameters
+    ----------
+    settings: what times are, and whether T-Rex is followed. Where it has `profiled`, matches are counted, and all takes
+        longer; else there are none in the answer.
+    unmeasured: how many events come first, until windows are full, say; what comes of them does not count either.
+    """
+    settings = settings or EngineSettings()
+    made = in_units(rules, settings.unit, dates=settings.dates, trex=settings.trex)
+    running = rule_engine(made, engine, facts, settings)
+    stream = iter(events)
+    for event in islice(stream, unmeasured):
+        running.process(event)
+    before = sum(cost.matches for cost in running.profile())
+    seconds, count, composites, told = 0.0, 0, 0, 0
+    for some in _stretches(stream):
+        began = process_time()
+        found = [composite for event in some for composite in running.process(event)]
+        seconds += process_time() - began
+        count, composites = count + len(some), composites + len(found)
+        told = crc32("".join(map(repr, found)).encode(), told)
+    matches = sum(cost.matches for cost in running.profile()) - before if settings.profiled else None
+    return {
+        "rate": count / seconds if seconds else None,
+        "cost": 1e6 * seconds / count if count else None,
+        "matches": matches,
+        "composites": composites,
+        "told": f"{told:08x}",
+    }
+
+
+def rule_events(rules: RuleSet, rows: Iterable[Mapping[str, Value | None]], time: str = "time") -> list[Occurrence]:
+    """Rows of a log as events, each with its `type`; times are whole numbers, what is missing is null."""
+    domains = {name: rules.declarations[name].domains for name in rules.events}
+    found = []
+    for row in rows:
+        kind, at = row["type"], row[time]
+        assert isinstance(kind, str)
+        assert isinstance(at, int)
+        found.append(Occurrence(kind, at, event_values(domains[kind], row)))
+    return found
+
+
+def event_values(domains: Mapping[str, Any], row: Mapping[str, Value | None]) -> tuple[Value | None, ...]:
+    """The attributes of a row, in their order; whole numbers are floats where attributes are."""
+    values = ((row.get(name), domain) for name, domain in domains.items())
+    return tuple(float(value) if domain == FLOAT and isinstance(value, int) else value for value, domain in values)
+
+
+def _stretches(events: Iterator[Occurrence]) -> Iterator[Sequence[Occurrence]]:
+    while some := list(islice(events, AT_ONCE)):
+        yield some

@@ -1,0 +1,140 @@
+"""Composites of rules as rows and as columns, and what events are called in them.
+
+The rule of this module: a table says what its rows would say one by one, and is written in the same bytes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Value
+from workbench.core.program import Port, Ports
+from workbench.errors import InputError
+from workbench.events.clock import Clock
+from workbench.logs.rule_columns import TYPE
+from workbench.tesla.event_block import COLUMN_KINDS, EventBlock
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_set import RuleSet, shared_domains
+
+RuleRow = dict[str, Value]
+"""An event: its type, its time, and those of its attributes that are not null."""
+SOURCES, NUMBER = "sources", "id"
+"""What columns are called with --with-sources: the events of a match, and a composite's id."""
+
+
+def event_columns(rules: RuleSet, clock: Clock, types: Iterable[str], more: Sequence[Port] = ()) -> Ports:
+    """The columns of events of these types, as outputs of a program."""
+    time: Domain = STR if clock.dates else INT if clock.unit in (None, "us") else FLOAT
+    domains = shared_domains(rules.declarations[name] for name in types)
+    if taken := next((port.name for port in more if port.name in domains), None):
+        raise InputError(f"an attribute is called '{taken}', as a column of --with-sources is", hint="leave that out")
+    ports = (Port(TYPE, STR), Port(clock.column, time), *more, *(Port(n, d) for n, d in domains.items()))
+    return Ports(rules.name, (), ports, kind=rules.kind)
+
+
+def event_row(event: Occurrence, rules: RuleSet, clock: Clock, sources: Sources | None = None) -> RuleRow:
+    """An event as a row; what is null is left out."""
+    names = rules.declarations[event.type].positions
+    values = {name: value for name, value in zip(names, event.values, strict=True) if value is not None}
+    first: RuleRow = {TYPE: event.type, clock.column: clock.show(event.time)}
+    return first | values | sources.row(event) if sources else first | values
+
+
+class Sources:
+    """What events are called in the output: rows of the log by their number, from 1 on; composites `#3` by their id."""
+
+    def __init__(self) -> None:
+        self._labels, self._made = array("q"), 0
+
+    def add(self, made: Any, events: int) -> None:
+        """So many events have been processed, and have caused composites of these numbers."""
+        import numpy as np
+
+        first, count = len(self._labels), len(made) + events
+        composite: Any = np.zeros(count, bool)
+        composite[np.asarray(made, np.int64) - first] = True
+        names = np.where(composite, -self._made - composite.cumsum(), first - self._made + (~composite).cumsum())
+        self._labels.frombytes(names.astype(np.int64).tobytes())
+        self._made += len(made)
+
+    def row(self, composite: Occurrence) -> RuleRow:
+        """What a composite is called, and the events of its match."""
+        return {NUMBER: -self._labels[composite.number], SOURCES: tuple(map(self.name, composite.sources))}
+
+    def name(self, number: int) -> str:
+        """That of any event."""
+        label = self._labels[number]
+        return str(label) if label > 0 else f"#{-label}"
+
+    def columns(self, block: EventBlock) -> Mapping[str, Any]:
+        """The same of the composites in a block, as Arrow columns; the events of a match are JSON text."""
+        import numpy as np
+        import pyarrow as pa
+
+        from workbench.events import compute as pc
+        from workbench.events.buffers import shown_column
+        from workbench.events.texts import constant
+
+        assert block.starts is not None
+        assert block.sources is not None
+        labels = np.frombuffer(self._labels, np.int64)
+        ids, first = -labels[block.numbers], block.starts[0]
+        found = labels[block.sources[first : block.starts[-1]]]
+        texts = shown_column(INT, np.abs(found)).cast(pa.string())
+        marks = pc.if_else(shown_column(BOOL, found < 0), constant('"#'), constant('"'))
+        texts = pc.binary_join_element_wise(marks, texts, constant('"'), constant(""))
+        bounds = shown_column(INT, block.starts - first).cast(pa.int32())
+        lists = pc.binary_join(pa.ListArray.from_arrays(bounds, texts), ", ")
+        joined = pc.binary_join_element_wise(constant("["), lists, constant("]"), constant(""))
+        return {NUMBER: shown_column(INT, ids), SOURCES: joined}
+
+
+def composite_table(
+    block: EventBlock, shown: Mapping[str, Domain], rules: RuleSet, clock: Clock, sources: Sources | None
+) -> Any:
+    """The rows of composites as an Arrow table for `RowWriter.table`; None where they have to be made one by one.
+
+    Parameters
+    ----------
+    shown: the columns (`event_columns`).
+    """
+    from workbench.events.buffers import shown_column
+    from workbench.events.text_column import TextColumn
+    from workbench.events.times import shown_times
+
+    columns = {
+        TYPE: shown_column(STR, TextColumn(block.types.astype("i8"), block.names)),
+        clock.column: shown_times(block.times, clock), **(sources.columns(block) if sources else {}),
+    }  # fmt: skip
+    for name in shown:
+        if name not in columns:
+            if shown[name] == ANY:
+                return None
+            columns[name] = _attribute(block, name, shown[name], rules)
+    import pyarrow as pa
+
+    return pa.table([columns[name] for name in shown], list(shown))
+
+
+def _attribute(block: EventBlock, name: str, domain: Domain, rules: RuleSet) -> Any:
+    """The Arrow column of an attribute of several types; null for events that have none."""
+    import numpy as np
+
+    from workbench.events.buffers import shown_column
+    from workbench.events.text_column import TextColumn
+    from workbench.executors.compiled.execute.text_codes import different
+
+    values: Any = np.zeros(len(block), COLUMN_KINDS[domain])
+    there: Any = np.zeros(len(block), bool)
+    for type in set(block.types.tolist()):
+        position = rules.declarations[block.names[type]].positions.get(name)
+        if position is not None:
+            column, rows = block.columns[type][position], block.types == type
+            places = block.places[rows]
+            values[rows], there[rows] = column.values[places], True if column.nulls is None else ~column.nulls[places]
+    if domain == STR:
+        numbers, codes = different(np.where(there, values, 0))
+        values = TextColumn(numbers, [block.texts.get(code, "") for code in codes])
+    return shown_column(domain, values, None if there.all() else there)

@@ -1,0 +1,98 @@
+"""What rules in a pipeline remember: an engine, as a value.
+
+The rule of this module: a state never changes, whoever holds it. The newest state of a run has the engine; who goes on
+from an older one gets an engine that is made anew, of what was saved last and the events since.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+from workbench.core.processor import Remembered
+from workbench.tesla.engines.engine import RuleEngine
+from workbench.tesla.occurrence import Occurrence
+
+LEAST = 256
+"""Events after which the state is saved anew, so that what is kept is bounded; more where much is saved."""
+MakesRuleEngine = Callable[[], RuleEngine]
+Happens = Occurrence | int
+"""An event, or a time that the clock has reached."""
+_LOCK = Lock()
+
+
+class RuleMemory(Remembered):
+    """A state of rules, in the middle of a run.
+
+    Parameters
+    ----------
+    make: starts an engine.
+    base: the state that was saved last, as text; empty at the beginning.
+    since: what has happened since then, the last one outside.
+    """
+
+    __slots__ = ("_base", "_count", "_engine", "_make", "_since", "_text")
+
+    def __init__(
+        self, make: MakesRuleEngine, base: str = "", since: Any = None, count: int = 0, engine: RuleEngine | None = None
+    ) -> None:
+        self._make, self._base, self._since, self._count, self._engine = make, base, since, count, engine
+        self._text: str | None = base if since is None else None
+
+    def after(self, happens: Happens) -> tuple[RuleMemory, list[Occurrence]]:
+        """The state when this has happened, and the composites that come of it."""
+        engine = self._taken()
+        found = feed(engine, happens)
+        if self._count + 1 < max(LEAST, len(self._base) // 32):
+            return RuleMemory(self._make, self._base, (self._since, happens), self._count + 1, engine), found
+        return RuleMemory(self._make, _saved(engine), None, 0, engine), found
+
+    def _taken(self) -> RuleEngine:
+        """An engine in this state; nobody else has it."""
+        with _LOCK:
+            engine, self._engine = self._engine, None
+        return self._made() if engine is None else engine
+
+    def _made(self) -> RuleEngine:
+        engine = self._make()
+        if self._base:
+            engine.restore(base64.b64decode(self._base))
+        happened: list[Happens] = []
+        since = self._since
+        while since is not None:
+            since, happens = since
+            happened.append(happens)
+        for happens in reversed(happened):
+            feed(engine, happens)
+        return engine
+
+    def saved(self) -> str:
+        if self._text is None:
+            engine = self._taken()
+            self._text = _saved(engine)
+            with _LOCK:
+                self._engine = engine
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return (other.saved() if isinstance(other, RuleMemory) else other) == self.saved()
+
+    def __hash__(self) -> int:
+        return hash(self.saved())
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (self.saved(),)
+
+    def __repr__(self) -> str:
+        return f"RuleMemory({self.saved()!r})"
+
+
+def feed(engine: RuleEngine, happens: Happens) -> list[Occurrence]:
+    """The composites that come of an event, or of the clock: deadlines that lie before its time."""
+    return engine.advance(happens - 1) if isinstance(happens, int) else engine.process(happens)
+
+
+def _saved(engine: RuleEngine) -> str:
+    return base64.b64encode(engine.snapshot()).decode()

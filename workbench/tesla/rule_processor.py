@@ -1,0 +1,380 @@
+"""Rules as a processor: events of several types in, composites out.
+
+The rule of this module: it says what rules have to do with streams, and nothing about rules. What they mean is
+`meaning`, which shares nothing with the engines that run them. Source: design section 12.
+
+The events of a step have its time, which comes in on the first input, before them; they come in the order of the
+inputs. The time is the greatest that has come; what comes before the first is older than all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import BOOL, FLOAT, INT, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
+from workbench.core.fields import Nullable, Record, Tuple, fitted, resolve, without_null
+from workbench.core.kinds import FileProcessor
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import Emission, Form, State, Stream, emission
+from workbench.errors import PipelineError, TypingError, did_you_mean
+from workbench.tesla import tree as t
+from workbench.tesla.nulls import Nulls, may_be_null
+from workbench.tesla.occurrence import Occurrence, in_units
+from workbench.tesla.rule_memory import RuleMemory
+from workbench.tesla.rule_set import RuleSet, shared_domains
+
+BEGINNING = -(1 << 62)
+"""The time of events before the first time."""
+ALL = "all"
+"""What the output is called that has all composites, with their types and times, in the order of publication."""
+_HOLDS: dict[Domain, tuple[type[Domain], ...]] = {
+    INT: (Integers, Integer, Range),
+    FLOAT: (Reals, Integers, Integer, Range),
+    BOOL: (Bool,),
+    t.TYPES["string"]: (Texts, Enum),
+}
+"""What streams may carry for an attribute of each type."""
+
+
+@dataclass(frozen=True)
+class RuleProcessor(FileProcessor):
+    """Emits the composites that rules publish, each on the output of its type, and all of them on `all`.
+
+    Parameters
+    ----------
+    rules: without facts.
+    fed: the types of the events on its inputs, behind the time.
+    engine: what runs them.
+    shapes: what the inputs carry; typing fills it in.
+    integers: what `int` is in what they emit.
+    """
+
+    rules: RuleSet = field(hash=False)
+    fed: tuple[str, ...]
+    engine: str = "cdp"
+    shapes: tuple[Domain, ...] = ()
+    integers: Domain = INT
+
+    keyword: ClassVar[str] = "rules"
+    symbol: ClassVar[str] = "⚑"
+    merges: ClassVar[bool] = True
+    marks: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        looked_at = sorted({name for rule in self.rules.rules for name in rule.types})
+        if fact := next((name for name in looked_at if self.rules.declarations[name].fact), None):
+            hint = "run the rules on a log of their own, where --facts names the file"
+            raise PipelineError(f"rules in a pipeline have no facts, and '{fact}' are such", hint=hint)
+        if not self.rules.composites or ALL in self.rules.composites:
+            what = "no rule emits anything" if not self.rules.composites else f"a type of composites is called '{ALL}'"
+            raise PipelineError(f"{what}, in {self.rules.name}", hint="such rules are no part of a pipeline")
+        if not self.fed:
+            raise PipelineError(f"no stream feeds the rules of {self.rules.name}", hint=self.signature)
+        bare = [each for each in _durations(self.rules) if not each.unit]
+        if bare and any(_units(self.rules)):
+            hint = "write its unit, too: what the time counts is for the log to say"
+            raise PipelineError(f"{bare[0]} of what? Other windows have units", where=bare[0].where, hint=hint)
+
+    @property
+    def signature(self) -> str:
+        """What it is fed with."""
+        return f"streams are, in this order: {', '.join(self.rules.primitives)}"
+
+    def __str__(self) -> str:
+        return f"rules({', '.join((self.rules.name, *self.fed))})"
+
+    @property
+    def label(self) -> str:
+        return f"{self.symbol} {self.rules.name}"
+
+    # --- shape ---
+
+    @property
+    def in_arity(self) -> int:
+        return 1 + len(self.fed)
+
+    @property
+    def out_arity(self) -> int:
+        return len(self.results_named)
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        return ("time", *self.fed)
+
+    @property
+    def results_named(self) -> tuple[str, ...]:
+        return (*self.rules.composites, ALL)
+
+    @cached_property
+    def clocks(self) -> Mapping[int, str]:
+        units = {*_units(self.rules)}
+        return {0: "us" if True in units else "numbers" if units else "any"}
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        return None
+
+    def resolve(self, integers: Domain) -> Self:
+        return replace(self, integers=resolve(self.integers, integers))
+
+    # --- typing ---
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        time, *events = inputs
+        if not isinstance(time, Integers | Integer | Range):
+            raise TypingError(f"the time of rules is whole numbers, and not {time}", hint="cast it")
+        for name, domain in zip(self.fed, events, strict=True):
+            _reader(self.rules.declarations[name], domain)
+        return replace(self, shapes=inputs)
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        nulls = may_be_null(self.rules, self._nulls(inputs[1:]))
+        found = [self._composite(self.rules.declarations[name], nulls[name]) for name in self.rules.composites]
+        emitted = [self.rules.declarations[name] for name in self.rules.composites]
+        columns: dict[str, Domain] = {"type": Enum(self.rules.composites), "time": INT}
+        for name, domain in shared_domains(emitted).items():
+            always = all(name in each.domains and name not in nulls[each.name] for each in emitted)
+            columns[name] = resolve(domain if always else Nullable(domain), self.integers)
+        return (*found, Record(tuple(columns.values()), tuple(columns)))
+
+    def _nulls(self, events: Sequence[Domain]) -> Nulls:
+        """The attributes that may be null on the inputs."""
+        found = {}
+        for name, domain in zip(self.fed, events, strict=True):
+            places = _places(self.rules.declarations[name], domain)
+            found[name] = frozenset(attribute for attribute, _, part in places if isinstance(part, Nullable))
+        return found
+
+    def _composite(self, declared: t.Declaration, nulls: frozenset[str]) -> Domain:
+        domains = {n: Nullable(domain) if n in nulls else domain for n, domain in declared.domains.items()}
+        record = Record(tuple(domains.values()), tuple(domains))
+        return resolve(record, self.integers) if domains else BOOL
+
+    # --- meaning ---
+
+    @cached_property
+    def scaled(self) -> RuleSet:
+        """The rules, windows as whole numbers."""
+        return in_units(self.rules, "us" if self.clocks[0] == "us" else None)
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        from workbench.tesla.meaning import meaning
+
+        now: int | None = None
+        events = []
+        for place, value in streams[0]:
+            if place == 0:
+                now = value if now is None else max(now, value)
+            else:
+                events.append(self._event(place, value, now))
+        found = meaning(self.scaled, events, until=None if now is None else now - 1)
+        return tuple(map(list, self._shown(found)))
+
+    # --- operation ---
+
+    def initial(self) -> State:
+        return (None, "")
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        (now, memory), (place, value) = state, front
+        if place == 0:
+            if now is not None and value <= now:
+                return state, self._silent
+            now = value
+        if not isinstance(memory, RuleMemory):
+            memory = RuleMemory(self._started, memory)
+        memory, found = memory.after(now if place == 0 else self._event(place, value, now))
+        return (now, memory), tuple(map(emission, self._shown(found))) if found else self._silent
+
+    def refusal(self, form: str) -> str:
+        return "" if form == Form.VALUES else "rules keep events, and nothing bounds how many"
+
+    @cached_property
+    def _silent(self) -> tuple[Emission, ...]:
+        return (emission(()),) * self.out_arity
+
+    def _started(self) -> Any:
+        from workbench.tesla.engines.table import rule_engine
+
+        return rule_engine(self.scaled, self.engine)
+
+    # --- events and values ---
+
+    @cached_property
+    def _readers(self) -> tuple[Callable[[Value], tuple[Value, ...]], ...]:
+        declared = (self.rules.declarations[name] for name in self.fed)
+        return tuple(_reader(each, domain) for each, domain in zip(declared, self.shapes[1:], strict=True))
+
+    def _event(self, place: int, value: Value, now: int | None) -> Occurrence:
+        return Occurrence(self.fed[place - 1], BEGINNING if now is None else now, self._readers[place - 1](value))
+
+    @cached_property
+    def _domains(self) -> Mapping[str, Domain]:
+        return dict(zip(self.results_named, self.results(self.shapes), strict=True))
+
+    def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
+        """Composites on each output."""
+        outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
+        everything = self._domains[ALL]
+        assert isinstance(everything, Record)
+        for each in found:
+            domain, names = self._domains[each.type], self.rules.declarations[each.type].positions
+            values = fitted(domain, each.values) if names else ()
+            outputs[each.type].append(values if names else True)
+            row = {"type": each.type, "time": each.time, **dict(zip(names, values, strict=True))}
+            outputs[ALL].append(tuple(map(row.get, everything.labels)))
+        return tuple(outputs.values())
+
+    # --- use ---
+
+    @property
+    def landmarks(self) -> tuple[Value, ...]:
+        found: list[Value] = [0, 1, "a", "b"]
+        for rule in self.rules.rules:
+            inside = [each for part in rule.parts for each in part.constraints]
+            leaves = (leaf for each in (*inside, *rule.where_clause) for leaf in t.within(each))
+            found += [leaf.value for leaf in leaves if isinstance(leaf, t.Literal)]
+        return tuple(found)
+
+    @property
+    def pauses(self) -> tuple[int, ...]:
+        return tuple(int(each.amount) for each in _durations(self.scaled))
+
+    @classmethod
+    def of(cls, rules: RuleSet, ordered: int, named: Sequence[str]) -> tuple[Self, Sequence[int]]:
+        """As `of_file`, of rules."""
+        types = rules.primitives
+        if ordered > len(types):
+            what = f"{rules.name} takes {len(types)} streams, {ordered} are given"
+            raise PipelineError(what, hint=f"streams are, in this order: {', '.join(types)}")
+        given = list(types[:ordered])
+        for name in named:
+            if name not in rules.events:
+                raise PipelineError(f"{rules.name} has no events '{name}'", hint=did_you_mean(name, rules.events))
+            if name in given:
+                raise PipelineError(f"two streams are given for '{name}'", hint="leave one out")
+            given.append(name)
+        looked_at = {name for rule in rules.rules for name in rule.types}
+        if missing := [name for name in types if name in looked_at and name not in given]:
+            what = f"rules of {rules.name} look at '{missing[0]}', and no stream is given for it"
+            raise PipelineError(what, hint=f"give it behind the others, or by name: {missing[0]} = STREAM")
+        fed = [name for name in rules.events if name in given]
+        return cls(rules, tuple(fed)), [given.index(name) for name in fed]
+
+    @classmethod
+    def of_file(cls, path: str, ordered: int, named: Sequence[str]) -> tuple[Self, Sequence[int]]:
+        from workbench.tesla.check import load_rules
+
+        return cls.of(load_rules(path), ordered, named)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return tuple(cls(rules, rules.primitives) for rules in _samples())
+
+
+class RuleGraph(Pipeline):
+    """The graph of a rule set."""
+
+    kind = "rule set"
+
+
+def rule_graph(rules: RuleSet) -> RuleGraph:
+    """The graph of a rule set, whose inputs carry records of attributes that may be null."""
+    processor = RuleProcessor(rules, rules.primitives)
+    inputs = [("time", INT), *((name, _record(rules.declarations[name])) for name in processor.fed)]
+    pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)
+    node = Node(rules.name, processor, tuple(name for name, _ in inputs), pipes)
+    return RuleGraph(rules.name, tuple(inputs), (node,), tuple(zip(processor.results_named, pipes, strict=True)))
+
+
+def fed(rules: RuleSet, streams: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """The streams of composites of rules, on streams of a pipeline under construction."""
+    processor, order = RuleProcessor.of(rules, len(streams), list(named))
+    given = [*streams, *named.values()]
+    return processor(*(given[place] for place in order))
+
+
+def _record(declared: t.Declaration) -> Domain:
+    domains = {name: Nullable(domain) for name, domain in declared.domains.items()}
+    return Record(tuple(domains.values()), tuple(domains)) if domains else BOOL
+
+
+def _places(declared: t.Declaration, domain: Domain) -> Iterator[tuple[str, int | None, Domain]]:
+    """Of each attribute, where it lies in an event of a stream (None: it is the event), and what is there.
+
+    Raises
+    ------
+    TypingError: it is not there, or is of another type.
+    """
+    names = list(declared.domains)
+    if isinstance(domain, Tuple) and not isinstance(domain, Record) and len(domain.fields) != len(names):
+        raise TypingError(f"{declared.name} has {len(names)} attributes, and events of {domain} another number")
+    for i, (name, wanted) in enumerate(declared.domains.items()):
+        place: int | None = i
+        if isinstance(domain, Record):
+            if name not in domain.labels:
+                hint = did_you_mean(name, domain.labels, "its fields are: ")
+                raise TypingError(f"{declared.name} has an attribute '{name}', and {domain} no such field", hint=hint)
+            place = domain.labels.index(name)
+        elif not isinstance(domain, Tuple):
+            place = None
+            if len(names) > 1:
+                hint = f"give records, as of {_record(declared)}, or tuples"
+                raise TypingError(f"{declared.name} has {len(names)} attributes, and events of {domain} one", hint=hint)
+        part = domain.fields[place] if place is not None and isinstance(domain, Tuple) else domain
+        if not isinstance(without_null(part), _HOLDS[wanted]):
+            raise TypingError(f"'{name}' of {declared.name} is {t.SPELLED[wanted]}, and the stream has {part} there")
+        yield name, place, part
+
+
+def _reader(declared: t.Declaration, domain: Domain) -> Callable[[Value], tuple[Value, ...]]:
+    """What makes the values of attributes of an event of a stream."""
+    places = [(place, declared.domains[name] == FLOAT) for name, place, _ in _places(declared, domain)]
+
+    def read(event: Value) -> tuple[Value, ...]:
+        found = ((event if place is None else event[place], real) for place, real in places)
+        return tuple([float(value) if real and value is not None else value for value, real in found])
+
+    return read
+
+
+def _durations(rules: RuleSet) -> Iterator[t.Duration]:
+    """All that are longer than nothing."""
+    for rule in rules.rules:
+        windows = [part.window for part in rule.predicates]
+        found = [each for window in windows for each in (getattr(window, "most", None), getattr(window, "least", None))]
+        yield from (each for each in (*found, rule.pause) if each is not None and each.amount)
+
+
+def _units(rules: RuleSet) -> Iterator[bool]:
+    return (bool(each.unit) for each in _durations(rules))
+
+
+def _samples() -> tuple[RuleSet, ...]:
+    from workbench.tesla.check import rules
+
+    texts = {
+        "alarms": """
+declare Temp(value: int)
+declare Smoke(area: int)
+declare Fire(area: int, value: int, count: int)
+rule fire:
+from Smoke[$a = area]() and last Temp[$v = value](value > 1) as Hot within 2 from Smoke
+  and $n = COUNT(Temp() within 2 from Smoke)
+emit Fire(area = $a, value = $v, count = $n)
+consuming Hot
+""",
+        "silence": """
+declare A(v: int)
+declare B(v: int)
+declare Quiet(v: int, greatest: int)
+declare Twice(v: int)
+from A as Start and absent B(v == Start.v) within 2 after Start and $m = MAX(A().v within 3 from Start)
+emit Quiet(v = Start.v, greatest = $m)
+from Quiet[$v = v]() and each Quiet() as Before within 5 from Quiet
+emit Twice(v = $v + Before.v)
+""",
+    }
+    return tuple(rules(text, name) for name, text in texts.items())
