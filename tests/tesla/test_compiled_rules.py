@@ -82,7 +82,7 @@ def test_machine_code_says_what_python_says():
 def test_rules_that_are_written_alike_are_one_function():
     rule = "rule r{0}: from A[$x = x](f > {0}.5) and last B(x == $x) within {0} from A emit P(x = {0}, f = 0, s = B.s)"
     lines = map(rule.format, range(1, 100))
-    program = RuleProgram(SetPlan(rules(TYPES + "\n".join(lines))), trex=False)
+    program = RuleProgram(SetPlan(rules(TYPES + "\n".join(lines))), EngineSettings())
     assert program.source.count("def fire_") == 1
     assert len(program.plan.columns) == 1
 

@@ -226,7 +226,13 @@ class Publisher:
         """The state as bytes."""
         store = EventStore()
         waiting = [
-            [deadline, order, store.numbers([due.trigger])[0], list(map(store.packed, due.matches)), _names(due.chain)]
+            [
+                deadline,
+                order,
+                store.numbers([due.trigger])[0],
+                list(map(store.packed, due.matches)),
+                chain_names(due.chain),
+            ]
             for deadline, order, _, due in sorted(self.waiting, key=lambda each: each[:3])
         ]
         runners = [[each.order, each.state(store)] for each in self.runners]
@@ -244,7 +250,7 @@ class Publisher:
             by_order[order].set_state(each, store)
         self.waiting = []
         for deadline, order, number, matches, names in waiting:
-            due = DueAbsence(deadline, store.events[number], list(map(store.unpacked, matches)), _chained(names))
+            due = DueAbsence(deadline, store.events[number], list(map(store.unpacked, matches)), chained(names))
             by_order[order].matcher.wait(due)
             heappush(self.waiting, (deadline, order, number, due))
         self._run(made, self._rules.declarations)
@@ -297,11 +303,11 @@ def _linked(composite: Occurrence, before: CauseLink | None) -> CauseLink:
     """The link of a composite; InputError where its chain is too long."""
     link = CauseLink(1 if before is None else before.length + 1, composite.rule, before)
     if link.length > LONGEST_CHAIN:
-        raise endless_chain(_names(link))
+        raise endless_chain(chain_names(link))
     return link
 
 
-def _names(link: CauseLink | None) -> list[str]:
+def chain_names(link: CauseLink | None) -> list[str]:
     """The rules of a chain, the last one first."""
     found = []
     while link is not None:
@@ -310,7 +316,8 @@ def _names(link: CauseLink | None) -> list[str]:
     return found
 
 
-def _chained(names: list[str]) -> CauseLink | None:
+def chained(names: list[str]) -> CauseLink | None:
+    """The chain of rules, the last one first."""
     link: CauseLink | None = None
     for length, name in enumerate(reversed(names), 1):
         link = CauseLink(length, name, link)

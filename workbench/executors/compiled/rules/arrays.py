@@ -44,11 +44,16 @@ class RuleArrays:
         self._used = {"W": 0, "H": 2 * len(program.types)}
         self._output(1 << 12)
         for y, name in enumerate(program.types):
-            fact = program.plan.rules.declarations[name].fact
-            rows = len(facts.get(name, ())) if fact else FIRST
+            declared = program.plan.rules.declarations.get(name)
+            rows = len(facts.get(name, ())) if declared is not None and declared.fact else FIRST
             self._rows(y, max(FIRST, 1 << (rows - 1).bit_length() if rows else 1))
         self.V[at.TABLE_WIDTH] = 4 + max((len(each.rule.per) for each in program.plan.plans), default=0)
         self._table(FIRST)
+        self.V[at.DUE], (self.V[at.AWAITING], self.V[at.AWAITING_END]) = at.NEVER, program.awaiting
+        self.V[at.COSTS] = -1
+        if program.settings.profiled:
+            size = 1 + len(self.R) * at.COST_WORDS + len(program.types)
+            self.V[at.COSTS] = self._place("H", size) + 1
         for planned in program.plan.columns:
             if planned.fact:
                 self._facts(planned, facts, row_words)
@@ -157,7 +162,8 @@ class RuleArrays:
     def grow_table(self) -> tuple[int, int]:
         """A larger table, which is empty; where the old one lies, and how many entries it has."""
         old, mask = self.V[at.TABLE : at.TABLE_MASK + 1].tolist()
-        numbers = [int(rows[0, at.NUMBER]) for y in range(len(self.program.types)) if len(rows := self.rows_of(y))]
+        events = range(len(self.program.plan.rules.events))
+        numbers = [int(rows[0, at.NUMBER]) for y in events if len(rows := self.rows_of(y))]
         self.V[at.LEAST] = min(numbers, default=int(self.V[at.COUNT]))
         self._table(2 * (mask + 1))
         return old, mask + 1
@@ -173,6 +179,13 @@ class RuleArrays:
         if hasattr(self, "B"):
             published[: len(self.B)] = self.B
         self.B: Any = published
+
+    def costs(self) -> Any:
+        """What each rule has cost; all ticks; and how many events of each type there were."""
+        at_rules, words = int(self.V[at.COSTS]), len(self.R) * at.COST_WORDS
+        events = self.H[at_rules + words : at_rules + words + len(self.program.types)]
+        rules = self.H[at_rules : at_rules + words].reshape(len(self.R), at.COST_WORDS)
+        return rules[:-1], max(1, int(self.H[at_rules - 1])), events
 
     def grow_output(self) -> None:
         """Room for what is wanted, twice as much as there is at least."""

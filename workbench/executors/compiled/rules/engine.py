@@ -7,9 +7,10 @@ engine `cdp`, which takes its state over and gives it back. Rules come and go th
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from workbench.core.domain import FLOAT, STR, Domain
 from workbench.errors import InputError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules.lines import OTHERS
 from workbench.executors.compiled.rules.arrays import RuleArrays
+from workbench.executors.compiled.rules.lines import OTHERS
 from workbench.executors.compiled.rules.outputs import composite_block, composites
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.transfer import returnable, to_memory, to_publisher
@@ -49,13 +50,14 @@ class CompiledRules:
         self._patience = 0
         self.passed: int | None = None
         self._seen = 0
+        self._before: list[RuleCost] = []
         self._begin(rules)
 
     def _begin(self, rules: RuleSet) -> None:
         """Rules, of which nothing has happened yet."""
-        self._rules = rules
+        self._rules, self._seconds = rules, 0.0
         self.plan = SetPlan(rules)
-        self.program = RuleProgram(self.plan, trex=self.settings.trex)
+        self.program = RuleProgram(self.plan, self.settings)
         self.texts = TextCodes(self.program.texts)
         self._lent: Mapping[int, str] = {}
         self.memory = RuleArrays(self.program, self.facts, self.words)
@@ -63,7 +65,6 @@ class CompiledRules:
         self.since: dict[int, int] = {}
         self._run: Any = self.program.plain()
         self._machine = False
-        self._call: Callable[[], int] | None = None
 
     @property
     def rules(self) -> RuleSet:
@@ -99,7 +100,9 @@ class CompiledRules:
         self._see_block(block)
         if self._exact is not None or abs(block.times[[0, -1]]).max(initial=0) >= FAR:
             exact = self._exact or self._give_up()
-            return [self._as_block([each for event in block.occurrences(self._rules) for each in exact.process(event)])]
+            found = [each for event in block.occurrences(self._rules) for each in exact.process(event)]
+            self._return()
+            return [self._as_block(found)]
         return list(self._parts(block, partial(composite_block, sources=sources), self._as_block))
 
     def _as_block(self, found: list[Occurrence]) -> EventBlock:
@@ -132,12 +135,37 @@ class CompiledRules:
             found = self._exact.advance(time)
             self.passed = self._exact.passed
             return found
+        told: list[Occurrence] = []
+        if self.memory.V[at.DUE] <= time:
+            self.memory.V[at.UNTIL] = min(time, FAR)
+            told += [each for part in self._looped(partial(self.ask, 4, last=1), 1, composites) for each in part]
+        return told + self._passed(time)
+
+    def _passed(self, time: int) -> list[Occurrence]:
+        """The clock has moved, or is moved by `cdp`, which has to go on."""
+        if self._exact is not None:
+            return self.advance(time)
         self.passed = time if self.passed is None else max(time, self.passed)
         return []
 
     def profile(self) -> Sequence[RuleCost]:
         """What each rule has cost."""
-        return [] if self._exact is None else self._exact.profile()
+        if not self.settings.profiled:
+            return []
+        before = {each.rule: each for each in self._before}
+        now = self._costs() if self._exact is None else self._exact.profile()
+        return [_added(each, before[each.rule]) if each.rule in before else each for each in now]
+
+    def _costs(self) -> Iterator[RuleCost]:
+        """What rules have cost here; what columns cost that they share is nobody's."""
+        costs, ticks, events = self.memory.costs()
+        for plan, row in zip(self.plan.plans, costs.tolist(), strict=True):
+            kept = [plan.absent, *plan.steps[1:]]
+            types = {plan.trigger.type} | {step.type for step in kept if step is not None and not step.fact}
+            seen = sum(int(events[self.program.types.index(type)]) for type in types)
+            seconds = self._seconds * row[at.TICKS] / ticks
+            partial, full, composed = row[at.PARTIAL], row[at.FULL], row[at.COMPOSED]
+            yield RuleCost(plan.rule.name, seen, partial, full, composed, seconds)
 
     # --- machine code -----------------------------------------------------------------------------------
 
@@ -152,23 +180,31 @@ class CompiledRules:
             self.texts.put(self._lent.values())
             self._lent = block.texts
         given, inputs = _inputs(block, self.memory.T, self.program)
-        first = 0
-        while first < len(block):
-            code = self._run(0, first, len(block), *inputs, given, *self.memory.arrays())
-            reached = int(self.memory.V[at.REACHED])
+        last = len(block)
+        yield from self._looped(
+            lambda first: self._run(0, first, last, *inputs, given, *self.memory.arrays()), last, made
+        )
+        if self._exact is not None:
+            rest = block.part(int(self.memory.V[at.REACHED]), last).occurrences(self._rules)
+            yield told([each for event in rest for each in self._exact.process(event)])
+
+    def _looped(self, run: Callable[[int], int], last: int, made: Callable[..., Any]) -> Iterable[Any]:
+        """Run from one event to behind another, with all the room that is needed, or until `cdp` has to go on."""
+        first, code = 0, at.DONE
+        while first < last and code != at.BEYOND:
+            began = process_time() if self.settings.profiled else 0.0
+            code = run(first)
+            self._seconds += process_time() - began if self.settings.profiled else 0.0
             if code == at.DONE:
                 break
-            first = reached
-            if code == at.BEYOND:
-                yield self._taken(made)
-                rest = block.part(first, len(block)).occurrences(self._rules)
-                exact = self._give_up()
-                yield told([each for event in rest for each in exact.process(event)])
-                return
+            first = int(self.memory.V[at.REACHED])
             if code == at.ENDLESS:
                 raise self._endless()
-            self.grow(code)
+            if code != at.BEYOND:
+                self.grow(code)
         yield self._taken(made)
+        if code == at.BEYOND:
+            self._give_up()
 
     def grow(self, code: int) -> None:
         memory = self.memory
@@ -209,18 +245,16 @@ class CompiledRules:
 
     def words(self, type: str, row: Sequence[Any]) -> list[int]:
         """Nulls and values of an event or a fact as words."""
-        words = [sum(1 << i for i, value in enumerate(row) if value is None)]
-        for value, domain in zip(row, self._rules.declarations[type].domains.values(), strict=True):
-            if value is None:
-                words.append(0)
-            elif domain == FLOAT:
-                words.append(int(np.float64(value).view(np.int64)))
-            else:
-                words.append(self.word(value, domain))
-        return words
+        domains = self._rules.declarations[type].domains.values()
+        gaps = sum(1 << i for i, value in enumerate(row) if value is None)
+        return [gaps, *(self.word(value, domain) for value, domain in zip(row, domains, strict=True))]
 
-    def word(self, value: Any, domain: Domain) -> int:
-        """The word of a value that is no float."""
+    def word(self, value: Any, domain: Domain | None) -> int:
+        """The word of a value."""
+        if value is None:
+            return 0
+        if domain == FLOAT:
+            return int(np.float64(value).view(np.int64))
         return self.texts.put([value])[0] if domain == STR else int(value)
 
     def _endless(self) -> InputError:
@@ -234,6 +268,7 @@ class CompiledRules:
 
     def _give_up(self) -> Publisher:
         """Let `cdp` go on."""
+        self._before = list(self.profile())
         self._exact = to_publisher(self)
         self._patience = PATIENCE
         return self._exact
@@ -252,17 +287,20 @@ class CompiledRules:
         assert exact is not None
         self.passed, self._patience = exact.passed, PATIENCE
         if returnable(exact):
+            costs = list(self.profile())
             with suppress(Refused):  # a rule that has come later
                 self._begin(exact.rules)
                 to_memory(exact, self)
-                self._exact = None
+                self._exact, self._before = None, costs
 
     def _changed(self, change: Callable[[Publisher], Any]) -> Any:
-        exact = to_publisher(self) if self._exact is None else self._exact
-        found = change(exact)
-        self._exact = exact
-        self._return()
-        return found
+        if self._exact is None:
+            self._give_up()
+        assert self._exact is not None
+        try:
+            return change(self._exact)
+        finally:
+            self._return()
 
     def add(self, rules: RuleSet | str) -> Mapping[str, float]:
         """Add rules behind those there are."""
@@ -288,6 +326,14 @@ class CompiledRules:
         exact.restore(state)
         self._exact = exact
         self._return()
+
+
+def _added(one: RuleCost, other: RuleCost) -> RuleCost:
+    """What a rule has cost here and there."""
+    return RuleCost(
+        one.rule, one.events + other.events, one.partial + other.partial, one.matches + other.matches,
+        one.composites + other.composites, one.seconds + other.seconds,
+    )  # fmt: skip
 
 
 def _inputs(block: EventBlock, T: Any, program: RuleProgram) -> tuple[Any, list[Any]]:

@@ -30,6 +30,18 @@ def scattered(mixed, word):
     return np.int64((both ^ (both >> HALF)) & POSITIVE)
 
 
+@intrinsic
+def ticks(context):
+    """A clock that only its differences mean something of."""
+    del context
+
+    def code(_, builder, __, ___):
+        kind = ir.FunctionType(ir.IntType(64), [])
+        return builder.call(builder.module.declare_intrinsic("llvm.readcyclecounter", (), kind), [])
+
+    return types.int64(), code
+
+
 def _loads(bits: int) -> Any:
     @intrinsic
     def load(context, address, place):
@@ -47,6 +59,6 @@ def _loads(bits: int) -> Any:
 
 def put_machine_functions(scope: dict[str, Any]) -> None:
     """Put what generated code calls into its scope: all compiled as they are called."""
-    more = {"helper": helper, "scattered": scattered, "word_at": _loads(64), "byte_at": _loads(8), "np": np}
+    more = {"helper": helper, "scattered": scattered, "word_at": _loads(64), "byte_at": _loads(8), "ticks": ticks}
     scope.update({**SCOPE, **more})
     put_functions(scope, COMPILED, helper)

@@ -17,6 +17,8 @@ from workbench.executors.compiled.rules.layout import (
     ACCEPT,
     ACCEPT_CONSTANTS,
     ATTRIBUTES,
+    AWAITING,
+    AWAITING_END,
     BASE,
     BEYOND,
     CAUSE,
@@ -24,8 +26,13 @@ from workbench.executors.compiled.rules.layout import (
     COLUMNS_END,
     CONSUMED,
     CONSUMED_END,
+    COST_WORDS,
+    COSTS,
     COUNT,
+    DEEP,
     DEPTH,
+    DONE,
+    DUE,
     EMITS,
     ENDLESS,
     GAPS,
@@ -42,12 +49,14 @@ from workbench.executors.compiled.rules.layout import (
     INDEXES_END,
     INPUT,
     JOURNAL,
+    JUDGE,
     KEPT,
     KEY_WORDS,
     LEAST,
     LINK,
     MADE,
     MASK,
+    NEVER,
     NOW,
     NULLS,
     NUMBER,
@@ -66,17 +75,21 @@ from workbench.executors.compiled.rules.layout import (
     TABLE,
     TABLE_MASK,
     TABLE_WIDTH,
+    TICKS,
+    UNTIL,
     VALUES,
+    WAITING,
     WANTED,
     WATCHED,
     WHEN,
     WIDTH,
 )  # fmt: skip
-from workbench.executors.compiled.rules.words import byte_at, scattered, word_at
+from workbench.executors.compiled.rules.words import byte_at, scattered, ticks, word_at
 
 fire: Any = None
+judge: Any = None
 accept: Any = None
-"""Generated: the function of a rule by its shape, and what a column asks of an event."""
+"""Generated: the functions of rules by their shapes, and what a column asks of an event."""
 
 
 def first_place(word, value, low, high, base, mask, width, ring, ring_mask, W, H):
@@ -97,6 +110,14 @@ def put(place, value, H, V, J):
     J[n], J[n + 1] = place, H[place]
     V[JOURNAL] = n + 2
     H[place] = value
+
+
+def counted(place, H, V, J):
+    """Count what a rule has cost."""
+    if V[JOURNAL] + 2 > len(J):
+        return GROW_JOURNAL
+    put(place, H[place] + 1, H, V, J)
+    return DONE
 
 
 def take_back(H, V, J):
@@ -268,8 +289,17 @@ def move_table(old, size, R, H, V):
 
 def fired(r, a, begun, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L):
     """What a rule makes of a trigger; what comes of it consumes."""
+    since = ticks() if V[COSTS] >= 0 else 0
     code = fire(R[r, SHAPE], r, a, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L)
-    if code == 0 and R[r, CONSUMED_END] > R[r, CONSUMED]:
+    if V[COSTS] >= 0:
+        H[V[COSTS] + r * COST_WORDS + TICKS] += ticks() - since
+    return consumption(r, begun, R, O, H, V, J, L) if code == 0 else code
+
+
+def consumption(r, begun, R, O, H, V, J, L):
+    """What a rule consumes with the composites that it has made."""
+    code = 0
+    if R[r, CONSUMED_END] > R[r, CONSUMED]:
         o = begun
         while o < V[MADE] and code == 0:
             code = consume(r, o, R, O, H, V, J, L)
@@ -351,15 +381,23 @@ def index_range(word, real, kind, place, size, C, CF):
 
 def processed(y, a, cause, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
     """An event, whose row is written, with what it causes at once; that is to be published next."""
+    if V[COSTS] >= 0:
+        code = counted(V[COSTS] + len(R) * COST_WORDS + y, H, V, J)
+        if code != 0:
+            return code
     W[a + NUMBER] = V[COUNT]
     V[COUNT] += 1
-    begun = V[MADE]
+    begun, V[DEEP] = V[MADE], 0 if cause < 0 else O[cause + DEPTH]
     code = asked(y, a, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S)
     if code == 0 and T[y, KEPT] != 0:
         code = adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L)
     if code != 0 or V[MADE] == begun:
         return code
-    depth = 1 if cause < 0 else O[cause + DEPTH] + 1
+    return put_before(begun, V[DEEP] + 1, cause, R, O, V, S)
+
+
+def put_before(begun, depth, cause, R, O, V, S):
+    """Have the composites that have been made be published next, before what waits for it already."""
     o, count = begun, 0
     while o < V[MADE]:
         O[o + DEPTH], O[o + CAUSE] = depth, cause
@@ -401,9 +439,55 @@ def published(first, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
     return 0
 
 
+def told(until, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
+    """What has not come up to a time: by deadline, then rule, then trigger, each with all that it causes."""
+    code = 0
+    while V[DUE] <= until and code == 0:
+        due, rule = NEVER, -1
+        for n in range(V[AWAITING], V[AWAITING_END]):
+            y = R[L[n], WAITING]
+            start = H[2 * y]
+            if start < H[2 * y + 1]:
+                deadline = W[T[y, BASE] + (start & T[y, MASK]) * T[y, WIDTH]]
+                if deadline < due:
+                    due, rule = deadline, L[n]
+        V[DUE] = due
+        if due <= until:
+            code = judged(rule, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S)
+            if code == 0 and V[STACK] > 0:
+                code = published(0, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
+    return code
+
+
+def judged(r, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
+    """What comes of the matches of the trigger that has waited longest for what must not come."""
+    y = R[r, WAITING]
+    base, mask, width = T[y, BASE], T[y, MASK], T[y, WIDTH]
+    first, end, begun = H[2 * y], H[2 * y + 1], V[MADE]
+    a = base + (first & mask) * width
+    deadline, trigger, deep, since = W[a], W[a + 1], W[a + 2], W[a + 3]
+    last = first + 1
+    while last < end and W[base + (last & mask) * width + 1] == trigger:
+        last += 1
+    V[NOW], V[STACK] = deadline, 0
+    if V[JOURNAL] + 2 > len(J):
+        return GROW_JOURNAL
+    put(2 * y, last, H, V, J)
+    code = judge(R[r, JUDGE], r, first, last, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L)
+    if code == 0:
+        code = consumption(r, begun, R, O, H, V, J, L)
+    if code == 0 and V[MADE] > begun:  # what comes later is caused by the clock
+        code = put_before(begun, deep + 1 if since == deadline else 1, -1, R, O, V, S)
+    return code
+
+
 def happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
     """An event from outside, with all that it causes."""
     y = types[i] + 0  # with a sign
+    if V[DUE] < times[i]:
+        code = told(times[i] - 1, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
+        if code != 0:
+            return code
     V[NOW] = times[i]
     if T[y, WATCHED] == 0:
         V[COUNT] += 1
@@ -434,7 +518,7 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
     """Process events from one place to before another; `V[REACHED]` says how far it came. What it ends with.
 
     mode 1: the chains of the type `first` are made anew; mode 2: the table moves, which lay at `first` with `last`
-    entries; mode 3: the row behind the others of the type `first` is put into columns.
+    entries; mode 3: the row behind the others of the type `first` is put into columns; mode 4: the clock moves.
     """
     if mode == 2:
         return move_table(first, last, R, H, V)
@@ -447,14 +531,23 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
         if code != 0:
             take_back(H, V, J)
         return code
-    for i in range(first, last):
+    since = ticks() if V[COSTS] >= 0 else 0
+    code = DONE
+    i = first
+    while i < last and code == DONE:
         V[JOURNAL] = 0
-        count, now, made, told = V[COUNT], V[NOW], V[MADE], V[PUBLISHED]
-        code = happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
-        if code != 0:
+        count, now, made, published_before = V[COUNT], V[NOW], V[MADE], V[PUBLISHED]
+        if mode == 4:
+            code = told(V[UNTIL], T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
+        else:
+            code = happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
+        if code != DONE:
             take_back(H, V, J)
-            V[COUNT], V[NOW], V[MADE], V[PUBLISHED] = count, now, made, told
-            V[REACHED] = i
-            return code
-    V[REACHED] = last
-    return 0
+            V[COUNT], V[NOW], V[MADE], V[PUBLISHED] = count, now, made, published_before
+            V[DUE] = -NEVER
+        else:
+            i += 1
+    V[REACHED] = i
+    if V[COSTS] >= 0:
+        H[V[COSTS] - 1] += ticks() - since
+    return code

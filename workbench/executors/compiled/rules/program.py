@@ -5,7 +5,7 @@ The rule of this module: it decides nothing. What is kept and how it is found is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -20,6 +20,7 @@ from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules import matching, sums, words
 from workbench.executors.compiled.rules.rule_source import ARGUMENTS, AcceptSource, RuleSource
 from workbench.stored import checksum
+from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.set_plan import SetPlan
 
 KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
@@ -32,25 +33,30 @@ class RuleProgram:
 
     Attributes
     ----------
-    types: the names of all types, events first; tables have them by their places.
+    types: the names of all types, events first, then facts, then what rules wait for; tables have them by their places.
+    awaiting: where in `L` the rules are that wait for something.
     source: of `run` and what it calls.
     texts: those that rules name.
     T, K, R, C, L: what it reads; see `layout`. Where rows and columns lie is not said yet.
     """
 
-    def __init__(self, plan: SetPlan, *, trex: bool) -> None:
-        self.plan = plan
+    def __init__(self, plan: SetPlan, settings: EngineSettings) -> None:
+        self.plan, self.settings = plan, settings
         facts = [name for name, declared in plan.rules.declarations.items() if declared.fact]
-        self.types = [*plan.rules.events, *facts]
+        awaiting = [rule for rule, of in enumerate(plan.plans) if of.absent is not None]
+        self.waiting = [f"what {plan.plans[rule].rule.name} waits for" for rule in awaiting]
+        self.types = [*plan.rules.events, *facts, *self.waiting]
         self.texts: list[str] = []
         self._constants: list[int | float] = []
         self._lists: list[int] = []
         self.T: Any = np.zeros((len(self.types) + 1, at.TYPE_WORDS), np.int64)
         self.K: Any = np.zeros((len(plan.columns) + 1, at.COLUMN_WORDS), np.int64)
         self.R: Any = np.zeros((len(plan.plans) + 1, at.RULE_WORDS), np.int64)
-        rules = self._shapes("fire", self._rules(trex))
+        rules = self._functions()
         accepts = self._shapes("accept", self._accepts())
         self._types()
+        self.awaiting = len(self._lists), len(self._lists) + len(awaiting)
+        self._lists += awaiting
         self.source = _HEAD.format(_marks()) + rules + accepts
         self.C: Any = np.array([0 if isinstance(each, float) else each for each in [*self._constants, 0]], np.int64)
         real: Any = self.C.view(np.float64)
@@ -61,17 +67,24 @@ class RuleProgram:
 
     # --- functions --------------------------------------------------------------------------------------
 
-    def _rules(self, trex: bool) -> Iterator[tuple[RuleSource, Any]]:
-        for rule, of in enumerate(self.plan.plans):
-            made = RuleSource(self.plan, rule, self.types, trex=trex)
+    def _functions(self) -> str:
+        """The functions of rules, and of those that wait for something a second one."""
+        made = [RuleSource(self.plan, rule, self.types, self.settings) for rule in range(len(self.plan.plans))]
+        fires = self._shapes("fire", ((each, self.R[rule, at.SHAPE :]) for rule, each in enumerate(made)))
+        places: dict[str, int] = {}
+        for rule, (of, each) in enumerate(zip(self.plan.plans, made, strict=True)):
             row = self.R[rule]
-            row[at.EMITS], row[at.SIZE] = self.types.index(of.rule.emits), made.size
+            row[at.EMITS], row[at.SIZE] = self.types.index(of.rule.emits), each.size
             row[at.GIVEN], row[at.PAUSE] = len(of.emitted.attributes), of.pause or 0
             row[at.CONSUMED] = len(self._lists)
             for slot in of.consumed_slots:
-                self._lists += [of.event_slots.index(slot), slot if trex else 0]
+                self._lists += [of.event_slots.index(slot), slot if self.settings.trex else 0]
             row[at.CONSUMED_END] = len(self._lists)
-            yield made, row[at.SHAPE : at.CONSTANTS + 1]
+            if each.judged is not None:
+                row[at.WAITING] = y = self.types.index(f"what {of.rule.name} waits for")
+                row[at.JUDGE] = places.setdefault(each.judging("judge"), len(places))
+                self.T[y, at.WIDTH], self.T[y, at.KEPT], self.T[y, at.HORIZON] = each.waiting, 1, -1
+        return fires + _dispatched("judge", f"r, first, last, {ARGUMENTS}", places, "0")
 
     def _accepts(self) -> Iterator[tuple[AcceptSource, Any]]:
         for planned in self.plan.columns:
@@ -79,24 +92,21 @@ class RuleProgram:
             row[at.TYPE], row[at.LINK], row[at.HEADS], row[at.RING] = self.types.index(planned.type), -1, -1, -1
             yield AcceptSource(self.plan, planned.number), row[at.ACCEPT : at.ACCEPT_CONSTANTS + 1]
 
-    def _shapes(self, name: str, made: Iterator[tuple[Any, Any]]) -> str:
+    def _shapes(self, name: str, made: Iterable[tuple[Any, Any]]) -> str:
         """The functions, each text once, and the one that calls them by their number."""
         places: dict[str, int] = {}
         for each, row in made:
-            row[:] = places.setdefault(each.text(name), len(places)), len(self._constants)
+            row[:2] = places.setdefault(each.text(name), len(places)), len(self._constants)
             self._constants += each.constants.values
             self.texts += each.constants.texts
-        lines = [text.replace(f"def {name}(", f"def {name}_{i}(", 1) for text, i in places.items()]
         given = f"r, a, {ARGUMENTS}" if name == "fire" else "c, a, C, CF, W, F, X, XF"
-        none = "0" if name == "fire" else "-1"
-        calls = "".join(f"    if s == {i}: return {name}_{i}({given})\n" for i in range(len(places)))
-        return "".join(lines) + f"@helper\ndef {name}(s, {given}):\n{calls}    return {none}\n"
+        return _dispatched(name, given, places, "0" if name == "fire" else "-1")
 
     # --- tables -----------------------------------------------------------------------------------------
 
     def _types(self) -> None:
         inputs = 0
-        for y, name in enumerate(self.types):
+        for y, name in enumerate(self.types[: len(self.types) - len(self.waiting)]):
             declared, row = self.plan.rules.declarations[name], self.T[y]
             row[at.ATTRIBUTES], row[at.INPUT] = len(declared.attributes), inputs
             inputs += len(declared.attributes)
@@ -165,6 +175,13 @@ class PlainProgram:
     def __call__(self, *given: Any) -> int:
         found: int = self.scope["run"](*(PlainArray(each) if isinstance(each, np.ndarray) else each for each in given))
         return found
+
+
+def _dispatched(name: str, given: str, places: Mapping[str, int], none: str) -> str:
+    """Functions, and the one that calls them by their number."""
+    lines = [text.replace(f"def {name}(", f"def {name}_{i}(", 1) for text, i in places.items()]
+    calls = "".join(f"    if s == {i}: return {name}_{i}({given})\n" for i in range(len(places)))
+    return "".join(lines) + f"@helper\ndef {name}(s, {given}):\n{calls}    return {none}\n"
 
 
 def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: Any) -> None:

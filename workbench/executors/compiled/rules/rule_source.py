@@ -19,26 +19,38 @@ from workbench.executors.compiled.rules.layout import (
     BASE,
     BEYOND,
     CAUSE,
+    COMPOSED,
+    COST_WORDS,
+    COSTS,
+    DEEP,
     DEPTH,
     DONE,
+    DUE,
     FIXED,
+    FULL,
     GAPS,
+    GROW_JOURNAL,
     GROW_OUTPUT,
     GROW_SCRATCH,
     HEADS,
     HEADS_MASK,
+    JOURNAL,
     KEY_WORDS,
     LIMBS,
     LINK,
     MADE,
     MASK,
     NUMBER,
+    PARTIAL,
     QUIET,
     RECORD,
     RING,
     RING_MASK,
     RULE,
     TIME,
+    VALUES,
+    WAITED,
+    WAITING,
     WANTED,
     WHEN,
     WIDTH,
@@ -51,6 +63,7 @@ from workbench.executors.compiled.rules.lines import (
     attribute_of,
 )  # fmt: skip
 from workbench.tesla import tree as t
+from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan, substituted, substitution
 from workbench.tesla.scope import RuleScope, aggregate_domain
@@ -70,8 +83,9 @@ class RuleSource:
     constants: what it reads from the table.
     """
 
-    def __init__(self, plan: SetPlan, rule: int, types: Sequence[str], *, trex: bool) -> None:
-        self.plan, self.number, self.types, self.trex = plan, rule, types, trex
+    def __init__(self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings) -> None:
+        self.plan, self.number, self.types = plan, rule, types
+        self.trex, self.profiled = settings.trex, settings.profiled
         self.of = plan.plans[rule]
         self.constants = RuleConstants()
         self.code = WordLines(self.constants, ENDS)
@@ -79,30 +93,58 @@ class RuleSource:
         self.top = str(FIXED)
         self.addresses: dict[int, str] = {}  # slots of events to where their rows are
         self.bound: dict[int, RuleStep] = {}
-        if self.of.absent is not None:
-            where = self.of.absent.part.where
-            raise Refused("the engine 'compiled' has no 'absent' yet", hint=OTHERS, where=where)
+        self.time = f"W[a0 + {TIME}]"
+        self.judged: WordLines | None = None
+        self.waiting = WAITED
         self._write()
 
     def text(self, name: str) -> str:
         """The function under a name."""
         return f"@helper\ndef {name}(r, a0, {ARGUMENTS}):\n    c = R[r, 1]\n{self.code.text()}    return {DONE}\n"
 
+    def judging(self, name: str) -> str:
+        """The function of what it waits for, under a name: of the matches from place `first` to before `last`."""
+        assert self.judged is not None
+        body = self.judged.text()
+        return f"@helper\ndef {name}(r, first, last, {ARGUMENTS}):\n    c = R[r, 1]\n{body}    return {DONE}\n"
+
     def _write(self) -> None:
         code, rule = self.code, self.of.rule
         if len(rule.per) > MOST_PER:
             raise Refused(f"the engine 'compiled' has no room for {len(rule.per)} values of 'per'", hint=OTHERS)
-        conditions = self.plan.conditions(self.number)
-        if rule.limit is not None:
-            code.add("taken = 0", f"most = {self.constants.whole(rule.limit)}", f"if most == 0: return {DONE}")
+        # what is counted as a match is one before it is filtered
+        conditions = [[]] * len(self.of.steps) if self.profiled else self.plan.conditions(self.number)
+        awaits = self.plan.absent[self.number]
+        if awaits is None:
+            self._limit()
         self._enter(self.of.trigger, "a0")
         code.require(self.of.trigger.part.constraints, self.fail)
         self._assign(self.of.trigger)
+        self._count(PARTIAL)
         self._filter(conditions[0])
         for planned, where in zip(self.plan.steps[self.number], conditions[1:], strict=True):
             self._step(planned)
+            self._count(PARTIAL)
             self._filter(where)
-        self._emit()
+        if self.profiled:
+            self._count(FULL)
+            self._filter(rule.where_clause)
+        if awaits is None:
+            self._emit()
+        else:
+            self._wait(awaits)
+            self._judge(awaits)
+
+    def _count(self, what: int) -> None:
+        """Count what the rule has cost, where that is asked for."""
+        if self.profiled:
+            place = f"V[{COSTS}] + r * {COST_WORDS} + {what}"
+            self.code.add(f"code = counted({place}, H, V, J)", "if code != 0: return code")
+
+    def _limit(self) -> None:
+        if self.of.rule.limit is not None:
+            most = self.constants.whole(self.of.rule.limit)
+            self.code.add("taken = 0", f"most = {most}", f"if most == 0: return {DONE}")
 
     def _filter(self, conditions: Sequence[t.Expression]) -> None:
         self.code.scope = self.code.scope.about(None)
@@ -234,7 +276,9 @@ class RuleSource:
             code.add(f"hn{k} = W[{address} + {NUMBER}]")
             self.below = f"hn{k}"
 
-    def _search(self, planned: PlannedStep, *, newest: bool, stops: bool, hit: Sequence[str] | None) -> None:
+    def _search(
+        self, planned: PlannedStep, *, newest: bool, stops: bool, hit: Sequence[str] | None, k: int | None = None
+    ) -> None:
         """A loop over the candidates that fit, each as place `i` with the row at `own`.
 
         Parameters
@@ -242,8 +286,10 @@ class RuleSource:
         newest: whether it begins with the newest.
         stops: whether it ends with the first that fits.
         hit: what is done with each; None: what comes next is written into the loop.
+        k: the number in names; else that of the step.
         """
-        step, code, k = planned.step, self.code, planned.step.number
+        step, code = planned.step, self.code
+        k = step.number if k is None else k
         column, depth = self.plan.columns[planned.column], code.depth
         if column.keys:
             self._hash(step)
@@ -252,9 +298,9 @@ class RuleSource:
         elif column.keys:
             self._chain(k)
         else:
-            self._range(planned, newest=newest)
+            self._range(planned, k, newest=newest)
         fail, self.fail = self.fail, "continue"
-        self._fits(planned)
+        self._fits(planned, k)
         if hit is not None:
             code.add(*hit)
             if stops:
@@ -290,14 +336,14 @@ class RuleSource:
         code.add(*([f"if W[a{k} + {TIME}] > {self.most}: continue"] if self.most else []))
         code.add(*([f"if W[a{k} + {NUMBER}] >= {self.below}: continue"] if self.below else []))
 
-    def _ends(self, planned: PlannedStep, *, newest: bool) -> None:
+    def _ends(self, planned: PlannedStep, k: int, *, newest: bool) -> None:
         """From which place to before which candidates lie, of all events of a type or in a column's ring.
 
         Parameters
         ----------
         newest: the newest is looked at first, and the other end of the window is seen when it is met.
         """
-        code, k = self.code, planned.step.number
+        code = self.code
         whole = self.plan.columns[planned.column].whole
         code.add(f"f{k}, x{k} = -1, 0" if whole else f"f{k}, x{k} = K[k{k}, {RING}], K[k{k}, {RING_MASK}]")
         at = f"2 * y{k}" if whole else f"f{k} - 2"
@@ -314,14 +360,14 @@ class RuleSource:
 
     def _places(self, planned: PlannedStep) -> str:
         """How many candidates there are."""
-        self._ends(planned, newest=False)
+        self._ends(planned, planned.step.number, newest=False)
         return f"(u{planned.step.number} - s{planned.step.number})"
 
-    def _range(self, planned: PlannedStep, *, newest: bool) -> None:
+    def _range(self, planned: PlannedStep, k: int, *, newest: bool) -> None:
         """Places in the order of time."""
-        code, k = self.code, planned.step.number
+        code = self.code
         whole, place = self.plan.columns[planned.column].whole, f"o{k}"
-        self._ends(planned, newest=newest)
+        self._ends(planned, k, newest=newest)
         if newest:
             code.add(f"{place} = u{k}", f"while {place} > s{k}:")
             code.depth += 1
@@ -346,9 +392,9 @@ class RuleSource:
         code.depth += 1
         code.add(f"i = H[K[k{k}, {RING}] + o{k}]", f"a{k} = b{k} + (i & q{k}) * w{k}")
 
-    def _fits(self, planned: PlannedStep) -> None:
+    def _fits(self, planned: PlannedStep, k: int) -> None:
         """Go on only with candidates that satisfy what is asked, and are not selected or consumed already."""
-        step, code, k = planned.step, self.code, planned.step.number
+        step, code = planned.step, self.code
         self._enter(step, f"a{k}")
         if step.selects:
             for slot, other in self.bound.items():
@@ -414,6 +460,75 @@ class RuleSource:
         hit = [each.replace(f"r{k}", f"whole{k}") for each in hit]
         return [f"whole{k}, r{k} = 0, 0.0"], hit, [f"if {some}: r{k} = average(whole{k}, count{k})"], none
 
+    # --- what must not come -----------------------------------------------------------------------------
+
+    def _kept(self) -> list[tuple[RuleStep, int]]:
+        """What is written down of a match: the steps that bind something or aggregate, and where it begins."""
+        found, at = [], WAITED
+        for step in self.of.steps:
+            if isinstance(step.part, t.Aggregate):
+                found.append((step, at))
+                at += 2
+            elif step.policy is not t.Policy.NOT:
+                found.append((step, at))
+                at += VALUES + len(step.declared.attributes)
+        self.waiting = at
+        return found
+
+    def _wait(self, awaits: PlannedStep) -> None:
+        """Write the match down: rows as they are, for they may be gone when the deadline has come."""
+        code, window = self.code, awaits.step.window
+        assert window is not None
+        code.add(f"y = R[r, {WAITING}]", "code = row_room(y, T, W, H, V)", "if code != 0: return code")
+        code.add(f"if V[{JOURNAL}] + 2 > len(J): return {GROW_JOURNAL}", "i = H[2 * y + 1]")
+        code.add(f"a = T[y, {BASE}] + (i & T[y, {MASK}]) * T[y, {WIDTH}]")
+        code.add(f"W[a] = {self.time} + {self.constants.whole(window.most or 0)}")
+        code.add(f"W[a + 1], W[a + 2] = W[a0 + {NUMBER}], V[{DEEP}]", f"V[{DUE}] = min(V[{DUE}], W[a])")
+        for step, at in self._kept():
+            if isinstance(step.part, t.Aggregate):
+                found = code.parameters[step.part.parameter]
+                array = "F" if self.of_aggregate(step) == FLOAT else "W"
+                code.add(f"{array}[a + {at}] = {found.text}", f"W[a + {at + 1}] = 1 if {found.null or 'False'} else 0")
+            else:
+                size = VALUES + len(step.declared.attributes)
+                code.add(f"for n in range({size}): W[a + {at} + n] = W[{self.addresses[step.slot]} + n]")
+        code.add("put(2 * y + 1, i + 1, H, V, J)")
+
+    def _judge(self, awaits: PlannedStep) -> None:
+        """The function of matches that have been written down, when their deadline has come."""
+        waited, step = self.code, awaits.step
+        code = self.code = self.judged = WordLines(self.constants, ENDS)
+        self._limit()
+        self.top, self.fail = str(FIXED), "continue"
+        code.add(f"y = R[r, {WAITING}]", f"b, q, w = T[y, {BASE}], T[y, {MASK}], T[y, {WIDTH}]")
+        code.add("for place in range(first, last):")
+        code.depth += 1
+        code.add("a = b + (place & q) * w")
+        self.bound, self.addresses = {}, {}
+        for each, at in self._kept():
+            if isinstance(each.part, t.Aggregate):
+                array = "F" if self.of_aggregate(each) == FLOAT else "W"
+                code.parameters[each.part.parameter] = CodeValue(f"{array}[a + {at}]", f"W[a + {at + 1}] != 0")
+            else:
+                code.add(f"p{each.slot} = a + {at}")
+                self._enter(each, f"p{each.slot}")
+                self._assign(each)
+        parameters, k = dict(code.parameters), step.number + 1000
+        column = self.plan.columns[awaits.column]
+        code.add(f"k{k} = {self.constants.whole(column.number)}")
+        code.add(f"y{k} = {self.constants.whole(self.types.index(step.type))}")
+        code.add(f"b{k}, q{k}, w{k} = T[y{k}, {BASE}], T[y{k}, {MASK}], T[y{k}, {WIDTH}]")
+        code.scope = step.scope.types
+        self.least = self.below = ""
+        self.above, self.most = "W[a + 1]", "W[a]"
+        code.add(f"g{k} = -1")
+        self._search(awaits, newest=True, stops=True, hit=[f"g{k} = i"], k=k)
+        code.parameters = parameters
+        code.add(f"if g{k} >= 0: continue")
+        self.time = "W[a]"
+        self._emit()
+        self.code = waited
+
     # --- what comes of a match --------------------------------------------------------------------------
 
     def _emit(self) -> None:
@@ -428,7 +543,7 @@ class RuleSource:
         sources = [self.bound[slot] for slot in of.event_slots]
         size = RECORD + len(of.emitted.attributes) + len(sources)
         code.add(f"o = V[{MADE}]", f"if o + {size} > len(O): V[{WANTED}] = o + {size}; return {GROW_OUTPUT}")
-        code.add(f"O[o + {RULE}], O[o + {WHEN}], O[o + {DEPTH}], O[o + {CAUSE}] = r, W[a0 + {TIME}], 0, -1", "gaps = 0")
+        code.add(f"O[o + {RULE}], O[o + {WHEN}], O[o + {DEPTH}], O[o + {CAUSE}] = r, {self.time}, 0, -1", "gaps = 0")
         for at, attribute in enumerate(of.emitted.attributes):
             value = given[attribute.name]
             found = code.real(value) if attribute.domain == FLOAT else code.value(value)
@@ -443,6 +558,7 @@ class RuleSource:
             code.add(f"O[o + {RECORD + len(of.emitted.attributes) + i}] = W[{self.addresses[step.slot]} + {NUMBER}]")
         code.add(f"O[o + {GAPS}] = gaps", f"V[{MADE}] = o + {size}")
         self.size = size
+        self._count(COMPOSED)
         if rule.limit is not None:
             code.add(f"if taken >= most: return {DONE}")
 
@@ -461,7 +577,7 @@ class RuleSource:
             if found.null:
                 code.add(f"if {found.null}: gaps |= {1 << at}; X[{KEY_WORDS + at}] = 0")
         count = len(self.of.rule.per)
-        given = f"r, W[a0 + {TIME}], {self.constants.whole(pause)}, gaps, {count}, H, V, X, J"
+        given = f"r, {self.time}, {self.constants.whole(pause)}, gaps, {count}, H, V, X, J"
         code.add(f"quiet = silent({given})", f"if quiet > 1: return quiet - {QUIET}", f"if quiet == 1: {self.fail}")
 
 

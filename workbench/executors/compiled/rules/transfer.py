@@ -6,7 +6,8 @@ each predicate is once in the rows of its type here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from heapq import heappush
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +16,13 @@ from workbench.core.domain import FLOAT
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.outputs import value_of
 from workbench.executors.compiled.rules.words import scattered
+from workbench.tesla import tree as t
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
-from workbench.tesla.engines.publisher import Publisher
-from workbench.tesla.engines.runner import RuleRunner
+from workbench.tesla.engines.publisher import Publisher, chain_names, chained
+from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
+from workbench.tesla.engines.runner import DueAbsence, RuleRunner
 from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.scope import aggregate_domain
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.rules.engine import CompiledRules
@@ -32,8 +36,13 @@ def to_publisher(engine: CompiledRules) -> Publisher:
     made = Publisher("compiled", engine.rules, engine.facts, engine.settings, CDPMatcher)
     made.now, made.passed, made.count = engine.now, engine.passed, int(memory.V[at.COUNT])
     events = {event.number: event for event in _events(engine)}
+    for due in _awaiting(engine, made, events):
+        heappush(made.waiting, due)
+    for _, rule, _, absence in sorted(made.waiting, key=lambda each: each[:3]):
+        made.runners[rule].matcher.wait(absence)
     for runner in made.runners:
-        types = {step.type for step in runner.plan.steps[1:] if not step.fact}
+        kept = [*runner.plan.steps[1:], *([runner.plan.absent] if runner.plan.absent is not None else [])]
+        types = {step.type for step in kept if not step.fact}
         for _, event in sorted(events.items()):
             if event.type in types:
                 runner.matcher.add(event)
@@ -49,19 +58,61 @@ def to_publisher(engine: CompiledRules) -> Publisher:
     return made
 
 
+def _awaiting(
+    engine: CompiledRules, made: Publisher, events: Mapping[int, Occurrence]
+) -> Iterator[tuple[int, int, int, DueAbsence]]:
+    """The absences that rules wait for."""
+    for rule, runner in enumerate(made.runners):
+        if runner.plan.absent is None:
+            continue
+        rows = engine.memory.rows_of(int(engine.program.R[rule, at.WAITING]))
+        due: DueAbsence | None = None
+        for row in rows:
+            deadline, number, deep = row[:3].tolist()
+            match = _match(engine, runner.plan, row)
+            trigger = events.get(number, match[0])
+            if due is None or due.trigger.number != number:
+                if due is not None:
+                    yield due.deadline, rule, due.trigger.number, due
+                due = DueAbsence(deadline, trigger, [], chained([runner.plan.rule.name] * deep))
+            due.matches.append(match)
+        if due is not None:
+            yield due.deadline, rule, due.trigger.number, due
+
+
+def _match(engine: CompiledRules, plan: RulePlan, row: Any) -> PartialMatch:
+    """A match that has been written down."""
+    match: PartialMatch = ()
+    reals, begin = row.view(np.float64), at.WAITED
+    for step in plan.steps:
+        if isinstance(step.part, t.Aggregate):
+            domain = aggregate_domain(step.part.function, step.values)
+            found = value_of(domain, int(row[begin]), reals[begin], engine.known)
+            match = (*match, None if row[begin + 1] else found)
+            begin += 2
+        elif step.policy is not t.Policy.NOT:
+            size = at.VALUES + len(step.declared.attributes)
+            event = _event(engine, step.type, row[begin : begin + size])
+            item = event.values if step.fact else event
+            match = (*match, item, *((step.fits(match, item) or ()) if step.fits is not None else ()))
+            begin += size
+    return match
+
+
+def _event(engine: CompiledRules, name: str, row: Any) -> Occurrence:
+    """An event or a fact of which there is a row."""
+    words, reals = row.tolist(), row.view(np.float64)
+    values = tuple(
+        None if words[at.NULLS] >> n & 1 else value_of(domain, words[at.VALUES + n], reals[at.VALUES + n], engine.known)
+        for n, domain in enumerate(engine.rules.declarations[name].domains.values())
+    )
+    return Occurrence(name, words[at.TIME], values, words[at.NUMBER])
+
+
 def _events(engine: CompiledRules) -> Iterator[Occurrence]:
-    memory, program = engine.memory, engine.program
     for y, name in enumerate(engine.rules.events):
-        rows = memory.rows_of(y)
-        reals = rows.view(np.float64)
-        domains = list(enumerate(program.plan.rules.declarations[name].domains.values(), at.VALUES))
-        for i, row in enumerate(rows.tolist()):
-            values = tuple(
-                None if row[at.NULLS] >> (n - at.VALUES) & 1
-                else value_of(domain, row[n], reals[i, n], engine.known)
-                for n, domain in domains
-            )  # fmt: skip
-            yield Occurrence(name, row[at.TIME], values, row[at.NUMBER])
+        for row in engine.memory.rows_of(y):
+            yield _event(engine, name, row)
 
 
 def _since(engine: CompiledRules, y: int) -> int | None:
@@ -103,7 +154,9 @@ def _emitted(engine: CompiledRules) -> Iterator[tuple[int, tuple[Any, ...], int]
 
 def returnable(exact: Publisher) -> bool:
     """Whether the state can be said in words, and every rule has all the history that its windows reach."""
-    return all(_complete(runner, exact.now) for runner in exact.runners) and all(map(_small, _held(exact).values()))
+    waiting = (item for *_, due in exact.waiting for match in due.matches for item in match)
+    complete = all(_complete(runner, exact.now) for runner in exact.runners)
+    return complete and all(map(_small, _held(exact).values())) and all(map(_small, waiting))
 
 
 def _complete(runner: RuleRunner, now: int | None) -> bool:
@@ -114,13 +167,18 @@ def _complete(runner: RuleRunner, now: int | None) -> bool:
     return True
 
 
-def _small(event: Occurrence) -> bool:
-    values = (event.time * 2, *event.values)
+def _small(item: Any) -> bool:
+    """Whether an event, a fact or a value has room in words."""
+    event = isinstance(item, Occurrence)
+    values = (item.time * 2, *item.values) if event else item if isinstance(item, tuple | list) else (item,)
     return all(not isinstance(value, int) or -WORD <= value < WORD for value in values)
 
 
 def _held(exact: Publisher) -> dict[int, Occurrence]:
-    columns = (column.column for runner in exact.runners for column in runner.matcher.columns.values())
+    """All events that are kept: but for those in matches that wait."""
+    columns = [column.column for runner in exact.runners for column in runner.matcher.columns.values()]
+    matchers = (runner.matcher for runner in exact.runners)
+    columns += [each.absent.column for each in matchers if isinstance(each, CDPMatcher) and each.absent is not None]
     return {event.number: event for column in columns for event in column}
 
 
@@ -132,6 +190,8 @@ def to_memory(exact: Publisher, engine: CompiledRules) -> None:
     if exact.now is not None:
         memory.V[at.NOW] = exact.now
     memory.V[at.COUNT] = exact.count
+    for _, rule, _, due in sorted(exact.waiting, key=lambda each: each[:3]):
+        _await(engine, [each.order for each in exact.runners].index(rule), due)
     for rule, runner in enumerate(exact.runners):
         for column in runner.matcher.columns.values():
             y = program.types.index(column.step.type)
@@ -162,17 +222,36 @@ def _put(engine: CompiledRules, event: Occurrence) -> None:
         engine.grow(code)
 
 
+def _await(engine: CompiledRules, rule: int, due: DueAbsence) -> None:
+    """Write matches down that wait."""
+    memory, plan, y = engine.memory, engine.plan.plans[rule], int(engine.program.R[rule, at.WAITING])
+    for match in due.matches:
+        words = [due.deadline, due.trigger.number, len(chain_names(due.chain))]
+        for step in plan.steps:
+            if isinstance(step.part, t.Aggregate):
+                domain, value = aggregate_domain(step.part.function, step.values), match[step.slot]
+                words += [engine.word(value, domain), int(value is None)]
+            elif step.policy is not t.Policy.NOT:
+                event = match[step.slot]
+                head = [0, 0] if step.fact else [event.time, event.number]
+                words += [*head, *engine.words(step.type, event if step.fact else event.values)]
+        start, end = memory.H[2 * y : 2 * y + 2].tolist()
+        if end - start > memory.T[y, at.MASK]:
+            memory.grow_rows(y)
+        a = int(memory.T[y, at.BASE] + (end & int(memory.T[y, at.MASK])) * memory.T[y, at.WIDTH])
+        memory.W[a : a + len(words)] = words
+        memory.H[2 * y + 1] += 1
+    memory.V[at.DUE] = min(int(memory.V[at.DUE]), due.deadline)
+
+
 def _silence(engine: CompiledRules, rule: int, key: tuple[Any, ...], time: int) -> list[int]:
     plan = engine.plan.plans[rule]
     domains = [plan.scope.types.domain(each) for each in plan.rule.per]
     gaps = sum(1 << i for i, value in enumerate(key) if value is None)
     words = []
     for value, domain in zip(key, domains, strict=True):
-        if domain == FLOAT:
-            real = float("nan") if value == "nan" else 0.0 if value is None else value + 0.0
-            words.append(int(np.float64(real).view(np.int64)))
-        else:
-            words.append(0 if value is None else engine.word(value, domain))
+        value = float("nan") if value == "nan" and domain == FLOAT else value
+        words.append(engine.word(value + 0.0 if domain == FLOAT and value is not None else value, domain))
     mark = scattered(gaps, len(key))
     for word in words:
         mark = scattered(mark, word)

@@ -6,6 +6,7 @@ The rule of this module: `machine_words` has the same functions for numba; two f
 from __future__ import annotations
 
 import ctypes
+import time
 from typing import Any
 
 from workbench.core.ops import OVERFLOWS
@@ -40,9 +41,15 @@ def low_bits(word: int) -> int:
     return word & 0xFFFFFFFF
 
 
+def ticks() -> int:
+    """A clock that only its differences mean something of."""
+    return time.perf_counter_ns()
+
+
 PLAIN: dict[str, Any] = {
     **{op.name: op.exact for op in OVERFLOWS.values()},
     "helper": helper, "scattered": scattered, "word_at": word_at, "byte_at": byte_at,
+    "ticks": ticks,
     "int_same": lambda number, x: number == x,
     "int_below": lambda number, x: number < x,
     "int_above": lambda number, x: number > x,
