@@ -155,7 +155,9 @@ def test_changes_come_through_a_pipe_while_events_flow(files, caplog):
     """What is wrong is told, and changes nothing; the others are made before the next event of their time or later."""
     caplog.set_level("INFO", "workbench")
     os.mkfifo(files / "pipe")
-    lines = [change(0, "remove", "cuont"), change(0, "add", text=SEEN), change(0, "replace", "count", LATEST.format(4))]
+    fact = "declare fact F(x: int) from B and each F emit Told(x = F.x)"
+    latest = change(0, "replace", "count", LATEST.format(4))
+    lines = [change(0, "remove", "cuont"), change(0, "add", text=SEEN), change(0, "add", text=fact), latest]
     begun, seen = threading.Event(), threading.Event()
 
     def write():
@@ -186,3 +188,4 @@ def test_changes_come_through_a_pipe_while_events_flow(files, caplog):
     assert rows[-1] == 70
     assert "did you mean 'count'?\n  this change is not made" in caplog.text
     assert "the output has no column for 'y' of Seen" in caplog.text
+    assert "there are no facts of type 'F'" in caplog.text

@@ -1,8 +1,8 @@
 """Logs of rules in columns say what their rows say one by one, and composites in columns are written as rows are."""
 
 import json
-from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -16,7 +16,7 @@ from pyarrow import parquet
 import workbench as wb
 from tests.examples import examples
 from workbench.conformance.generate.rule_cases import random_case
-from workbench.errors import WorkbenchError
+from workbench.errors import InputError, WorkbenchError
 from workbench.events import batches
 from workbench.events import lines as lines_of
 from workbench.events.clock import Clock
@@ -24,6 +24,7 @@ from workbench.events.reading import Reading, Tally
 from workbench.events.times import shown_times
 from workbench.events.write import write_events
 from workbench.logs import rules as rules_of
+from workbench.logs.call import _reader
 from workbench.logs.rule_columns import EventColumns, text_codes
 from workbench.logs.rule_composites import event_columns, event_row
 from workbench.logs.rule_log import RuleLog
@@ -50,8 +51,8 @@ def cell(random: Random, kind: str, at: float) -> object:
         )
     date = START + timedelta(seconds=at)
     return {
-        "int": int(at), "decimal": f"{at:.3f}", "float": round(at, 3), "date": date.isoformat(),
-        "zoned": date.isoformat() + random.choice(["Z", "+00:00"]),
+        "int": int(at), "decimal": f"{at:.3f}", "float": int(at) if at % 1 == 0 else round(at, 3),
+        "date": date.isoformat(), "zoned": date.isoformat() + random.choice(["Z", "+00:00"]),
     }[kind]  # fmt: skip
 
 
@@ -107,23 +108,33 @@ def write(rows: list[dict[str, object]], path, random: Random) -> None:
     path.write_text(text, "utf-8")
 
 
-def read(paths, time_unit, late, bad_rows):
-    """Everything that a log says."""
+def refuse(event):
+    raise InputError(f"late: {event}")
+
+
+def read(given, time_unit, late, bad_rows, keep=True):
+    """Everything that a log says.
+
+    Parameters
+    ----------
+    keep: whether it is no error to come too late.
+    """
+    lates: list[Any] = []
     clock, tally, told = Clock("time", time_unit, late), Tally(), list[Any]()
     tally.keep = lambda *cells: told.append(cells)
     source = RuleLog(RULES, clock, Reading(bad_rows=bad_rows), tally)
     try:
-        pieces = source.pieces(paths)
+        pieces = given(source)
         if late:
-            pieces = LateEvents(RULES, clock, lambda event: told.append(repr(event))).ordered(pieces)
+            pieces = LateEvents(RULES, clock, lates.append if keep else refuse).ordered(pieces)
         told += map(repr, singly(pieces, RULES))
     except WorkbenchError as error:
-        return [*told, str(error)]  # whatever has been read beyond that
+        return [*told, lates, str(error)]  # whatever has been read beyond that
     source.tell(told.append)
-    return [*told, clock.dates, tally.rows, tally.events, tally.bad]
+    return [*told, lates, clock.dates, tally.rows, tally.events, tally.bad]
 
 
-@examples(150)
+@examples(60)
 @given(seed=st.integers(0, 2**32))
 def test_columns_say_what_rows_say(seed, tmp_path, monkeypatch):
     random = Random(seed)
@@ -137,10 +148,11 @@ def test_columns_say_what_rows_say(seed, tmp_path, monkeypatch):
         write(log(random), path, random)
         paths.append(f"{random.choice('AB')}={path}" if random.random() < 0.2 else path)
     options = (
-        paths,
+        lambda source: source.pieces(paths),
         random.choice([None, "s", "ms", "min"]),
         random.choice([None, None, "2"]),
         random.choice(["error", "skip"]),
+        random.choice([True, False]),
     )
     in_columns = read(*options)
     with monkeypatch.context() as by_rows:
@@ -158,15 +170,10 @@ class BlockEngine:
     def __getattr__(self, name):
         return getattr(self.engine, name)
 
-    def process_block(self, block: EventBlock) -> EventBlock:
-        found = [made for event in block.occurrences(self.rules) for made in self.engine.process(event)]
-        names = tuple(rule.name for rule in self.rules.rules)
-        return replace(
-            event_block(self.rules, found, text_codes), numbers=np.array([each.number for each in found], np.int64),
-            rules=np.array([names.index(each.rule) for each in found], np.int32), rule_names=names,
-            starts=np.cumsum([0, *(len(each.sources) for each in found)]),
-            sources=np.array([number for each in found for number in each.sources], np.int64),
-        )  # fmt: skip
+    def process_block(self, block: EventBlock, *, sources: bool) -> list[EventBlock]:
+        parts = (block.part(0, 2), block.part(2, len(block)))
+        made = ([each for event in part.occurrences(self.rules) for each in self.process(event)] for part in parts)
+        return [event_block(self.rules, found, text_codes) for found in made]
 
 
 def written(case, path, output, options):
@@ -215,3 +222,32 @@ def test_times_in_columns_are_shown_as_one_by_one(unit, dates):
         texts = pa.types.is_string(shown.type) and not dates
         found = [json.loads(each) if texts else each for each in shown.to_pylist()]
         assert list(map(repr, found)) == [repr(clock.show(each)) for each in some]
+
+
+TIMES = {
+    "integers": [1, 2, 2, 9], "floats": [0.5, 1.0, 1.25, 2.0], "texts": ["1.5", "2", "2", "7"],
+    "dates": ["2024-05-01", "2024-05-01T12:00", "2024-05-02", "2024-05-02T00:00:00.5"],
+    "back": [1, 3, 2, 4], "mixed": [1, "2", 3, 4], "none": [1, None, 3, 4], "large": [1, 2, 3, 2**70],
+}  # fmt: skip
+
+PLAIN = ("integers", "floats", "texts", "dates")
+
+
+@pytest.mark.parametrize("times", TIMES)
+@pytest.mark.parametrize("arrays", [False, True])
+def test_arrays_say_what_rows_say(times, arrays, monkeypatch):
+    data = {"type": ["A", "B", "A", "Z"], "time": TIMES[times], "x": [1, 2, 3, 4], "name": ["n", "m", "n", "n"]}
+    if arrays:
+        kinds = {"time": "M8[ms]"} if times == "dates" else {}
+        data = {name: np.array(values, kinds.get(name)) for name, values in data.items()}
+    blocks, made = [], EventColumns.block
+
+    def block(*given):
+        blocks.append(made(*given))
+        return blocks[-1]
+
+    monkeypatch.setattr(EventColumns, "block", block)
+    in_columns = read(lambda source: source.of_data(partial(_reader, data)), "s", None, "error")
+    assert any(blocks) == (times in PLAIN or (arrays and times == "mixed"))  # which is an array of texts
+    monkeypatch.setattr(EventColumns, "block", lambda *_: None)
+    assert in_columns == read(lambda source: source.of_data(partial(_reader, data)), "s", None, "error")

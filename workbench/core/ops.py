@@ -66,7 +66,10 @@ class Operator:
         simple = self.simplify(terms)
         if simple is not None:
             return simple
-        if all(t.is_const for t in terms):
+        for term in terms:
+            if not term.is_const:
+                break
+        else:
             value = self.exact(*(t.payload for t in terms))
             if value in domain:
                 return const(value, domain)  # type: ignore[no-any-return]

@@ -58,13 +58,18 @@ def literal_domain(value: Any, like: Domain | None = None) -> Domain:
 
 def coerce(op: Operator, args: Sequence[Any]) -> tuple[Term, ...]:
     """Arguments as terms: literals take the domain of their term neighbours."""
-    like = next((a.domain for a in args if isinstance(a, Term) and not isinstance(a.domain, Bool)), None)
+    like = None
+    for arg in args:
+        if isinstance(arg, Term) and not isinstance(arg.domain, Bool):
+            like = arg.domain
+            break
+    fitting = isinstance(like, Integer)
     out = []
     for arg in args:
         if isinstance(arg, tuple):
             raise TypingError(f"'{op.symbol}' is not defined on tuples", hint="apply it to their fields")
         if isinstance(arg, Term):
-            if arg.is_const and isinstance(like, Integer) and isinstance(arg.domain, Range):
+            if fitting and arg.is_const and isinstance(arg.domain, Range):
                 arg = const(arg.payload, literal_domain(arg.payload, like))
             out.append(arg)
         else:

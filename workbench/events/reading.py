@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from workbench.budget import phase
@@ -15,6 +15,7 @@ from workbench.errors import InputError, did_you_mean
 from workbench.events.table import format_rows
 
 if TYPE_CHECKING:
+    from workbench.core.program import Ported
     from workbench.events.arrays import EventArray
     from workbench.events.clock import Clock
     from workbench.events.rows import InputEvents
@@ -71,6 +72,13 @@ class Reading:
             clock=Clock(unit=getattr(options, "time_unit", None)),
         )
 
+    @classmethod
+    def of_run(cls, options: argparse.Namespace, program: Ported) -> Self:
+        """The same for a run of a program: the column of times is for its clock."""
+        found, column = cls.of(options), getattr(options, "time", None)
+        times = {port.name: column for port in program.ports.inputs if port.clock and column is not None}
+        return replace(found, columns={**times, **found.columns}) if times else found
+
 
 def _columns(given: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:
     if isinstance(given, Mapping):
@@ -114,9 +122,9 @@ class Tally:
     doing: phase = field(default_factory=lambda: phase("running the log"))
     ignored: dict[str, None] = field(default_factory=dict)
 
-    def tell(self) -> None:
-        """All that comes out of the rows so far has been given away."""
-        self.doing.now(f"running the log, after row {self.rows:,}")
+    def tell(self, left: int = 0) -> None:
+        """All that comes out of the rows so far has been given away, but for so many of the last ones."""
+        self.doing.now(f"running the log, after row {self.rows - left:,}")
 
     def take(self, columns: Mapping[str, EventArray]) -> None:
         """Rows have been read as columns."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.builder import SHORT, Builder, BuiltStream, NamedStreams, partial
+from workbench.builder import SHORT, TIME, Builder, BuiltStream, NamedStreams, partial
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Tuple
 from workbench.core.function import Function
@@ -215,6 +215,9 @@ class Body(args.Reader):
             if below is self.statement:
                 hint = "a stream cannot be defined by itself; use cumulate for what depends on earlier events"
             return LanguageError(f"'{e.name}' is used before it has a value", where=e.where, hint=hint)
+        if e.name == TIME:
+            hint = "make it an input: time: int; rules read it, whether it is named or not"
+            return LanguageError(f"there is no stream or parameter '{TIME}'", where=e.where, hint=hint)
         if e.name in self.file.callables():
             return LanguageError(
                 f"'{e.name}' is not a stream", where=e.where, hint=f"apply it to streams: {e.name}(...)"
@@ -286,7 +289,7 @@ class Body(args.Reader):
         ordered, named = list[s.Expression](), dict[str, s.Expression]()
         for each in rest:
             name = each.operands[0] if isinstance(each, s.Operation) and each.operator == "=" else None
-            if not isinstance(name, s.Identifier) or name.name in self.scope:
+            if not isinstance(name, s.Identifier):
                 ordered.append(each)
             elif name.name in named:
                 raise LanguageError(f"two streams are given for '{name.name}'", where=name.where, hint="leave one out")
@@ -389,6 +392,9 @@ class Body(args.Reader):
             given = self.file.given(self.file.pipelines[e.name], items, self)
             return Group(self.file.pipeline(e.name, given, e.where))
         if isinstance(e, s.Identifier | s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
+            if PROCESSORS[e.name] in FILE_PROCESSORS:
+                hint = f"write it outside: {args.signature(PROCESSORS[e.name])}"
+                raise LanguageError(f"{what} cannot be '{e.name}', which is given streams", where=e.where, hint=hint)
             return self._instance(PROCESSORS[e.name], e.arguments if isinstance(e, s.Call) else (), e.where)
         if isinstance(e, s.Identifier) and e.name in self.functions:
             return ApplyFunction(self.functions[e.name])

@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
-from workbench.core.domain import Anything, Bool, Domain, Enum, Integer, Range, Reals, Value
+from workbench.core.domain import FLOAT, INT, Anything, Bool, Domain, Enum, Integer, Range, Reals, Value
 from workbench.core.fields import FrozenMap
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.batches import LARGE, BatchReader
-from workbench.events.columns import arrays_of
+from workbench.events.clock import Times
+from workbench.events.columns import arrays_of, text_array
 from workbench.events.jsonl import JsonReader
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader
-from workbench.events.values import Words, from_json, short
+from workbench.events.values import Words, from_json, is_encodable, short
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -156,13 +157,14 @@ def _array(given: Any, domain: Domain) -> EventArray | None:
     """Events of a domain that has them as numbers as compiled code takes them; None where rows must tell."""
     import numpy as np
 
-    from workbench.events.arrays import EventArray
+    from workbench.events.arrays import EventArray, given_array
 
     present = None
     if isinstance(given, np.ma.MaskedArray):
         present, given = ~np.ma.getmaskarray(given), given.filled(given.dtype.type())
-    if isinstance(domain, Words):  # keys, which are columns of another kind
-        return None
+    if isinstance(domain, Words | Times):
+        column = None if present is not None else _column(given)
+        return None if column is None else given_array(domain, column)
     if not isinstance(given, np.ndarray) or given.dtype.kind in "OU":
         values = _values(given)
         if None in values:
@@ -176,3 +178,27 @@ def _array(given: Any, domain: Domain) -> EventArray | None:
     if isinstance(domain, Integer | Range) and len(given) and not domain.lo <= given.min() <= given.max() <= domain.hi:
         return None
     return EventArray(np.ascontiguousarray(given, wanted), present)
+
+
+def _column(given: Any) -> Any:
+    """An array or a list as a column of Arrow, for keys and times; None where rows must tell."""
+    import numpy as np
+
+    from workbench.events.buffers import shown_column
+
+    if not isinstance(given, np.ndarray) or given.dtype.kind in "OU":
+        values = _values(given)
+        kinds = set(map(type, values))
+        if kinds <= {str, type(None)}:
+            return text_array(values) if is_encodable("".join(filter(None, values))) else None
+        if len(kinds) > 1 or not kinds <= {int, float}:
+            return None
+        try:
+            given = np.array(values, np.float64 if float in kinds else np.int64)
+        except OverflowError:
+            return None
+    if given.dtype in ("M8[s]", "M8[ms]", "M8[us]"):
+        return shown_column(INT, given.astype("M8[us]").view(np.int64)).cast("timestamp[us]")
+    if given.dtype.kind not in "iuf" or given.dtype == np.uint64:
+        return None
+    return shown_column(FLOAT, given.astype("f8")) if given.dtype.kind == "f" else shown_column(INT, given.astype("i8"))

@@ -161,7 +161,8 @@ class RuleControl:
         costs = [cost for cost in engine.profile() if cost.rule == change.rule and change.do != "add"]
         try:
             made = change.made if change.made is not None else change.read(engine.rules.declarations)
-            _see_columns(made, columns, change.where)
+            if self.live and made is not None:
+                _see_place(made, engine.rules, columns, change.where)
             complete = change.make(engine, made)
         except WorkbenchError as error:
             if not self.live:
@@ -292,12 +293,15 @@ class RuleControl:
                 self._start.say(f"{error}\n  this change is not made")
 
 
-def _see_columns(made: RuleSet | None, columns: Mapping[str, Domain], where: str) -> None:
-    """InputError where the output has no column for something that rules emit."""
-    for name in made.composites if made is not None else ():
-        for attribute, domain in made.declarations[name].domains.items() if made is not None else ():
+def _see_place(made: RuleSet, running: RuleSet, columns: Mapping[str, Domain], where: str) -> None:
+    """InputError where the output has no column for something that rules emit, or nobody has read their facts."""
+    for name, declared in made.declarations.items():
+        if declared.fact and name not in running.declarations:
+            hint = f"declare {name} where the run begins, with --facts {name}=F"
+            raise InputError(f"there are no facts of type '{name}'", where=where, hint=hint)
+    for name in made.composites:
+        for attribute, domain in made.declarations[name].domains.items():
             if columns.get(attribute) not in (domain, ANY):
                 what = f"the output has no column for '{attribute}' of {name}"
-                raise InputError(
-                    what, where=where, hint=f"declare {name} where the run begins: its columns are written then"
-                )
+                hint = f"declare {name} where the run begins: its columns are written then"
+                raise InputError(what, where=where, hint=hint)

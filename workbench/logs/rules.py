@@ -155,11 +155,15 @@ class RuleRun:
         if at_once is None or self._control is not None:
             for first in range(0, len(block), TOLD):  # more objects at once take Python longer to look after
                 yield from self._singly(block.part(first, first + TOLD).occurrences(self._log.rules), WAIT)
+                self._start.tally.tell(max(0, len(block) - first - TOLD))
             return
-        found: EventBlock = at_once(block)
-        self._count(found.numbers, len(block))
-        table = composite_table(found, self.ports.shown, self.rules, self._clock, self._sources)
-        yield self._shown(found.occurrences(self.rules)) if table is None else table
+        blocks: list[Any] = [each for each in at_once(block, sources=self._sources is not None) if len(each)]
+        self._start.tally.made += sum(map(len, blocks))
+        if self._sources is not None:
+            self._sources.add([number for each in blocks for number in each.numbers.tolist()], len(block))
+        for found in blocks:
+            table = composite_table(found, self.ports.shown, self.rules, self._clock, self._sources)
+            yield self._shown(found.occurrences(self.rules)) if table is None else table
 
     def _singly(self, events: Iterable[Occurrence], wait: float) -> Iterator[RowsMade]:
         """The composites that events cause one by one, not much later than so many seconds after the first of them."""
@@ -174,7 +178,8 @@ class RuleRun:
                 if seen == TOLD or self._control is not None or (made and monotonic() - begun >= wait):
                     yield self._rows(found, seen)
                     found, seen, begun = [], 0, monotonic()
-                    self._start.tally.tell()
+                    if not wait:
+                        self._start.tally.tell()
         except WorkbenchError:  # what came before it is there
             yield self._rows(found, seen)
             raise
@@ -199,16 +204,13 @@ class RuleRun:
 
     def _rows(self, found: Sequence[Occurrence], events: int) -> list[RuleRow]:
         """The rows of composites that so many events have caused."""
-        self._count([each.number for each in found], events)
+        self._start.tally.made += len(found)
+        if self._sources is not None:
+            self._sources.add([each.number for each in found], events)
         return self._shown(found)
 
     def _shown(self, found: Iterable[Occurrence]) -> list[RuleRow]:
         return [event_row(each, self.rules, self._clock, self._sources) for each in found]
-
-    def _count(self, made: Any, events: int) -> None:
-        self._start.tally.made += len(made)
-        if self._sources is not None:
-            self._sources.add(made, events)
 
     def _tell(self) -> None:
         say = self._start.say

@@ -22,9 +22,8 @@ from workbench.events.inputs import LogPath, named_files
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.executors.compiled.code.number_lines import number_lines
-from workbench.executors.table import AUTO, BackendRow, Start, backend_row, given, refuse_foreign, refuse_kind
+from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
 from workbench.logs.batches import batches
-from workbench.logs.options import CLOCK_OPTIONS
 from workbench.logs.overlap import overlapping
 
 if TYPE_CHECKING:
@@ -57,9 +56,6 @@ def run_with(program: Program, start: Start, integers: Integer | None = None, st
     options, row = run.start.options, run.row
     with run.closing:
         if row.whole is not None:
-            if times := given(options, *CLOCK_OPTIONS):
-                hint = "give it a column of microseconds, called as the input is"
-                raise InputError(f"the {row.name} backend takes times as they are, without {times}", hint=hint)
             if getattr(options, "memory", None) is not None:
                 hint = "bound that in its own way"
                 raise InputError(f"--memory is no limit of what the {row.name} backend starts", hint=hint)
@@ -110,9 +106,7 @@ class LogRun:
         if getattr(options, "with_row", False) and options.key is None:
             raise InputError("rows are numbered where each has a key: --with-row", hint="add --key COLUMN")
         self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
-        reading, column = Reading.of(options), start.option("time")
-        times = {port.name: column for port in self.program.ports.inputs if port.clock and column is not None}
-        self.reading = replace(reading, words=self.row.like == "numba", columns={**times, **reading.columns})
+        self.reading = replace(Reading.of_run(options, self.program), words=self.row.like == "numba")
         if auto:
             start.say(f"the {self.row.name} backend runs it")
 

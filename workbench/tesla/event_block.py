@@ -173,7 +173,7 @@ def _gathered(parts: Sequence[tuple[AttributeColumn, Any]]) -> AttributeColumn:
 
 
 def event_block(rules: RuleSet, events: Sequence[Occurrence], codes: CodesOfTexts) -> EventBlock:
-    """Events as a block.
+    """Events as a block: all from outside, or all of them composites.
 
     Raises
     ------
@@ -199,7 +199,21 @@ def event_block(rules: RuleSet, events: Sequence[Occurrence], codes: CodesOfText
         for name, found in zip(names, rows, strict=True)
     )
     times: Any = np.array([event.time for event in events], np.int64)
-    return EventBlock(names, np.array(types, np.uint16), times, np.array(places, np.int64), columns, texts)
+    made = EventBlock(names, np.array(types, np.uint16), times, np.array(places, np.int64), columns, texts)
+    return _composed(made, events) if any(event.rule for event in events) else made
+
+
+def _composed(made: EventBlock, events: Sequence[Occurrence]) -> EventBlock:
+    """The same with what is only known of composites."""
+    import numpy as np
+
+    rules = {rule: i for i, rule in enumerate(dict.fromkeys(event.rule for event in events))}
+    return replace(
+        made, numbers=np.array([event.number for event in events], np.int64),
+        rules=np.array([rules[event.rule] for event in events], np.int32), rule_names=tuple(rules),
+        starts=np.cumsum([0, *(len(event.sources) for event in events)]),
+        sources=np.array([number for event in events for number in event.sources], np.int64),
+    )  # fmt: skip
 
 
 def attribute_column(

@@ -21,6 +21,8 @@ pytest.importorskip("numba")
 Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 
 # These need the packages above.
+from pyspark import cloudpickle  # noqa: E402
+
 from workbench.executors.spark.carry import CarriedError, brought_back, found_in  # noqa: E402
 from workbench.executors.spark.counts import Counts, TaskRows  # noqa: E402
 from workbench.executors.spark.executors import OnKeys, choose  # noqa: E402
@@ -500,3 +502,12 @@ def test_a_folder_that_could_not_be_written_does_not_stay(tmp_path):
     with pytest.raises(Py4JError):
         write_rows(Failing(), str(out), "jsonl", mode="overwrite")
     assert out.exists(), "Spark does the micro-batch again"
+
+
+def test_a_pipeline_is_sent_without_what_follows_from_it():
+    """Its compiled form is made again where it is needed, once for each pipeline and its capacities."""
+    runs = wb.parse("pipeline p(x: int, y: int) -> int { return x + trim(y, 2) }").get().pipeline
+    before = cloudpickle.dumps(runs)
+    first, others = wb.Compiled(runs), [wb.Compiled(runs), wb.Compiled(runs, {"add.left": 2})]
+    assert [first.allocation is other.allocation for other in others] == [True, False]
+    assert cloudpickle.dumps(runs) == before

@@ -44,13 +44,6 @@ def figure(x):
 STEPS = [{"x": i * 7 % 11} for i in range(60)]
 
 
-@pytest.fixture
-def manager():
-    with ThreadManager(3) as found:
-        yield found
-    assert found.threads == 0
-
-
 @given(pipelines_and_traces(max_nodes=5), st.integers(0, 2**32))
 def test_every_placement_under_every_schedule_is_the_reference(given_, seed):
     pipeline, steps = given_

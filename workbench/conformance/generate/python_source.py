@@ -17,6 +17,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.processors.held.group import Group
 from workbench.processors.moore import Transition, Variable
+from workbench.tesla.rule_set import RuleSet
 
 STANDARD = {"random": "import random", "Path": "from pathlib import Path", "pytest": "import pytest"}
 WIDE = 100
@@ -107,6 +108,8 @@ def _parameter(value: Any, made: dict[Pipeline, str]) -> str:
         return f"{type(value).__name__}({', '.join(given)})"
     if isinstance(value, FrozenMap):
         return f"FrozenMap({dict(value)!r})"
+    if isinstance(value, RuleSet):
+        return f"wb.rules({str(value)!r}, {value.name!r})"
     return literal(value) if isinstance(value, Domain) else repr(value)
 
 

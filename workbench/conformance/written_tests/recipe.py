@@ -16,11 +16,13 @@ from typing import Any
 from workbench.conformance.compare.user_files import PythonPipeline
 from workbench.conformance.generate.python_source import body
 from workbench.core.domain import Integer
+from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.core.program import Program
 from workbench.errors import WorkbenchError
 from workbench.language import Loaded
+from workbench.processors.held.group import flatten
 
 
 @dataclass(frozen=True)
@@ -51,15 +53,18 @@ class Recipe:
         resolved = domain and f".resolve({domain})"
         if isinstance(subject, Loaded):
             given = "".join(f", {key}={written(value)}" for key, value in subject.params.items())
-            made = f"wb.parse(SOURCE).get({written(subject.name)}{given}).pipeline"
+            place = ""
+            if any(isinstance(each, FileProcessor) for each in flatten(subject).typed.values()):  # files beside it
+                place = f", str(Path(__file__).parent / {written(_from(folder, subject.source.file))})"
+            made = f"wb.parse(SOURCE{place}).get({written(subject.name)}{given}).pipeline"
             if subject.added:
                 made = f"wb.faulty({made}, {', '.join(map(written, subject.added))})"
             made = f"wb.faultless({made})" if subject.sound else made
             name = f"{subject.name} without faults" if subject.sound else subject.name
             doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
             return cls(identifier(name), f"return {made}{resolved}", subject.source.text, doc)
-        path = os.path.relpath(os.path.realpath(subject.file), os.path.realpath(folder))
-        made = f"subject(str(Path(__file__).parent / {written(path)}), {written(subject.name)}).pipeline"
+        path = written(_from(folder, subject.file))
+        made = f"subject(str(Path(__file__).parent / {path}), {written(subject.name)}).pipeline"
         return cls(identifier(subject.name), f"return {made}{resolved}")
 
     @classmethod
@@ -85,6 +90,11 @@ class Recipe:
         """The function; `source` is the constant that holds the text."""
         doc = f'    """The pipeline {self.name}{": " + self.doc if self.doc else "."}"""'
         return f"def {name}():\n{doc}\n{indent(self.result.replace('SOURCE', source), '    ')}"
+
+
+def _from(folder: str | Path, file: str) -> str:
+    """Where a file lies, seen from a folder."""
+    return os.path.relpath(os.path.realpath(file), os.path.realpath(folder))
 
 
 def written(value: Any) -> str:

@@ -106,7 +106,7 @@ def _batch(start: Start, spark: Any, choice: Choice, written: str) -> None:
     from workbench.executors.spark.keyed import run_located
     from workbench.executors.spark.logs import read_log
 
-    reading = Reading.of(args)
+    reading = Reading.of_run(args, choice.pipeline)
     with start.progress(partial(_stages, spark.sparkContext.statusTracker())) as progress, kept_rows(reading, tally):
         log = read_log(
             spark, args.input, choice.pipeline, key=args.key, order=args.order, reading=reading, tally=tally
@@ -143,12 +143,17 @@ def _stream(begin: Start, spark: Any, choice: Choice, written: str) -> None:
     from workbench.executors.spark.logs import follow_log, named
     from workbench.executors.spark.stream import start
 
-    (folder,) = named(args.input)
+    (folder,), reading = named(args.input), Reading.of_run(args, choice.pipeline)
     log = follow_log(
-        spark, str(folder), choice.pipeline, key=args.key, order=args.order, files=args.files, reading=Reading.of(args)
+        spark, str(folder), choice.pipeline, key=args.key, order=args.order, files=args.files, reading=reading
     )
+
+    def wrote(number: int) -> None:
+        log.settle(begin.tally)
+        print(f"micro-batch {number} is there", file=sys.stderr, flush=True)
+
     query = start(
-        log, choice, output=args.output, checkpoint=args.checkpoint, format=written, once=args.once, wrote=_say
+        log, choice, output=args.output, checkpoint=args.checkpoint, format=written, once=args.once, wrote=wrote
     )
     try:
         while not query.awaitTermination(_POLL):
@@ -159,8 +164,3 @@ def _stream(begin: Start, spark: Any, choice: Choice, written: str) -> None:
     finally:
         with contextlib.suppress(Exception):
             query.stop()
-        log.settle(begin.tally)
-
-
-def _say(number: int) -> None:
-    print(f"micro-batch {number} is there", file=sys.stderr, flush=True)

@@ -62,7 +62,7 @@ class Publisher:
         self.passed: int | None = None
         self.count = 0
         self.waiting: list[tuple[int, int, int, DueAbsence]] = []
-        self._index()
+        self._indexed = False
 
     @property
     def rules(self) -> RuleSet:
@@ -109,6 +109,8 @@ class Publisher:
 
     def _publish(self, todo: list[tuple[Occurrence, CauseLink | None]], found: list[Occurrence]) -> None:
         """Process events in turn, each with all that it causes before the next; composites are put with `found`."""
+        if not self._indexed:
+            self._index()
         todo.reverse()
         while todo:
             event, link = todo.pop()
@@ -230,7 +232,7 @@ class Publisher:
     def _run(self, runners: list[RuleRunner], declared: Mapping[str, Declaration]) -> None:
         self.runners = runners
         self._rules = replace(self._rules, declarations=declared, rules=tuple(each.plan.rule for each in runners))
-        self._index()
+        self._indexed = False
 
     # --- state ------------------------------------------------------------------------------------------
 
@@ -265,7 +267,8 @@ class Publisher:
         return checksum(repr((self.name, str(self._rules), self.settings.trex, self.settings.indexed)).encode())
 
     def _index(self) -> None:
-        """Type to the rules that look at it."""
+        """Type to the rules that look at it, made when the next event comes: rules may change many at a time."""
+        self._indexed = True
         self.index: dict[str, list[Interest]] = {}
         for runner in self.runners:
             plan = runner.plan

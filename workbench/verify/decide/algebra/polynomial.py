@@ -62,9 +62,10 @@ class Generators:
         """The product of two monomials; None is 0."""
         if not a or not b:
             return a or b
-        if (a, b) not in self._products:
-            self._products[a, b] = self._multiplied(a, b)
-        return self._products[a, b]
+        try:
+            return self._products[a, b]
+        except KeyError:
+            return self._products.setdefault((a, b), self._multiplied(a, b))
 
     def _multiplied(self, a: Monomial, b: Monomial) -> Monomial | None:
         made: list[int] = []

@@ -1,0 +1,107 @@
+"""`workbench export`, `draw`, `doctor` and `--version`."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import MODELS, Run, program
+from workbench.verify.decide.table import find_engines
+
+SQUARES = MODELS / "sum_of_odds.pipe"
+USABLE = {found.name: found for found in find_engines() if found.usable}
+
+
+def test_export_prints_the_whole_model(workbench: Run) -> None:
+    done = workbench("export", SQUARES, "-p", "liveness", "-N", 8)
+    assert done.code == 0
+    assert done.out.startswith("-- Pipeline sum_of_odds\n")
+    for phrase in (
+        "unsigned word[3]",
+        "MODULE main",
+        "-- liveness\n  CTLSPEC AG (EF (",
+        "overflow.now",
+        "kept_queue",
+    ):
+        assert phrase in done.out
+
+
+def test_export_is_written_whole(workbench: Run, tmp_path: Path) -> None:
+    target = tmp_path / "model.smv"
+    assert workbench("export", SQUARES, "-o", target, "-Q", 1).code == 0
+    assert target.read_text() == workbench("export", SQUARES, "-Q", 1).out
+    assert os.listdir(tmp_path) == ["model.smv"]
+    assert target.stat().st_mode & 0o044  # as any other file
+
+
+@pytest.mark.skipif("nusmv" not in USABLE, reason="no NuSMV executable")
+@pytest.mark.parametrize("name", ["figure_2a", "sum_of_odds", "output_if_smaller_than_k", "window_sum_of_3"])
+def test_nusmv_by_hand_says_what_check_says(workbench: Run, tmp_path: Path, name: str) -> None:
+    asked = ["liveness", "response", "bounded-liveness(2)", "bounded-liveness(0)", "no-overflow", "no-full-queues"]
+    file = MODELS / f"{name}.pipe"
+    options = [word for text in asked for word in ("-p", text)]
+    target = tmp_path / "model.smv"
+    assert workbench("export", file, "-o", target, *options).code == 0
+    verdicts = [found["verdict"] for found in workbench("check", file, "--json", *options).objects]
+    said = subprocess.run([USABLE["nusmv"].path, target], capture_output=True, text=True, check=True).stdout
+    lines = [line for line in said.splitlines() if line.startswith(("-- specification", "-- invariant"))]
+    assert len(lines) == len(asked)
+    # NuSMV decides CTL first, then LTL, then invariants
+    assert [line.endswith("is false") for line in lines] == [v == "fails" for v in verdicts]
+
+
+def test_comparisons_are_mentioned_in_an_export(workbench: Run) -> None:
+    done = workbench("export", SQUARES, "-p", "equivalent(squares)")
+    assert "-- equivalent(squares)" in done.out
+
+
+def test_properties_that_count_silent_steps_have_a_counter_each(workbench: Run) -> None:
+    asked = [f"-pbounded-liveness({k})" for k in (1, 2, 3, 2, 1)]
+    done = workbench("export", SQUARES, *asked)
+    assert done.code == 0
+    assert re.findall(r"^    (silence\w*) :", done.out, re.MULTILINE) == ["silence", "silence_2", "silence_3"]
+    assert done.out.count("INVARSPEC") == 5
+
+
+# --- draw, doctor, version --------------------------------------------------------------------------------
+
+
+def test_draw_as_text(workbench: Run) -> None:
+    done = workbench("draw", SQUARES)
+    assert done.code == 0
+    assert done.out.startswith("digraph")
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no graphviz")
+def test_draw_to_a_file(workbench: Run, tmp_path: Path) -> None:
+    assert workbench("draw", SQUARES, "-o", tmp_path / "p.svg").code == 0
+    assert "<svg" in (tmp_path / "p.svg").read_text()
+    assert os.listdir(tmp_path) == ["p.svg"]
+
+
+def test_draw_without_graphviz(workbench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = workbench("draw", SQUARES, "-o", tmp_path / "p.svg")
+    assert done.code == 2
+    assert "graphviz" in done.err
+    assert os.listdir(tmp_path) == []
+
+
+def test_doctor(workbench: Run) -> None:
+    done = workbench("doctor")
+    assert done.code == 0
+    for name in ("Python", "pynusmv", "nuxmv", "graphviz", "Java", "pyspark", "numba", "GPU", "matplotlib"):
+        assert name in done.out
+    (found,) = workbench("doctor", "--json").objects
+    assert found["works"] is True
+    assert found["found"][0].keys() == {"group", "name", "found", "detail", "hint"}
+    assert all(item["hint"] for item in found["found"] if not item["found"])
+
+
+def test_version() -> None:
+    done = program("--version")
+    assert done.code == 0
+    assert done.out.startswith("workbench ")
