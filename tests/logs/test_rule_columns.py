@@ -134,7 +134,7 @@ def read(given, time_unit, late, bad_rows, keep=True):
     return [*told, lates, clock.dates, tally.rows, tally.events, tally.bad]
 
 
-@examples(150)
+@examples(60)
 @given(seed=st.integers(0, 2**32))
 def test_columns_say_what_rows_say(seed, tmp_path, monkeypatch):
     random = Random(seed)

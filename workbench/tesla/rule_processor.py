@@ -4,7 +4,7 @@ The rule of this module: it says what rules have to do with streams, and nothing
 `meaning`, which shares nothing with the engines that run them. Source: design section 12.
 
 The events of a step have its time, which comes in on the first input, before them; they come in the order of the
-inputs. The time is the greatest that has come; what comes before the first is older than all.
+inputs. What comes before the first time is older than all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbench.core.fields import Nullable, Record, Tuple, fitted, resolve, with
 from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, Form, State, Stream, emission
-from workbench.errors import PipelineError, TypingError, did_you_mean
+from workbench.errors import InputError, PipelineError, TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.nulls import Nulls, may_be_null
 from workbench.tesla.occurrence import Occurrence, in_units
@@ -166,7 +166,8 @@ class RuleProcessor(FileProcessor):
         events = []
         for place, value in streams[0]:
             if place == 0:
-                now = value if now is None else max(now, value)
+                _see_time(now, value)
+                now = value
             else:
                 events.append(self._event(place, value, now))
         found = meaning(self.scaled, events, until=None if now is None else now - 1)
@@ -180,7 +181,8 @@ class RuleProcessor(FileProcessor):
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         (now, memory), (place, value) = state, front
         if place == 0:
-            if now is not None and value <= now:
+            _see_time(now, value)
+            if value == now:
                 return state, self._silent
             now = value
         if not isinstance(memory, RuleMemory):
@@ -294,6 +296,11 @@ def fed(rules: RuleSet, streams: Sequence[Any], named: Mapping[str, Any]) -> Any
     processor, order = RuleProcessor.of(rules, len(streams), list(named))
     given = [*streams, *named.values()]
     return processor(*(given[place] for place in order))
+
+
+def _see_time(before: int | None, time: int) -> None:
+    if before is not None and time < before:
+        raise InputError(f"the time goes back from {before} to {time}", hint="sort the events by time")
 
 
 def _record(declared: t.Declaration) -> Domain:
