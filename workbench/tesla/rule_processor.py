@@ -348,11 +348,11 @@ def _reader(declared: t.Declaration, domain: Domain) -> Callable[[Value], tuple[
 
 
 def _durations(rules: RuleSet) -> Iterator[t.Duration]:
-    """All that are longer than nothing."""
+    """All times that are longer than nothing."""
     for rule in rules.rules:
         windows = [part.window for part in rule.predicates]
         found = [each for window in windows for each in (getattr(window, "most", None), getattr(window, "least", None))]
-        yield from (each for each in (*found, rule.pause) if each is not None and each.amount)
+        yield from (each for each in (*found, rule.pause) if each is not None and each.amount and not each.counts)
 
 
 def _units(rules: RuleSet) -> Iterator[bool]:
