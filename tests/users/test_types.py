@@ -38,7 +38,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_name_and_all_that_a_script_does_have_types(python: Path, tmp_path: Path) -> None:
-    """What a strict type checker says of the names, and of a script, in one run: to read the library takes it longest."""
+    """What a strict type checker says of the names and of a script, in one run: reading the library takes longest."""
     names = sorted({*workbench.__all__} - {"Value"})  # which is what any event may be
     assert all(hasattr(workbench, name) for name in names)
     (tmp_path / "names.py").write_text("\n".join(["import workbench as wb", *(f"reveal_type(wb.{n})" for n in names)]))
