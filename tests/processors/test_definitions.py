@@ -47,7 +47,9 @@ def runs(draw, processor):
     inputs, ready = draw(st.sampled_from(typings(processor)))
     if ready.marks:
         fronts = [st.tuples(st.just(i), values(domain)) for i, domain in enumerate(inputs)]
-        return inputs, ready, [draw(st.lists(st.one_of(fronts), max_size=8))]
+        marked = draw(st.lists(st.one_of(fronts), max_size=8))
+        times = iter(sorted(value for i, value in marked if i in ready.clocks))  # which never go back
+        return inputs, ready, [[(i, next(times) if i in ready.clocks else value) for i, value in marked]]
     streams = inputs[:1] if ready.merges else inputs
     return inputs, ready, [draw(st.lists(values(d), max_size=8)) for d in streams]
 

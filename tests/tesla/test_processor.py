@@ -6,21 +6,27 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
 from workbench.builder import Builder
 from workbench.conformance import Nullable, Record
 from workbench.conformance.compare.conform import Search
+from workbench.conformance.generate.pipelines import long_traces
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.conformance.generate.rules import rule_cases
 from workbench.core.domain import FLOAT, INT, STR
+from workbench.core.function import ADD
 from workbench.core.processor import events_of
-from workbench.errors import InputError, PipelineError, TypingError, WorkbenchError
+from workbench.core.unfolding import Unfolding
+from workbench.errors import InputError, PipelineError, Refused, TypingError, WorkbenchError
+from workbench.language.depth import make_room
 from workbench.show.draw import draw
 from workbench.tesla.rule_memory import LEAST, RuleMemory
 from workbench.tesla.rule_processor import RuleProcessor
 
+make_room()
 RULES = """
 declare Temp(area: string, value: float)
 declare Smoke(area: string)
@@ -87,12 +93,16 @@ def test_times_of_logs(folder):
     )
     made = list(wb.run(folder / "p.pipe:alarms", folder / "log.csv", time="when"))
     assert made == [{"out1": "hall", "out2": 50.0, "out3": 1}, {"out3": 2}]
-    keyed = [{**row, "key": "ab"[i % 2]} for i, row in enumerate(ROWS)]
+    keyed = sorted(({**row, "key": "ab"[i % 2]} for i, row in enumerate(ROWS)), key=lambda row: row["key"])
     fires = [row for row in wb.run(folder / "p.pipe:alarms", keyed, key="key", time_unit="s") if "out1" in row]
-    assert fires == []  # its temperature belongs to another key
+    assert fires == []  # its temperature belongs to another key, whose rows come behind
     with pytest.raises(InputError, match=r"'time'.*expected a date, or a number .*--time-unit s"):
         wb.run(folder / "p.pipe:alarms", ROWS)
-    with pytest.raises(InputError, match="expected a time from 60 on"):
+    (folder / "early.jsonl").write_text('{"time": 2, "smoke": "a"}\n')
+    (folder / "late.jsonl").write_text('{"time": 1, "smoke": "a"}\n')
+    with pytest.raises(InputError, match=r"step 1: .*on time = 1000000: the time goes back from 2000000 to 1000000"):
+        list(wb.run(folder / "p.pipe:alarms", [str(folder / f"{n}.jsonl") for n in ("early", "late")], time_unit="s"))
+    with pytest.raises(InputError, match="the time goes back from 60000000 to 0"):
         wb.run(folder / "p.pipe:alarms", [ROWS[1], ROWS[0]], time_unit="s")
     plain = wb.parse("pipeline p(x: int) -> int { return x }").get()
     with pytest.raises(InputError, match="for rules only: --time-unit"):
@@ -114,10 +124,14 @@ def test_conformance_and_drawings(folder, tmp_path):
     }
     assert {name for name, each in outcomes.items() if not each.refused} == {"specification", "threaded"}
     assert all(each.failure is None for each in outcomes.values())
-    assert "rules have no finite form" in outcomes["numba"].refused
+    assert "rules keep events, and nothing bounds how many" in outcomes["numba"].refused
     assert "fire" in draw(program)
-    with pytest.raises(WorkbenchError, match="not finite"):
-        wb.check(program, "liveness")
+    (folder / "whole.tesla").write_text("declare A(x: int) declare B(x: int) from A emit B(x = A.x + 2)")
+    (folder / "whole.pipe").write_text('pipeline p(a: int) -> int { return rules("whole.tesla", A = a).B.x }')
+    whole = wb.load(folder / "whole.pipe")
+    with pytest.raises(Refused, match="input 'time' is the time of steps, which a model does not have"):
+        wb.check(whole, "liveness")
+    assert wb.run(whole, [{"a": 3}], integers=wb.Integer(4)) == [{"out": 1}]
 
 
 def test_in_python():
@@ -194,7 +208,7 @@ def held(case: RuleCase) -> None:
     fronts: list[tuple[int, Any]] = [(0, -1)]
     for event in case.events:
         fronts += [(0, event.time), (1 + case.rules.events.index(event.type), event.values)]
-    fronts += [(0, 20)]
+    fronts += [(0, (case.events[-1].time if case.events else 0) + 9)]
     domains, state = processor.results(shapes), processor.initial()
     made: list[list[Any]] = [[] for _ in domains]
     for front in fronts:
@@ -214,6 +228,41 @@ def test_steps_say_what_rules_mean():
 @examples(15)
 def test_steps_say_what_random_rules_mean(case):
     held(case)
+
+
+SAMPLES = RuleProcessor.samples()
+BEFORE = [
+    lambda x, _: x, lambda x, y: x + y, lambda x, _: wb.Trim(1)(x), lambda x, _: wb.Stutter(2)(x),
+    lambda x, y: wb.Multiplex()(x, y), lambda x, _: wb.Filter()(x, x > 1), lambda x, _: wb.CountDecimate(2)(x),
+]  # fmt: skip
+AFTER = [
+    lambda found, _: found[0], lambda found, _: found.all, lambda found, x: wb.TurnInto(1)(found[1]) + x,
+    lambda found, _: wb.Cumulate(ADD)(wb.TurnInto(1)(found.all)), lambda found, _: wb.Stutter(2)(found[0]),
+]  # fmt: skip
+
+
+@st.composite
+def surrounded(draw):
+    """A pipeline with rules, what feeds them, and what they feed; and a trace."""
+    builder, rules = Builder("p"), draw(st.sampled_from(SAMPLES))
+    x, y = builder.input("x", INT), builder.input("y", INT)
+    found = rules(*(draw(st.sampled_from(BEFORE))(*draw(st.permutations((x, y)))) for _ in rules.fed))
+    after = {f"out{i}": draw(st.sampled_from(AFTER))(found, x) for i in range(draw(st.integers(1, 3)))}
+    pipeline = builder.build({name: wb.Passthrough()(stream) for name, stream in after.items()})
+    return pipeline, draw(long_traces(pipeline, 16))
+
+
+@given(surrounded())
+@examples(20)
+def test_pipelines_around_rules_run_as_they_are_meant(case):
+    pipeline, steps = case
+    meant = Unfolding(pipeline)
+    running, threaded = wb.Reference(pipeline), wb.Threaded(pipeline, wb.ThreadManager(2))
+    threads = threaded.records(iter(steps))
+    for step in steps:
+        added = meant.step(step)
+        shown = {name: added[pipe] for name, pipe in pipeline.outputs}
+        assert running.step(step).outputs == next(threads).outputs == shown
 
 
 def test_states_are_values():

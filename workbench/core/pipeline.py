@@ -286,8 +286,9 @@ class Pipeline(Displayed):
     # --- other pipelines from it ---
 
     def resolve(self, integers: Domain) -> Pipeline:
-        """This pipeline over a chosen integer domain: every unbounded `int` becomes `integers`."""
-        inputs = tuple((name, resolve(domain, integers)) for name, domain in self.inputs)
+        """This pipeline over a chosen integer domain: every unbounded `int` but the time becomes `integers`."""
+        times = self.clocks
+        inputs = tuple((name, domain if name in times else resolve(domain, integers)) for name, domain in self.inputs)
         nodes = tuple(Node(n.name, n.processor.resolve(integers), n.inputs, n.outputs, n.where) for n in self.nodes)
         faults = tuple(fault.resolve(integers) for fault in self.faults)
         return replace(self, inputs=inputs, nodes=nodes, faults=faults)

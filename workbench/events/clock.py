@@ -122,7 +122,8 @@ def _date(text: str) -> tuple[str, int]:
 def timed(ports: Ports, clock: Clock | None) -> Ports:
     """The ports of a program for who reads a log, where the time of steps is read as the log writes it (`Port.clock`).
 
-    Without a clock, or where no unit counts, numbers are taken as they are.
+    Without a clock, or where no unit counts, numbers are taken as they are. Whether they go back is for who takes them
+    to say: where rows belong to keys, others may come between.
     """
     if clock is None or not any(port.clock for port in ports.inputs):
         return ports
@@ -140,7 +141,8 @@ class Times(Domain):
     Attributes
     ----------
     kind: what they have to be, as `Port.clock` has it; empty: whatever times there are.
-    last: the time of the last row, if there was one and times may not decrease.
+    last: the time of the last row, if there was one, times may not decrease, and there is no kind: with a key, rows of
+        another one may come between, so that who takes the times has to look.
     """
 
     clock: Clock = field(compare=False)
@@ -150,7 +152,7 @@ class Times(Domain):
     def read(self, text: str) -> int:
         """The time in the next row; UntimedError if there is none."""
         time = self.clock.read(text)
-        if self.clock.late is None:
+        if self.clock.late is None and not self.kind:
             if self.last and time < self.last[0]:
                 shown = self.clock.show(self.last[0])
                 raise UntimedError(f"a time from {shown} on, as in the row before (--late 10s waits for late rows)")

@@ -93,7 +93,6 @@ class JsonReader(RowReader):
         ):  # fmt: skip
             return None
         import pyarrow as pa
-        from pyarrow import json as arrow
 
         first = _first(lines)
         keys = {name: self.reading.columns.get(name, name) for name in self.domains}
@@ -103,14 +102,11 @@ class JsonReader(RowReader):
             return None
         kinds = [_kind(domain, first.get(key)) for key, domain in zip(names, self.domains.values(), strict=True)]
         # what no input needs is not read: keys that each stand in one line only would be columns of all lines
-        schema, unexpected = pa.schema(zip(names, kinds, strict=True)), "ignore" if others else "error"
-        options = arrow.ParseOptions(schema, unexpected_field_behavior=unexpected)
-        whole = arrow.ReadOptions(use_threads=False, block_size=len(lines) + 1)
-        try:
-            table = arrow.read_json(pa.BufferReader(lines), whole, options)
-        except pa.ArrowInvalid:
-            return None
-        if table.num_rows != count:
+        unexpected = "ignore" if others else "error"
+        table = _parsed(lines, pa.schema(zip(names, kinds, strict=True)), unexpected)
+        if table is None and (timed := _with_fractions(self.domains.values(), kinds)) != kinds:
+            table = _parsed(lines, pa.schema(zip(names, timed, strict=True)), unexpected)
+        if table is None or table.num_rows != count:
             return None
         self.opened([*table.column_names, *others])
         unseen = (key for key in table.column_names if key not in self._seen)
@@ -187,6 +183,27 @@ def _kind(domain: Domain, first: Any) -> Any:
     if isinstance(domain, Times) and isinstance(first, int | float):
         return pa.int64() if isinstance(first, int) else pa.float64()
     return arrow_type(domain)
+
+
+def _with_fractions(domains: Iterable[Domain], kinds: Sequence[Any]) -> list[Any]:
+    """The same types, where times are no whole numbers though the first one is."""
+    import pyarrow as pa
+
+    pairs = zip(domains, kinds, strict=True)
+    return [pa.float64() if isinstance(each, Times) and pa.types.is_int64(kind) else kind for each, kind in pairs]
+
+
+def _parsed(lines: bytes, schema: Any, unexpected: str) -> Any:
+    """The table of some types; None where Arrow finds others."""
+    import pyarrow as pa
+    from pyarrow import json as arrow
+
+    options = arrow.ParseOptions(schema, unexpected_field_behavior=unexpected)
+    try:
+        whole = arrow.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+        return arrow.read_json(pa.BufferReader(lines), whole, options)
+    except pa.ArrowInvalid:
+        return None
 
 
 def read_line(line: str) -> Any:

@@ -122,9 +122,9 @@ class Tally:
     doing: phase = field(default_factory=lambda: phase("running the log"))
     ignored: dict[str, None] = field(default_factory=dict)
 
-    def tell(self) -> None:
-        """All that comes out of the rows so far has been given away."""
-        self.doing.now(f"running the log, after row {self.rows:,}")
+    def tell(self, left: int = 0) -> None:
+        """All that comes out of the rows so far has been given away, but for so many of the last ones."""
+        self.doing.now(f"running the log, after row {self.rows - left:,}")
 
     def take(self, columns: Mapping[str, EventArray]) -> None:
         """Rows have been read as columns."""

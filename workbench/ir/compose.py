@@ -125,6 +125,11 @@ class _Crawl:
         )
 
     def _input(self, name: str, domain: Domain) -> None:
+        if name in self.pipeline.clocks:
+            raise Refused(
+                f"input '{name}' is the time of steps, which a model does not have",
+                hint="check the pipelines in front of what reads it, and behind it, by themselves",
+            )
         if not self._holds(domain):
             why, hint = self._obstacle(domain)
             raise Refused(f"input '{name}' carries {domain}, {why}: the model needs finite domains", hint=hint)

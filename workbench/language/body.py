@@ -289,7 +289,7 @@ class Body(args.Reader):
         ordered, named = list[s.Expression](), dict[str, s.Expression]()
         for each in rest:
             name = each.operands[0] if isinstance(each, s.Operation) and each.operator == "=" else None
-            if not isinstance(name, s.Identifier) or name.name in self.scope:
+            if not isinstance(name, s.Identifier):
                 ordered.append(each)
             elif name.name in named:
                 raise LanguageError(f"two streams are given for '{name.name}'", where=name.where, hint="leave one out")

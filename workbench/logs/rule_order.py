@@ -21,6 +21,8 @@ from workbench.tesla.rule_set import RuleSet
 
 EventPiece = EventBlock | Iterator[Occurrence]
 """Successive events of a log; those that come one by one are taken before the next piece is asked for."""
+MOST_DOUBTFUL = 1024
+"""Events of a block that may come too late, each of which is looked at."""
 SIZE = 4096
 """Events that are merged at a time, where there are no blocks."""
 
@@ -118,36 +120,63 @@ class LateEvents:
     def ordered(self, pieces: Iterator[EventPiece]) -> Iterator[EventPiece]:
         """The same events in order."""
         for piece in pieces:
-            found = self._block(piece) if isinstance(piece, EventBlock) else None
-            if found is not None:
-                yield found
-            else:
-                yield self._singly(iter(piece.occurrences(self.rules)) if isinstance(piece, EventBlock) else piece)
+            if not isinstance(piece, EventBlock):
+                yield self._singly(piece)
+            elif len(piece):
+                late = self._places_too_late(piece)
+                yield from self._blocks(piece, late) if late is not None else self._one_by_one(piece)
         if isinstance(self._waiting, EventBlock):
             yield self._waiting
         else:
             yield (heapq.heappop(self._waiting)[2] for _ in itertools.repeat(None, len(self._waiting)))
 
-    def _block(self, block: EventBlock) -> EventBlock | None:
-        """Those that need not wait any longer; None where some have to be looked at one by one."""
+    def _one_by_one(self, block: EventBlock) -> Iterator[EventPiece]:
+        yield self._singly(iter(block.occurrences(self.rules)))
+
+    def _places_too_late(self, block: EventBlock) -> Any:
+        """Where in a block events come too late; None where many may, or what waits is no block."""
         import numpy as np
 
-        if not len(block):
-            return block
-        late = self._begun()
-        times = block.times
-        newest = np.maximum.accumulate(times if self._newest is None else np.append(self._newest, times))
-        before = newest[:-1]
-        if (times[len(times) - len(before) :] < before - late).any():
-            return None
+        late, times = self._begun(), block.times
         try:
-            waiting = self._as_block()
+            self._waiting = self._as_block() or block.part(0, 0)
         except LargeNumberError:
             return None
-        both = joined([waiting, block] if waiting is not None else [block])
+        newest = np.maximum.accumulate(times)[:-1]
+        first = int(times[0]) if self._newest is None else self._newest
+        bounds = np.maximum(np.append(first, newest), first) - late
+        doubtful = (times < bounds).nonzero()[0]  # they are late where an event after them has been given away
+        if len(doubtful) > MOST_DOUBTFUL:
+            return None
+        found = []
+        for place, time, bound in zip(doubtful.tolist(), times[doubtful], bounds[doubtful], strict=True):
+            before = (((some > time) & (some < bound)).any() for some in (self._waiting.times, times[:place]))
+            if (self._given is not None and self._given > time) or any(before):
+                found.append(place)
+        return np.array(found, np.int64)
+
+    def _blocks(self, block: EventBlock, late: Any) -> Iterator[EventPiece]:
+        """Those that need not wait any longer; it is told of those at some places, when what comes before is away."""
+        import numpy as np
+
+        if len(late):
+            yield self._released(block.part(0, int(late[0])))
+            for event in block.taken(late).occurrences(self.rules):
+                self.too_late(event)
+            block = block.taken(np.setdiff1d(np.arange(late[0], len(block)), late))
+        yield self._released(block)
+
+    def _released(self, block: EventBlock) -> EventBlock:
+        """More events wait: those that do so no longer."""
+        import numpy as np
+
+        assert isinstance(self._waiting, EventBlock)
+        both = joined([self._waiting, block])
         both = both.taken(both.times.argsort(kind="stable"))
-        self._newest = int(newest[-1])
-        cut = int(np.searchsorted(both.times, self._newest - late))
+        if len(block):
+            newest = int(block.times.max())
+            self._newest = newest if self._newest is None else max(self._newest, newest)
+        cut = 0 if self._newest is None else int(np.searchsorted(both.times, self._newest - self._begun()))
         if cut:
             self._given = int(both.times[cut - 1])
         self._waiting = both.part(cut, len(both))

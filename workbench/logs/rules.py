@@ -155,6 +155,7 @@ class RuleRun:
         if at_once is None or self._control is not None:
             for first in range(0, len(block), TOLD):  # more objects at once take Python longer to look after
                 yield from self._singly(block.part(first, first + TOLD).occurrences(self._log.rules), WAIT)
+                self._start.tally.tell(max(0, len(block) - first - TOLD))
             return
         blocks: list[Any] = [each for each in at_once(block, sources=self._sources is not None) if len(each)]
         self._start.tally.made += sum(map(len, blocks))
@@ -177,7 +178,8 @@ class RuleRun:
                 if seen == TOLD or self._control is not None or (made and monotonic() - begun >= wait):
                     yield self._rows(found, seen)
                     found, seen, begun = [], 0, monotonic()
-                    self._start.tally.tell()
+                    if not wait:
+                        self._start.tally.tell()
         except WorkbenchError:  # what came before it is there
             yield self._rows(found, seen)
             raise

@@ -4,7 +4,7 @@ The rule of this module: it says what rules have to do with streams, and nothing
 `meaning`, which shares nothing with the engines that run them. Source: design section 12.
 
 The events of a step have its time, which comes in on the first input, before them; they come in the order of the
-inputs. The time is the greatest that has come; what comes before the first is older than all.
+inputs. What comes before the first time is older than all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbench.core.fields import Nullable, Record, Tuple, fitted, resolve, with
 from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, Form, State, Stream, emission
-from workbench.errors import PipelineError, TypingError, did_you_mean
+from workbench.errors import InputError, PipelineError, TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.nulls import Nulls, may_be_null
 from workbench.tesla.occurrence import Occurrence, in_units
@@ -133,11 +133,11 @@ class RuleProcessor(FileProcessor):
         nulls = may_be_null(self.rules, self._nulls(inputs[1:]))
         found = [self._composite(self.rules.declarations[name], nulls[name]) for name in self.rules.composites]
         emitted = [self.rules.declarations[name] for name in self.rules.composites]
-        columns = {"type": Enum(self.rules.composites), "time": INT}
+        columns: dict[str, Domain] = {"type": Enum(self.rules.composites), "time": INT}
         for name, domain in shared_domains(emitted).items():
             always = all(name in each.domains and name not in nulls[each.name] for each in emitted)
-            columns[name] = domain if always else Nullable(domain)
-        return (*found, resolve(Record(tuple(columns.values()), tuple(columns)), self.integers))
+            columns[name] = resolve(domain if always else Nullable(domain), self.integers)
+        return (*found, Record(tuple(columns.values()), tuple(columns)))
 
     def _nulls(self, events: Sequence[Domain]) -> Nulls:
         """The attributes that may be null on the inputs."""
@@ -166,7 +166,8 @@ class RuleProcessor(FileProcessor):
         events = []
         for place, value in streams[0]:
             if place == 0:
-                now = value if now is None else max(now, value)
+                _see_time(now, value)
+                now = value
             else:
                 events.append(self._event(place, value, now))
         found = meaning(self.scaled, events, until=None if now is None else now - 1)
@@ -180,7 +181,8 @@ class RuleProcessor(FileProcessor):
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         (now, memory), (place, value) = state, front
         if place == 0:
-            if now is not None and value <= now:
+            _see_time(now, value)
+            if value == now:
                 return state, self._silent
             now = value
         if not isinstance(memory, RuleMemory):
@@ -189,7 +191,7 @@ class RuleProcessor(FileProcessor):
         return (now, memory), tuple(map(emission, self._shown(found))) if found else self._silent
 
     def refusal(self, form: str) -> str:
-        return "" if form == Form.VALUES else "rules have no finite form, in which their events would be bounded"
+        return "" if form == Form.VALUES else "rules keep events, and nothing bounds how many"
 
     @cached_property
     def _silent(self) -> tuple[Emission, ...]:
@@ -221,9 +223,10 @@ class RuleProcessor(FileProcessor):
         assert isinstance(everything, Record)
         for each in found:
             domain, names = self._domains[each.type], self.rules.declarations[each.type].positions
-            outputs[each.type].append(fitted(domain, each.values) if names else True)
-            row = {"type": each.type, "time": each.time, **dict(zip(names, each.values, strict=True))}
-            outputs[ALL].append(fitted(everything, tuple(map(row.get, everything.labels))))
+            values = fitted(domain, each.values) if names else ()
+            outputs[each.type].append(values if names else True)
+            row = {"type": each.type, "time": each.time, **dict(zip(names, values, strict=True))}
+            outputs[ALL].append(tuple(map(row.get, everything.labels)))
         return tuple(outputs.values())
 
     # --- use ---
@@ -295,6 +298,11 @@ def fed(rules: RuleSet, streams: Sequence[Any], named: Mapping[str, Any]) -> Any
     return processor(*(given[place] for place in order))
 
 
+def _see_time(before: int | None, time: int) -> None:
+    if before is not None and time < before:
+        raise InputError(f"the time goes back from {before} to {time}", hint="sort the events by time")
+
+
 def _record(declared: t.Declaration) -> Domain:
     domains = {name: Nullable(domain) for name, domain in declared.domains.items()}
     return Record(tuple(domains.values()), tuple(domains)) if domains else BOOL
@@ -340,11 +348,11 @@ def _reader(declared: t.Declaration, domain: Domain) -> Callable[[Value], tuple[
 
 
 def _durations(rules: RuleSet) -> Iterator[t.Duration]:
-    """All that are longer than nothing."""
+    """All times that are longer than nothing."""
     for rule in rules.rules:
         windows = [part.window for part in rule.predicates]
         found = [each for window in windows for each in (getattr(window, "most", None), getattr(window, "least", None))]
-        yield from (each for each in (*found, rule.pause) if each is not None and each.amount)
+        yield from (each for each in (*found, rule.pause) if each is not None and each.amount and not each.counts)
 
 
 def _units(rules: RuleSet) -> Iterator[bool]:

@@ -76,6 +76,7 @@ CASES = {
     "a row without a key": (SUMS, "keyless.csv", {}),
     "a queue that is full": (KEYED, "full.csv", {}),
     "a row that cannot be read": (SUMS, "a2.csv", {"columns": {"x": "temp"}}),
+    "a key that no line has, in parts of a file": (SUMS, "json/b.jsonl", {"columns": {"x": "tmp"}}),
     "a column that no input needs": (SUMS, "keyless.csv", {"columns": {"x": "k"}, "strict": True}),
     "a column that is not there": (SUMS, "a.tsv", {}),
     "two columns of a name": (SUMS, "twice.csv", {}),

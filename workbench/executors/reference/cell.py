@@ -226,7 +226,10 @@ def failure(
 
 
 def _told(when: int | str, node: Node, front: tuple[Value, ...], error: Exception, found: Any) -> WorkbenchError:
-    shown = ", ".join(f"{port} = {value!r}" for port, value in zip(node.processor.ports, front, strict=False))
+    ports = node.processor.ports
+    if node.processor.marks and front:
+        ports, front = (ports[front[0]],), front[1:]
+    shown = ", ".join(f"{port} = {value!r}" for port, value in zip(ports, front, strict=False))
     start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
     if isinstance(error, Overflow) and error.queue and isinstance(node.processor, Deferring):
         room = node.processor.room  # of its own queue, and of none in a processor inside it

@@ -77,7 +77,7 @@ class Counts:
         return sum(rows.rows for (what, number), rows in found if what == "read" and number < task)
 
     def settle(self, tally: Tally, parts: Mapping[str, int]) -> None:
-        """Tell what has been counted.
+        """Tell what has been counted since this was asked last.
 
         Parameters
         ----------
@@ -100,6 +100,7 @@ class Counts:
             for bad in rows.kept:
                 tally.keep(*bad)
         tally.made += sum(count for (what, _), count in self._accumulator.value.items() if what == "made")
+        self._accumulator.value = {}
 
 
 def told_of(error: InputError) -> ErrorText:

@@ -36,7 +36,7 @@ from workbench.executors.spark.runner import Layout
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LEAST, MOST = 1 << 22, 1 << 27
+LEAST, MOST = 1 << 22, 1 << 25
 """Bytes that a task reads."""
 R = TypeVar("R", bound=LogReader)
 BINARY = "path string, modificationTime timestamp, length long, content binary"

@@ -147,8 +147,13 @@ def _stream(begin: Start, spark: Any, choice: Choice, written: str) -> None:
     log = follow_log(
         spark, str(folder), choice.pipeline, key=args.key, order=args.order, files=args.files, reading=reading
     )
+
+    def wrote(number: int) -> None:
+        log.settle(begin.tally)
+        print(f"micro-batch {number} is there", file=sys.stderr, flush=True)
+
     query = start(
-        log, choice, output=args.output, checkpoint=args.checkpoint, format=written, once=args.once, wrote=_say
+        log, choice, output=args.output, checkpoint=args.checkpoint, format=written, once=args.once, wrote=wrote
     )
     try:
         while not query.awaitTermination(_POLL):
@@ -159,8 +164,3 @@ def _stream(begin: Start, spark: Any, choice: Choice, written: str) -> None:
     finally:
         with contextlib.suppress(Exception):
             query.stop()
-        log.settle(begin.tally)
-
-
-def _say(number: int) -> None:
-    print(f"micro-batch {number} is there", file=sys.stderr, flush=True)

@@ -1,0 +1,397 @@
+"""What an event costs engines of rules, by what the rules are like: figures 8 to 16 of Cugola and Margara."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.rule_loads import RuleLoad, Scenario
+from experiments.rule_timing import PUSHED, SCANNING, cost, engines, fed, filled, totals
+from workbench.lab import Limits, Output, Region, Suite, median, ok, only, warns
+from workbench.lab.claim import Judgement, NoData
+from workbench.lab.data import Data
+
+suite = Suite(
+    "cdp2012",
+    "Rules by what they are like: the base scenario of the paper on CDP, and what is changed in it",
+    """
+Cugola and Margara (section 6) change one parameter of a base scenario (table 1) after the other: rule R5, a sequence of
+3 states with an aggregate, windows of 100,000 ticks, an event a tick, attributes with 50,000 values. An engine gets
+events until the windows are full, then the average of the next ones is taken: up to 100,000, or as many as there is
+time for. Every number of composites is held against what sorting and prefix sums tell of the same columns.
+
+`full` has the sizes of the paper; in `tenth` and `small` windows and numbers of values are a tenth and a hundredth of
+what is written, so that as many events fit each other. A line is an engine, how it is used, and the selection policy.
+`scanning` is without indexes, as the paper's algorithms are: the same work, in Python instead of C++, so what counts is
+the form of curves and not their height. The engines by themselves have indexes and know sums of windows.
+`aip scanning` is left out at full size: filling its windows takes an hour.
+
+The figures' numbers are lost in our copy of the paper, of which the words remain: a GPU (GTX 460) 25 to 30 times faster
+than CDP in the base scenario, never below 0.017 ms an event, worth it from windows of 4,000 on, 35 times at 250,000;
+CDP slightly faster than AIP; 2.5 times on six cores. T-Rex on this scenario, measured elsewhere (CPU microseconds an
+event): 7.8, 117, 4,507 and 22,646 for windows of 1,000, 10,000, 100,000 and 250,000 with `each`, 7.9, 109, 3,696 and
+10,014 with `last`; for 1, 10, 50 and 200 rules 10, 345, 932 and 2,848 with `each`, 10, 310, 889 and 2,644 with `last`.
+
+There is no GPU here. What one would cost is *modelled*, not measured: see `gpu_model`.
+""",
+    depends=["experiments/rule_loads.py", "experiments/rule_timing.py"],
+)
+SIZES = {"small": 100, "tenth": 10, "full": 1}
+EVENTS = {"small": 2_000, "tenth": 20_000, "full": 100_000}
+"""That are measured at most."""
+BUDGET = {"small": 0.1, "tenth": 1.0, "full": 5.0}
+"""CPU seconds for them."""
+LINES = [f"{name} {policy}" for name in engines(SCANNING, PUSHED) for policy in ("each", "last")]
+OURS = [line for line in LINES if not line.startswith("gpu")]
+LIMITS = Limits(seconds=900, memory_mb=4096)
+COST = {
+    "us": Output("CPU time for an event", "µs"),
+    "events": Output("events that were measured", kind=int),
+    "composites": Output("composites that they caused", kind=int),
+}
+
+
+def too_slow(size: str, line: str) -> bool:
+    return size == "full" and line.startswith("aip" + SCANNING)
+
+
+def measured(size: str, line: str, **changed: Any) -> dict[str, Any]:
+    """The cost of an event in a scenario, its window and values as in the paper."""
+    return cost(scenario(size, line, **changed), line.rpartition(" ")[0], BUDGET[size])
+
+
+def scenario(size: str, line: str, window: int = 100_000, values: int = 50_000, **changed: Any) -> RuleLoad:
+    less = SIZES[size]
+    given = {**changed, "window": window // less, "values": max(1, values // less)}
+    return Scenario(line.rpartition(" ")[2], **given).load(EVENTS[size])
+
+
+def region(lines: list[str] = OURS, **axes: Any) -> Region:
+    return Region(size=list(SIZES), line=lines, **axes).excluding(too_slow)
+
+
+@suite.experiment(region(LINES), limits=LIMITS, kept=True, outputs=COST)
+def base(size: str, line: str) -> dict[str, Any]:
+    """The base scenario (figure 8)."""
+    return measured(size, line)
+
+
+@suite.experiment(region(states=[2, 3, 4, 5]), limits=LIMITS, kept=True, outputs=COST)
+def length(size: str, line: str, states: int) -> dict[str, Any]:
+    """Sequences of so many states, and as many types (figure 9)."""
+    return measured(size, line, states=states)
+
+
+@suite.experiment(
+    region(window=[1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000]),
+    limits=LIMITS, kept=True, outputs=COST,
+)  # fmt: skip
+def windows(size: str, line: str, window: int) -> dict[str, Any]:
+    """Windows of so many ticks (figure 10)."""
+    return measured(size, line, window=window)
+
+
+@suite.experiment(
+    region(values=[1_000, 5_000, 10_000, 20_000, 50_000, 100_000]), limits=LIMITS, kept=True, outputs=COST
+)
+def values_(size: str, line: str, values: int) -> dict[str, Any]:
+    """Attributes with so many values (figure 11, where they are 10,000 and more)."""
+    return measured(size, line, values=values)
+
+
+@suite.experiment(region(aggregates=[0, 1, 2, 3]), limits=LIMITS, kept=True, outputs=COST)
+def aggregates_(size: str, line: str, aggregates: int) -> dict[str, Any]:
+    """So many aggregates, to each of which a third of the events is relevant (figure 12)."""
+    return measured(size, line, aggregates=aggregates)
+
+
+@suite.experiment(
+    region(rules=[1, 10, 50, 200], threads=[1, 2]), limits=LIMITS, kept=True,
+    events_s=Output("events a second of wall-clock time", "1/s"),
+)  # fmt: skip
+def threads_(size: str, line: str, rules: int, threads: int) -> dict[str, Any]:
+    """Rules dealt out to so many threads, each with an engine of its own, as in the paper (figure 13)."""
+    name, load = line.rpartition(" ")[0], scenario(size, line, rules=rules, groups=10)
+    head, *bodies = load.text.split("\nfrom ")
+    texts = ["\nfrom ".join([head, *bodies[at::threads]]) + "\n" for at in range(min(threads, rules))]
+    running = [filled(RuleLoad(text, load.log, load.fill, None, load.triggers), name) for text in texts]
+    some = load.log.part(load.fill, load.fill + EVENTS[size] // 2)
+    made: list[int] = []
+
+    def run(engine: Any) -> None:
+        made.append(totals(fed(engine, name, some)).composites)
+
+    workers = [threading.Thread(target=run, args=(engine,)) for engine in running]
+    began = time.perf_counter()
+    for each in workers:
+        each.start()
+    for each in workers:
+        each.join()
+    taken = time.perf_counter() - began
+    assert sum(made) == load.expected[load.fill : load.fill + len(some)].sum()
+    return {"events_s": len(some) / taken}
+
+
+@suite.experiment(region(rules=[1, 10, 20, 50, 100, 200]), limits=LIMITS, kept=True, outputs=COST)
+def rules_(size: str, line: str, rules: int) -> dict[str, Any]:
+    """So many rules, of which an event is relevant to a tenth (figure 14)."""
+    return measured(size, line, rules=rules, groups=10)
+
+
+@suite.experiment(region(rules=[20, 50, 100, 150, 200, 250]), limits=LIMITS, kept=True, outputs=COST)
+def simple(size: str, line: str, rules: int) -> dict[str, Any]:
+    """So many rules, of which an event is relevant to a hundredth, and attributes with 1,000 values (figure 15)."""
+    return measured(size, line, rules=rules, groups=100, values=1_000)
+
+
+@suite.experiment(
+    region([line for line in OURS if line.endswith("each")], accepted=[0.0001, 0.001, 0.01, 0.1, 0.9]),
+    limits=LIMITS, kept=True, outputs=COST,
+)  # fmt: skip
+def accepted_(size: str, line: str, accepted: float) -> dict[str, Any]:
+    """Many matches, of which a condition on the aggregate accepts this part (figure 16).
+
+    The paper does not say how windows and parameters were relaxed. Here windows are half as long, and there are as many
+    values that a trigger has about 70 matches.
+    """
+    return measured(size, line, window=50_000, values=2_000, accepted=accepted)
+
+
+# --- a model of a GPU ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DeviceModel:
+    """What a device takes.
+
+    Attributes
+    ----------
+    copy: microseconds for copying an event to its columns.
+    launch: microseconds for starting a kernel and reading how many sequences there are.
+    memory, bus: gigabytes a second that its memory moves, and that move to and from the host.
+    room: gigabytes of memory.
+    """
+
+    copy: float
+    launch: float
+    memory: float
+    bus: float
+    room: float
+
+
+DEVICES = {"GTX 460": DeviceModel(4, 20, 115, 5, 1), "H100": DeviceModel(2, 8, 3350, 50, 78)}
+WORDS = 16
+"""Bytes of an event in a column: its time and the attribute."""
+PER_RULE = 0.1
+"""Gigabytes that the columns of a rule are given (section 5.5)."""
+
+
+@suite.experiment(
+    Region(device=list(DEVICES), policy=["each", "last"], window=[1_000, 4_000, 10_000, 100_000, 250_000],
+           rules=[1, 10, 50, 200]),
+    kept=True, us=Output("modelled time for an event", "µs"), launches=Output("kernels that are started"),
+    mb=Output("megabytes that are moved in its memory and to it"),
+)  # fmt: skip
+def gpu_model(device: str, policy: str, window: int, rules: int) -> dict[str, Any]:
+    """A **model**: starts, copies and words moved in the base scenario, without indexes; with rules as in figure 14.
+
+    A trigger starts a kernel for each column and one for the aggregate; each moves the column's window through memory
+    once for each sequence so far. What is emitted is copied to the host; where the columns of all rules do not fit into
+    memory, those of the rule are copied to it before. The times of the GTX 460's copies and starts are chosen so that
+    small windows cost 17 µs, as the paper has it; the rest are the data sheets'. Those of the H100 are assumed.
+    """
+    of = DEVICES[device]
+    relevant = 1 if rules == 1 else rules / 10
+    column = window / 3 if rules == 1 else window / 30
+    partners = column / 50_000
+    sequences = [1, partners if policy == "each" else 1 - math.exp(-partners)]
+    sequences.append(sequences[1] * (partners if policy == "each" else 1 - math.exp(-partners)))
+    inside = sum(sequences) * column * WORDS  # two columns, and the aggregate for each match
+    across = sequences[2] * 3 * WORDS + (3 * column * WORDS if rules * PER_RULE > of.room else 0)
+    launches = 2 + min(1.0, sequences[2])
+    per_trigger = launches * of.launch + inside / of.memory / 1e3 + across / of.bus / 1e3
+    us = relevant * (of.copy + per_trigger / 3)
+    return {"us": us, "launches": relevant * launches / 3, "mb": relevant * (inside + across) / 3e6}
+
+
+# --- what they tell --------------------------------------------------------------------------------------------------
+
+FIGURES: Mapping[str, tuple[Any, str, str, str]] = {
+    "figure-9": (length, "states", "", "Length of sequences"),
+    "figure-10": (windows, "window", "xy", "Size of windows"),
+    "figure-11": (values_, "values", "xy", "Number of values"),
+    "figure-12": (aggregates_, "aggregates", "", "Number of aggregates"),
+    "figure-14": (rules_, "rules", "xy", "Number of rules, a tenth relevant"),
+    "figure-15": (simple, "rules", "xy", "Number of simple rules, a hundredth relevant"),
+    "figure-16": (accepted_, "accepted", "xy", "Part of matches that is accepted"),
+}
+CELL = {"µs": median("us")}
+suite.table("figure-8", of=base, rows=["size", "line"], cells={**CELL, "events": only("events"),
+            "composites": only("composites")}, title="Base scenario: microseconds an event")  # fmt: skip
+for key, (experiment, axis, log, title) in FIGURES.items():
+    suite.table(key, of=experiment, rows=["size", "line"], columns=axis, cells=CELL,
+                title=f"{title}: microseconds an event")  # fmt: skip
+    for size in ("tenth", "full"):
+        suite.plot(f"{key}-{size}", of=experiment, x=axis, y=median("us"), series="line", where={"size": size},
+                   log=log or "y", title=f"{title} ({size})")  # fmt: skip
+suite.table("figure-13", of=threads_, rows=["size", "line", "rules"], columns="threads",
+            cells={"events/s": median("events_s")}, title="Threads: events a second of wall-clock time")  # fmt: skip
+suite.table("gpu-model", of=gpu_model, rows=["device", "policy", "window"], columns="rules", cells=CELL,
+            title="A model of a GPU: microseconds an event")  # fmt: skip
+suite.plot("gpu-model", of=gpu_model, x="window", y=median("us"), series="device", log="xy",
+           where={"policy": "each", "rules": 1}, title="A model of a GPU: size of windows")  # fmt: skip
+
+
+def slope(points: Mapping[float, float]) -> float:
+    """Of the logarithm of a cost against that of what it depends on: 1 where it is proportional."""
+    xs, ys = ([math.log(each) for each in part] for part in (points, points.values()))
+    return statistics.linear_regression(xs, ys).slope
+
+
+def curves(data: Data, experiment: Any, axis: str) -> tuple[str, dict[str, dict[Any, float]]]:
+    """At the largest size for which there is something: line to what was measured, by the axis."""
+    rows = data.rows(experiment, status="ok")
+    size = max((row["size"] for row in rows), key=list(SIZES).index)
+    found: dict[str, dict[Any, float]] = {}
+    for row in rows:
+        if row["size"] == size:
+            found.setdefault(row["line"], {})[row[axis]] = row["us"]
+    return size, {line: each for line, each in found.items() if len(each) > 1 or axis == "size"}
+
+
+def chosen(found: Mapping[str, Any], scanning: bool) -> dict[str, Any]:
+    """Of the lines those that scan, or those with indexes."""
+    return {line: each for line, each in found.items() if (SCANNING in line) == scanning}
+
+
+def said(size: str, numbers: Mapping[str, float]) -> str:
+    if not numbers:
+        raise NoData("no such line")
+    return ", ".join(f"{line} {number:.2f}" for line, number in numbers.items()) + f" ({size})"
+
+
+def slopes(data: Data, experiment: Any, axis: str, scanning: bool) -> tuple[str, dict[str, float]]:
+    """In words and as numbers."""
+    size, found = curves(data, experiment, axis)
+    numbers = {line: slope(each) for line, each in chosen(found, scanning).items()}
+    return said(size, numbers), numbers
+
+
+def judged(reproduced: bool, words: str, why: str) -> Judgement:
+    return ok(words) if reproduced else warns(f"{words}: {why}")
+
+
+@suite.claim("CDP is slightly faster than AIP where both scan (figure 8)")
+def cdp_and_aip(data: Data) -> Judgement:
+    rows = [row for row in data.rows(base, status="ok") if SCANNING in row["line"]]
+    both = {row["size"] for row in rows if row["line"].startswith("aip")}
+    if not both:
+        raise NoData("aip does not scan at full size")
+    size = max(both, key=list(SIZES).index)
+    us = {row["line"]: row["us"] for row in rows if row["size"] == size}
+    ratios = {policy: us[f"aip scanning {policy}"] / us[f"cdp scanning {policy}"] for policy in ("each", "last")}
+    why = "in Python an instance with another key is passed over by a comparison, a candidate in a column by a call"
+    return judged(min(ratios.values()) > 1, "AIP by CDP: " + said(size, ratios), why)
+
+
+@suite.claim("The selection policy makes little difference in the base scenario (figure 8)")
+def policies(data: Data) -> Judgement:
+    size, found = curves(data, base, "size")
+    us = {line: next(iter(each.values())) for line, each in found.items()}
+    ratios = {line[:-5]: us[line] / us[f"{line[:-5]} last"] for line in us if line.endswith(" each")}
+    words = "each by last: " + said(size, ratios)
+    return judged(all(0.5 < each < 2 for each in ratios.values()), words, "see the figure")
+
+
+@suite.claim("Longer sequences cost less, since each state has fewer events (figure 9)")
+def lengths(data: Data) -> Judgement:
+    words, numbers = slopes(data, length, "states", True)
+    return judged(max(numbers.values()) < 0, "slopes: " + words, "more states are more columns and instances")
+
+
+@suite.claim("The cost grows with the window where it is scanned (figure 10)")
+def grows(data: Data) -> Judgement:
+    words, numbers = slopes(data, windows, "window", True)
+    return judged(min(numbers.values()) > 0.5, "slopes: " + words, "small windows cost what an event costs anyway")
+
+
+@suite.claim("With an index a rule of equalities does not grow with the window")
+def does_not_grow(data: Data) -> Judgement:
+    """With `each` there are more matches in longer windows, so `last` is judged."""
+    size, found = curves(data, windows, "window")
+    numbers = {line: slope(each) for line, each in chosen(found, False).items()}
+    last = [number for line, number in numbers.items() if line.endswith("last")]
+    why = "more events in memory are more misses of the processor's cache, and more of them match"
+    return judged(max(last) < 0.1, "slopes: " + said(size, numbers), why)
+
+
+@suite.claim("The speed-up of CDP over AIP does not depend on the window (figure 10b)")
+def constant(data: Data) -> Judgement:
+    rows = [row for row in data.rows(windows, status="ok") if row["line"].startswith("aip" + SCANNING)]
+    if not rows:
+        raise NoData("aip does not scan at full size")
+    size = max((row["size"] for row in rows), key=list(SIZES).index)
+    us = {(row["line"], row["window"]): row["us"] for row in data.rows(windows, status="ok", size=size)}
+    ratios = {
+        f"{policy}, {window}": us[f"aip scanning {policy}", window] / us[f"cdp scanning {policy}", window]
+        for policy in ("each", "last") for window in sorted({row["window"] for row in rows})[-3:]
+    }  # fmt: skip
+    return judged(max(ratios.values()) < 2 * min(ratios.values()), said(size, ratios), "see figure 8")
+
+
+@suite.claim("With `each` more values cost less; with `last` they make no difference (figure 11)")
+def by_values(data: Data) -> Judgement:
+    words, numbers = slopes(data, values_, "values", True)
+    each = [number for line, number in numbers.items() if line.endswith("each")]
+    last = [number for line, number in numbers.items() if line.endswith("last")]
+    why = "with few values `last` finds its event near the end of the column, and stops"
+    return judged(max(each) < 0 and all(abs(number) < 0.1 for number in last), "slopes: " + words, why)
+
+
+@suite.claim("Aggregates cost little, since few sequences are complete (figure 12)")
+def by_aggregates(data: Data) -> Judgement:
+    size, found = curves(data, aggregates_, "aggregates")
+    ratios = {line: each[3] / each[0] for line, each in found.items() if {0, 3} <= set(each)}
+    words = "3 by none: " + said(size, ratios)
+    return judged(max(ratios.values()) < 2, words, "each is another column that is filled and looked through")
+
+
+@suite.claim("Two threads help where there are many rules (figure 13; 2.5 times on six cores)")
+def by_threads(data: Data) -> Judgement:
+    size = max((row["size"] for row in data.rows(threads_, status="ok")), key=list(SIZES).index)
+    rows = data.rows(threads_, status="ok", size=size, rules=200)
+    rate = {(row["line"], row["threads"]): row["events_s"] for row in rows}
+    gains = {line: rate[line, 2] / rate[line, 1] for line, number in rate if number == 2 and (line, 1) in rate}
+    return judged(max(gains.values(), default=0) > 1.5, said(size, gains), "engines in Python hold its lock")
+
+
+@suite.claim("The cost grows linearly with the number of rules (figures 14 and 15)")
+def by_rules(data: Data) -> Judgement:
+    """Of 20 rules and more: with fewer, an event has none at all most of the time."""
+    words, numbers = [], list[float]()
+    for experiment in (rules_, simple):
+        size, found = curves(data, experiment, "rules")
+        of = {line: slope({x: us for x, us in each.items() if x >= 20}) for line, each in found.items()}
+        words.append(said(size, of))
+        numbers += of.values()
+    return judged(all(0.6 < number < 1.3 for number in numbers), "slopes: " + "; ".join(words), "a constant part")
+
+
+@suite.claim("What is accepted makes little difference on a CPU (figure 16)")
+def by_acceptance(data: Data) -> Judgement:
+    size, found = curves(data, accepted_, "accepted")
+    ratios = {line: each[0.9] / each[0.0001] for line, each in found.items() if {0.9, 0.0001} <= set(each)}
+    words = "0.9 by 0.0001: " + said(size, ratios)
+    return judged(max(ratios.values()) < 2, words, "composites are made of what is accepted, which costs more here")
+
+
+@suite.claim("A model of the GTX 460 has what the paper says of it (17 µs at least; about 30 µs at windows of 250,000)")
+def model(data: Data) -> Judgement:
+    rows = data.rows(gpu_model, device="GTX 460", policy="each", rules=1)
+    us = {row["window"]: row["us"] for row in rows}
+    return judged(16 < us[1_000] < 18 and 25 < us[250_000] < 40, f"{us[1_000]:.1f} and {us[250_000]:.1f} µs", "see it")
