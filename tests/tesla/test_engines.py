@@ -170,7 +170,7 @@ def kept(running) -> int:
 
 
 @pytest.mark.parametrize("types", ["ABC", "ABCD"])
-@pytest.mark.parametrize("rule", ["KEPT", "consuming", "at most once", "absent", "forgotten keys"])
+@pytest.mark.parametrize("rule", ["KEPT", "consuming", "at most once", "absent", "forgotten keys", "by count"])
 def test_memory_is_bounded_by_windows(engine, types, rule):
     """Three events at a tick; windows reach 30 ticks. It makes no difference whether the trigger ever comes."""
     text = {
@@ -178,6 +178,10 @@ def test_memory_is_bounded_by_windows(engine, types, rule):
         "consuming": KEPT + "consuming A, B",
         "at most once": "from A emit D(x = 1) at most once in 20 per TIME(A)",
         "absent": "from A and absent B(x == A.x + 3) within 20 after A emit D(x = 1)",
+        "by count": KEPT.replace("20", "60 events")
+        .replace("10", "30 events")
+        .replace("emit", "and $m = COUNT(C within 9 events from A) emit")
+        + "consuming A, B",
         "forgotten keys": "from D[$t = x] and each A[$k = x](x == $t) within 30 from D emit E(x = 1, y = 0)",
     }[rule]
     running = rule_engine(rules(TYPES + text), engine)

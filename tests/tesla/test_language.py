@@ -28,6 +28,7 @@ from Smoke[$a = area]
   and first Zone[$z = name](area == $a) ordered by name desc, area asc
   and $n = COUNT(Temp(area == $a) within 2 min .. 5 min from Smoke)
   and $m = MAX(Temp(area == $a).value within forever from Smoke)
+  and not Smoke within 2 events .. 5 events from Smoke
 where $n > 2, not ($m < 200 or $z == "none"), TIME(Hot) + 1 <= TIME(Smoke)
 limit 3
 emit Fire(area = $a, value = -$v * (2 + 3) % 7) at most once in 10 min per $a, $z
@@ -150,6 +151,18 @@ MISTAKES = {
     ),
     "consumed": ("from Smoke emit Smoke(area = 1) consuming §Temp", "no event 'Temp' is bound", "Smoke"),
     "span": ("from Smoke and each Temp within §5 .. 2 from Smoke emit Smoke(area = 1)", "at least 5 and at most 2", ""),
+    "span of events": (
+        "from Smoke and each Temp within §5 .. 2 events from Smoke emit Smoke(area = 1)", "2 events away", "smaller",
+    ),
+    "no events": ("from Smoke and each Temp within §0 events from Smoke emit Smoke(area = 1)", "nothing", "1 event"),
+    "half an event": ("from Smoke and not Temp within §1.5 events from Smoke emit Smoke(area = 1)", "no whole", ""),
+    "events and times": (
+        "from Smoke and each Temp within §5 s .. 9 events from Smoke emit Smoke(area = 1)", "other end", "as one",
+    ),
+    "absent events": (
+        "from Smoke and absent Temp within §3 events after Smoke emit Smoke(area = 1)", "ends a count", "after Smoke",
+    ),
+    "silent events": ("from Smoke emit Smoke(area = 1) at most once in §3 events", "silent for a time", "10 min"),
     "absent after": (
         "from Smoke and each Temp within 1 from Smoke and absent Smoke as S within 1 after §Temp emit Smoke(area = 1)",
         "not after 'Temp'", "after Smoke",
@@ -248,6 +261,7 @@ def test_windows_in_the_unit_of_times():
     assert most("5", None) == (None, Decimal(5))
     assert most("2.5", None) == (None, Decimal(2))
     assert most("forever", None) == (None, None)
+    assert most("2 .. 5 events", None) == most("2 .. 5 events", "s") == (Decimal(2), Decimal(5))
     with pytest.raises(InputError, match="5 min of which times"):
         most("5 min", None)
     with pytest.raises(InputError, match=r"no time is 0\.5 us after 'A'"):

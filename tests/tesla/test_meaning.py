@@ -197,6 +197,10 @@ WINDOWS = {
     "forever": ("within forever from A", [1, 2, 3, 4, 5]),
     "least for ever": ("within 2 .. forever from A", [1, 2, 3]),
     "half": ("within 2.5 from A", [3, 4, 5]),
+    "a number of events": ("within 2 events from A", [4, 5]),
+    "the event before": ("within 1 event from A", [5]),
+    "two numbers of events": ("within 2 .. 4 events from A", [2, 3, 4]),
+    "no number of events": ("within 3 events .. forever from A", [1, 2, 3]),
 }
 
 
@@ -205,6 +209,17 @@ def test_windows(window, found):
     """B at 1 to 5, A at 5 behind the B of 5, which has the number of its time."""
     text = TYPES + f"from A and each B {window} emit D(x = B.x)"
     assert values(told(text, *(B(time, time) for time in range(1, 6)), A(5, 0))) == [(each,) for each in found]
+
+
+def test_a_window_by_count_counts_the_events_of_all_types_and_composites_among_them():
+    """In order B@0, its D@0, C@0, C@1, B@2, its D@2, A@3: the second B lies 2 places before A, the first one 6."""
+    text = TYPES + "from B emit D(x = B.x) from A and each B within {} events from A emit E(x = B.x, y = 0)"
+    stream = [B(0, 7), C(0, 0), C(1, 0), B(2, 8), A(3, 0)]
+    for count, found in {1: [], 2: [8], 5: [8], 6: [7, 8]}.items():
+        assert told(text.format(count), *stream)[2:] == [("E", 3, each, 0) for each in found]
+    # It is the same with T-Rex, which has no such windows: equal times meet.
+    near = TYPES + "from A and each B within 1 events from A emit D(x = B.x)"
+    assert values(told(near, B(3, 1), B(3, 2), A(3, 0), compat="trex")) == [(2,)]
 
 
 def test_between_is_strict_whichever_comes_first():

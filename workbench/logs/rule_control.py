@@ -184,6 +184,8 @@ class RuleControl:
             return "complete at once"
         if since == math.inf:
             return "never complete, for its window is forever"
+        if math.isnan(since):
+            return "complete when as many events have come as its window counts"
         return f"complete from {self._of_log.show(int(since))} on"
 
     def tell(self) -> None:

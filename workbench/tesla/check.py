@@ -14,7 +14,6 @@ from itertools import takewhile
 from pathlib import Path
 
 from workbench.core.domain import BOOL, FLOAT, INT, Domain
-from workbench.core.units import MICROSECONDS
 from workbench.errors import LanguageError, did_you_mean
 from workbench.language.findings import Findings, FollowUp
 from workbench.tesla import tree as t
@@ -22,6 +21,7 @@ from workbench.tesla.parser import parse_rules, read_rules
 from workbench.tesla.remarks import remarks
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.scope import RuleScope, aggregate_domain
+from workbench.tesla.window_bounds import see_bounds, see_pause
 
 RESERVED = ("time", "type")
 """What rows of a log call the time and the type of an event."""
@@ -167,6 +167,7 @@ class _RuleChecker:
             with self.findings.apart():
                 self.scope.domain(key)
         self._consuming(rule)
+        see_pause(rule.pause, self.findings)
         if rule.limit == 0:
             self.findings.add(LanguageError("a limit of 0 emits nothing", where=rule.where, hint="leave the rule out"))
         if sum(isinstance(part, t.Predicate) and part.policy is t.Policy.ABSENT for part in predicates) > 1:
@@ -265,13 +266,7 @@ class _RuleChecker:
             hint = f"write after {next(iter(self.scope.bound))}"
             what = f"what is absent is absent after the trigger, not after '{window.of}'"
             self.findings.add(LanguageError(what, where=window.where, hint=hint))
-        if isinstance(window, t.WithinWindow) and window.least is not None and window.most is not None:
-            least, most = window.least, window.most
-            if bool(least.unit) == bool(most.unit) and (
-                least.amount * MICROSECONDS.get(least.unit, 1) > most.amount * MICROSECONDS.get(most.unit, 1)
-            ):
-                what = f"no time is at least {least} and at most {most}"
-                self.findings.add(LanguageError(what, where=least.where, hint="write the smaller one first"))
+        see_bounds(window, self.findings)
 
     def _see_fact(self, part: t.Predicate, declared: t.Declaration) -> None:
         if part.policy in (t.Policy.TRIGGER, t.Policy.ABSENT):

@@ -86,11 +86,11 @@ def within_window(window: t.WithinWindow, event: Occurrence, anchor: Occurrence,
     """WithinP(Occurs(B, l1), time(l0), x): earlier than the anchor, and its time at least time(l0) - x.
 
     Source: thesis, 2.3.1 (WithinP, closed) and 2.3.3. In compatibility with T-Rex both ends are open, and only times
-    count.
+    count. In a window by count the length is that of the order, in places; T-Rex has no such windows.
     """
-    ago = anchor.time - event.time
+    ago = anchor.number - event.number if window.counted else anchor.time - event.time
     least = 0 if window.least is None else window.least.amount
-    if compat == TREX:
+    if compat == TREX and not window.counted:
         return least < ago and (window.most is None or ago < window.most.amount)
     return event.number < anchor.number and least <= ago and (window.most is None or ago <= window.most.amount)
 

@@ -94,7 +94,7 @@ def _window(window: t.EventWindow | None, scaled: Scale, trex: bool) -> t.EventW
             hint = "write a whole number of units of time"
             raise InputError(f"no time is {window.most} after '{window.of}'", where=window.where, hint=hint)
         return replace(window, most=t.Duration(most, where=window.most.where))
-    if isinstance(window, t.WithinWindow):
+    if isinstance(window, t.WithinWindow) and not window.counted:
         up, down = (math.floor, math.ceil) if trex else (math.ceil, math.floor)
         least = window.least and _whole(window.least, scaled, up)
         return replace(window, most=window.most and _whole(window.most, scaled, down), least=least)

@@ -355,6 +355,11 @@ def _amount(digits: Token, at: _At) -> Decimal:
     return amount
 
 
+def _unit(text: str) -> str:
+    unit = text.rstrip(".")
+    return t.EVENTS if unit == "event" else unit
+
+
 _RULES: dict[str, Callable[[list[Any], Meta, _At], Any]] = {
     "heading": lambda c, *_: c[1],
     "where": lambda c, *_: _Where(c[1:]),
@@ -371,7 +376,7 @@ _RULES: dict[str, Callable[[list[Any], Meta, _At], Any]] = {
     "ordering": lambda c, *_: _Ordering(each for each in c if isinstance(each, t.OrderedBy)),
     "order": lambda c, _, at: t.OrderedBy(str(c[0]), c[1] == "desc", where=at(c[0])),
     "between": lambda c, meta, at: t.BetweenWindow(str(c[1]), str(c[3]), where=at(meta)),
-    "duration": lambda c, meta, at: t.Duration(_amount(c[0], at), str(c[1] or "").rstrip("."), where=at(meta)),
+    "duration": lambda c, meta, at: t.Duration(_amount(c[0], at), _unit(str(c[1] or "")), where=at(meta)),
     "named": lambda c, *_: replace(c[2], parameter=str(c[0])[1:]),
     # expressions
     "integer": lambda c, meta, at: t.Literal(_whole(c[0], at), where=at(meta)),

@@ -118,12 +118,21 @@ class TimeOf(Expression):
 # --- windows --------------------------------------------------------------------------------------------
 
 
+EVENTS = "events"
+"""The unit of a window by count."""
+
+
 @dataclass(frozen=True)
 class Duration(Placed):
-    """`5 min`, or `5` in the unit of the log's times (`unit` is empty)."""
+    """`5 min`, or `5` in the unit of the log's times (`unit` is empty); `5 events` is as many places in their order."""
 
     amount: Decimal
     unit: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is no time, but a number of events."""
+        return self.unit == EVENTS
 
     def __str__(self) -> str:
         return f"{self.amount:f} {self.unit}".rstrip()
@@ -131,7 +140,7 @@ class Duration(Placed):
 
 @dataclass(frozen=True)
 class WithinWindow(Placed):
-    """`within 5 min from Smoke`, `within 2 .. 5 min from Smoke`, `within forever from Smoke`.
+    """`within 5 min from Smoke`, `within 2 .. 5 events from Smoke`, `within forever from Smoke`.
 
     Attributes
     ----------
@@ -141,6 +150,11 @@ class WithinWindow(Placed):
     most: Duration | None
     of: str
     least: Duration | None = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether events are counted, those of all types, and not times measured."""
+        return any(each is not None and each.counts for each in (self.least, self.most))
 
     def __str__(self) -> str:
         least = f"{self.least} .. " if self.least is not None else ""

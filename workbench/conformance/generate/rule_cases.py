@@ -219,8 +219,10 @@ class _Growing:
         if len(names) > 1 and self.one(False, True):
             return t.BetweenWindow(self.one(*names), self.one(*names[::-1]))
         least, more = self.one(None, None, None, 0, 1, 2), self.one(3, 1, 0, 2, 5, None)
-        most = None if more is None else t.Duration(Decimal((least or 0) + more))
-        return t.WithinWindow(most, self.one(*names[::-1]), None if least is None else t.Duration(Decimal(least)))
+        unit = self.one("", "", t.EVENTS)
+        more = more or 1 if unit and more == 0 else more
+        most = None if more is None else t.Duration(Decimal((least or 0) + more), unit)
+        return t.WithinWindow(most, self.one(*names[::-1]), None if least is None else t.Duration(Decimal(least), unit))
 
     def predicate(self, policy: t.Policy, declared: t.Declaration, window: t.EventWindow | None) -> t.Predicate:
         """A predicate, whose name is known behind it if it binds."""

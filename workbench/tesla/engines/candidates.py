@@ -40,6 +40,7 @@ class StepColumn:
     Attributes
     ----------
     since: from when on it has all that it accepts; None: from the beginning.
+    place: from which place in the order on it has all that it accepts.
     known: of a match, what is aggregated for it; None where the column does not know it.
     """
 
@@ -52,6 +53,7 @@ class StepColumn:
         self.known = aggregated and self._known
         self.column: EventColumn[Occurrence] = KeyedColumn(made) if step.code.keyed else made()
         self.since: int | None = None
+        self.place = 0
         self._stretch = None if step.window.after else stretch(step.window, trex)
 
     def add(self, event: Occurrence) -> None:
@@ -84,11 +86,27 @@ class StepColumn:
         assert isinstance(known, AggregatedColumn)
         return known.aggregated(*self._stretch(column, match))
 
-    def forget_before(self, time: int) -> None:
-        """Forget what is older."""
-        count = self.column.first_from(time) - self.column.start
+    def forget_behind(self, anchors: Iterable[tuple[int, int]]) -> None:
+        """Forget what lies before the window.
+
+        Parameters
+        ----------
+        anchors: the times and numbers of the oldest events on which the window can hang from now on.
+        """
+        window, column = self.step.window, self.column
+        assert window is not None
+        time, number = map(min, *anchors) if len(window.anchors) > 1 else next(iter(anchors))
+        if window.most is None and not window.between:
+            return
+        if window.counted:
+            count = column.first_number(number - (window.most or 0)) - column.start
+            time = column.times[column.start + count - 1] + 1 if count else time
+        else:
+            time -= window.most or 0
+            count = column.first_from(time) - column.start
         if count:
-            self.column.forget(count)
+            self.place = column.numbers[column.start + count - 1] + 1
+            column.forget(count)
             self.since = time if self.since is None else max(self.since, time)
 
 

@@ -29,6 +29,8 @@ from workbench.tesla.tree import Declaration, Rule
 
 LONGEST_CHAIN = 1000
 """Composites that cause each other, from one event on."""
+FORMAT = 2
+"""Of snapshots: another one is not read."""
 
 
 class CauseLink(NamedTuple):
@@ -174,7 +176,7 @@ class Publisher:
         added = list(newcomers(made, self._rules))
         declared = {**self._rules.declarations, **made.declarations}
         runners = [self._runner(self._plan(rule, declared), self._orders + i) for i, rule in enumerate(added)]
-        complete = {each.plan.rule.name: begin(each, self.runners, self.now) for each in runners}
+        complete = {each.plan.rule.name: begin(each, self.runners, self.now, self.count) for each in runners}
         self._orders += len(runners)
         self._run([*self.runners, *runners], declared)
         return complete
@@ -194,7 +196,7 @@ class Publisher:
             raise LanguageError(f"{len(made.rules)} rules cannot replace '{name}'", where=more[0].where)
         declared = {**self._rules.declarations, **made.declarations}
         runner = self._runner(self._plan(rule, declared), gone.order)
-        complete = begin(runner, self.runners, self.now)
+        complete = begin(runner, self.runners, self.now, self.count)
         self._give_up(gone)
         self._run([runner if each is gone else each for each in self.runners], declared)
         return complete
@@ -256,7 +258,7 @@ class Publisher:
         self._run(made, self._rules.declarations)
 
     def _mark(self) -> bytes:
-        return checksum(repr((self.name, str(self._rules), self.settings.trex, self.settings.indexed)).encode())
+        return checksum(repr((FORMAT, self.name, str(self._rules), self.settings.trex, self.settings.indexed)).encode())
 
     def _index(self) -> None:
         """Type to the rules that look at it, made when the next event comes: rules may change many at a time."""
