@@ -58,14 +58,14 @@ def test_blocks_and_states_say_what_single_events_say():
     text, stream = rules(MANY_KINDS), events(600)
     expected = told(rule_engine(text, "cdp", FACTS), stream)
     assert len(expected) > 100
-    engine = CompiledRules(text, FACTS, EngineSettings(), few=10**9)
+    engine = CompiledRules(text, FACTS, EngineSettings(), code=False)
     block = event_block(text, stream, engine.texts.put)
     found = []
     for first in range(0, len(block), 250):
         for part in engine.process_block(block.part(first, first + 250), sources=True):
             found += part.occurrences(text)
     assert alike(found, expected)
-    middle, other = (CompiledRules(text, FACTS, EngineSettings(), few=10**9) for _ in range(2))
+    middle, other = (CompiledRules(text, FACTS, EngineSettings(), code=False) for _ in range(2))
     early = told(middle, stream[:300])
     other.restore(middle.snapshot())
     assert alike(early + told(other, stream[300:]), expected)
@@ -75,7 +75,7 @@ def test_blocks_and_states_say_what_single_events_say():
 def test_machine_code_says_what_python_says():
     """Compiled anew, it takes seconds: there is nothing smaller that has all kinds of code in it."""
     text, stream = rules(MANY_KINDS), events(600)
-    machine = CompiledRules(text, FACTS, EngineSettings(), few=0)
+    machine = CompiledRules(text, FACTS, EngineSettings(), code=True)
     assert alike(told(machine, stream), told(rule_engine(text, "cdp", FACTS), stream))
 
 
@@ -108,7 +108,7 @@ def test_numbers_of_more_than_64_bits_are_exact():
     stream = [Occurrence("A", i, (2**62 if i == 4 else i, 0.5)) for i in range(3000)]
     stream[5] = replace(stream[5], values=(2**62, 0.5))
     stream[6] = replace(stream[6], values=(2**70, 0.5))
-    engine, cdp = CompiledRules(text, {}, EngineSettings(), few=10**9), rule_engine(text, "cdp")
+    engine, cdp = CompiledRules(text, {}, EngineSettings(), code=False), rule_engine(text, "cdp")
     for event in stream:
         assert alike(engine.process(event), cdp.process(event))
 

@@ -41,6 +41,7 @@ class RuleArrays:
         self.V: Any = np.zeros(at.STATE_WORDS, np.int64)
         self.X: Any = np.zeros(at.FIXED + (1 << 10), np.int64)
         self.J: Any = np.zeros(1 << 10, np.int64)
+        self._free: dict[tuple[str, int], list[int]] = {}
         self._used = {"W": 0, "H": 2 * len(program.types)}
         self._output(1 << 12)
         for y, name in enumerate(program.types):
@@ -62,6 +63,10 @@ class RuleArrays:
 
     def _place(self, name: str, size: int) -> int:
         """Where so many words begin that are zero."""
+        if free := self._free.get((name, size)):
+            place = free.pop()
+            getattr(self, name)[place : place + size] = 0
+            return place
         array, used = getattr(self, name), self._used[name]
         if used + size > len(array):
             longer: Any = np.zeros(max(2 * len(array), used + size), np.int64)
@@ -159,13 +164,19 @@ class RuleArrays:
         width = int(self.V[at.TABLE_WIDTH])
         self.V[at.TABLE], self.V[at.TABLE_MASK] = self._place("H", 1 + size * width) + 1, size - 1
 
-    def grow_table(self) -> tuple[int, int]:
-        """A larger table, which is empty; where the old one lies, and how many entries it has."""
+    @property
+    def crowded(self) -> bool:
+        """Whether the table is too full to be used for long."""
+        return bool(4 * self.H[self.V[at.TABLE] - 1] > self.V[at.TABLE_MASK])
+
+    def other_table(self, *, larger: bool) -> tuple[int, int]:
+        """Another table, which is empty; where the old one lies, whose place is free, and how many entries it has."""
         old, mask = self.V[at.TABLE : at.TABLE_MASK + 1].tolist()
         events = range(len(self.program.plan.rules.events))
         numbers = [int(rows[0, at.NUMBER]) for y in events if len(rows := self.rows_of(y))]
         self.V[at.LEAST] = min(numbers, default=int(self.V[at.COUNT]))
-        self._table(2 * (mask + 1))
+        self._table((mask + 1) * (2 if larger else 1))
+        self._free.setdefault(("H", 1 + (mask + 1) * int(self.V[at.TABLE_WIDTH])), []).append(old - 1)
         return old, mask + 1
 
     def _output(self, size: int) -> None:

@@ -17,6 +17,8 @@ import numpy as np
 
 from workbench.core.domain import FLOAT, STR, Domain
 from workbench.errors import InputError, Refused
+from workbench.executors.compiled.code.machine import MachineLoop
+from workbench.executors.compiled.code.unstalled import UnstalledLoop
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.arrays import RuleArrays
@@ -31,8 +33,10 @@ from workbench.tesla.event_block import EventBlock, LargeNumberError, event_bloc
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
-FEW = 256
-"""So many events are processed by Python, before there is machine code."""
+FEW, SOME = 256, 4096
+"""After so many events machine code is taken that has been kept, and after so many it is made, while Python goes on."""
+STRETCH = 256
+"""Events that Python processes before it is seen whether there is machine code."""
 PATIENCE = 1024
 """Events that `cdp` processes before the state is given back."""
 FAR = 1 << 62
@@ -44,15 +48,17 @@ class CompiledRules:
 
     Parameters
     ----------
+    code: whether there is machine code from the beginning, or never; None: when it is worth while.
     program: of these rules, or of some of them (`RuleProgram.of`): then this is a part of an engine.
     """
 
     def __init__(
-        self, rules: RuleSet, facts: Facts, settings: EngineSettings, few: int = FEW, program: RuleProgram | None = None
-    ) -> None:
+        self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None,
+        program: RuleProgram | None = None,
+    ) -> None:  # fmt: skip
         if not settings.indexed:
             raise Refused("the engine 'compiled' has no way without indexes", hint=OTHERS)
-        self.facts, self.settings, self._few = facts, settings, few
+        self.facts, self.settings, self._code = facts, settings, code
         self._exact: Publisher | None = None
         self._patience = 0
         self.passed: int | None = None
@@ -70,8 +76,8 @@ class CompiledRules:
         self.memory = RuleArrays(self.program, self.facts, self.words)
         self.memory.V[at.NOW] = -FAR
         self.since: dict[int, int] = {}
-        self._run: Any = self.program.plain()
-        self._machine = False
+        self._run: Any = self.program.machine() if self._code else self.program.plain()
+        self._looked = False
 
     @property
     def rules(self) -> RuleSet:
@@ -183,14 +189,18 @@ class CompiledRules:
     ) -> Iterable[Any]:
         """What comes of a block, part by part: made of words, or told by `cdp`."""
         self._seen += len(block)
-        if not self._machine and self._seen > self._few:
-            self._run, self._machine = self.program.machine(), True
         self.lend(block.texts)
         given, inputs = _inputs(block, self.memory.T, self.program)
         last = len(block)
-        yield from self._looped(
-            lambda first: self._run(0, first, last, *inputs, given, *self.memory.arrays()), last, made
-        )
+
+        def run(first: int) -> int:
+            arguments = (*inputs, given, *self.memory.arrays())
+            self._choose((0, first, last, *arguments))
+            behind = min(last, first + STRETCH) if self._slow else last
+            found: int = self._run(0, first, behind, *arguments)
+            return found
+
+        yield from self._looped(run, last, made)
         if self._exact is not None:
             rest = block.part(int(self.memory.V[at.REACHED]), last).occurrences(self._rules)
             yield told([each for event in rest for each in self._exact.process(event)])
@@ -202,6 +212,23 @@ class CompiledRules:
                 self.texts.put(self._lent.values())
             self._lent = texts
 
+    @property
+    def _slow(self) -> bool:
+        """Whether Python runs it still, and that may change."""
+        return self._run.waits if isinstance(self._run, UnstalledLoop) else not isinstance(self._run, MachineLoop)
+
+    def _choose(self, given: Sequence[Any]) -> None:
+        """Take machine code, when it is worth while."""
+        if self._code is not None or isinstance(self._run, MachineLoop | UnstalledLoop) or self._seen <= FEW:
+            return
+        if not self._looked:
+            self._looked, loop = True, self.program.machine()
+            if loop.ready(given):
+                self._run = loop
+                return
+        if self._seen > SOME:
+            self._run = UnstalledLoop(lambda: self.program.source, self._run)
+
     def _looped(self, run: Callable[[int], int], last: int, made: Callable[..., Any]) -> Iterable[Any]:
         """Run from one event to behind another, with all the room that is needed, or until `cdp` has to go on."""
         first, code = 0, at.DONE
@@ -209,12 +236,10 @@ class CompiledRules:
             began = process_time() if self.settings.profiled else 0.0
             code = run(first)
             self._seconds += process_time() - began if self.settings.profiled else 0.0
-            if code == at.DONE:
-                break
             first = int(self.memory.V[at.REACHED])
             if code == at.ENDLESS:
                 raise self._endless()
-            if code != at.BEYOND:
+            if code not in (at.DONE, at.BEYOND):
                 self.grow(code)
         yield self._taken(made)
         if code == at.BEYOND:
@@ -235,7 +260,9 @@ class CompiledRules:
         elif code == at.GROW_JOURNAL:
             memory.grow("J")
         else:
-            self.ask(2, *memory.grow_table())
+            self.ask(2, *memory.other_table(larger=False))
+            if memory.crowded:
+                self.ask(2, *memory.other_table(larger=True))
 
     def ask(self, mode: int, first: int, last: int) -> int:
         """Run something else than events."""

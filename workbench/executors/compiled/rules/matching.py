@@ -440,22 +440,20 @@ def published(first, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
 
 
 def told(until, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
-    """What has not come up to a time: by deadline, then rule, then trigger, each with all that it causes."""
-    code = 0
-    while V[DUE] <= until and code == 0:
-        due, rule = NEVER, -1
-        for n in range(V[AWAITING], V[AWAITING_END]):
-            y = R[L[n], WAITING]
-            start = H[2 * y]
-            if start < H[2 * y + 1]:
-                deadline = W[T[y, BASE] + (start & T[y, MASK]) * T[y, WIDTH]]
-                if deadline < due:
-                    due, rule = deadline, L[n]
-        V[DUE] = due
-        if due <= until:
-            code = judged(rule, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S)
-            if code == 0 and V[STACK] > 0:
-                code = published(0, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
+    """What comes of one absence up to a time, if there is one: the first by deadline, then rule, then trigger."""
+    due, rule, code = NEVER, -1, DONE
+    for n in range(V[AWAITING], V[AWAITING_END]):
+        y = R[L[n], WAITING]
+        start = H[2 * y]
+        if start < H[2 * y + 1]:
+            deadline = W[T[y, BASE] + (start & T[y, MASK]) * T[y, WIDTH]]
+            if deadline < due:
+                due, rule = deadline, L[n]
+    V[DUE] = due
+    if due <= until:
+        code = judged(rule, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S)
+        if code == DONE and V[STACK] > 0:
+            code = published(0, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
     return code
 
 
@@ -484,10 +482,6 @@ def judged(r, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
 def happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
     """An event from outside, with all that it causes."""
     y = types[i] + 0  # with a sign
-    if V[DUE] < times[i]:
-        code = told(times[i] - 1, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
-        if code != 0:
-            return code
     V[NOW] = times[i]
     if T[y, WATCHED] == 0:
         V[COUNT] += 1
@@ -537,15 +531,17 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
     while i < last and code == DONE:
         V[JOURNAL] = 0
         count, now, made, published_before = V[COUNT], V[NOW], V[MADE], V[PUBLISHED]
-        if mode == 4:
-            code = told(V[UNTIL], T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
-        else:
+        until = V[UNTIL] if mode == 4 else times[i] - 1
+        moved = V[DUE] > until  # what is told is taken back one by one, for time goes on
+        if not moved:
+            code = told(until, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
+        elif mode != 4:
             code = happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
         if code != DONE:
             take_back(H, V, J)
             V[COUNT], V[NOW], V[MADE], V[PUBLISHED] = count, now, made, published_before
             V[DUE] = -NEVER
-        else:
+        elif moved:
             i += 1
     V[REACHED] = i
     if V[COSTS] >= 0:

@@ -16,7 +16,7 @@ import numpy as np
 
 from workbench.core.domain import FLOAT, INT
 from workbench.errors import Refused, WorkbenchError
-from workbench.executors.compiled.rules.engine import FEW, CompiledRules, added_costs, see_block
+from workbench.executors.compiled.rules.engine import CompiledRules, added_costs, see_block
 from workbench.executors.compiled.rules.outputs import Published, composite_block, composites
 from workbench.executors.compiled.rules.placing import PartHistory, PlacedBlock, merged
 from workbench.executors.compiled.rules.transfer import recorded
@@ -30,6 +30,8 @@ from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import as_float
 
+MANY = 1 << 13
+"""So many events are waited for with machine code, if they come at once."""
 SAMPLE = 1 << 14
 """Events of which it is measured what rules cost."""
 BUNDLES = 64
@@ -52,7 +54,7 @@ class RuleThreads:
     Parameters
     ----------
     split: how.
-    few: events that are processed before there is machine code.
+    code: whether there is machine code from the beginning, or never; None: when it is worth while.
 
     Attributes
     ----------
@@ -60,10 +62,10 @@ class RuleThreads:
     """
 
     def __init__(
-        self, rules: RuleSet, facts: Facts, settings: EngineSettings, split: RuleSplit, few: int = FEW
+        self, rules: RuleSet, facts: Facts, settings: EngineSettings, split: RuleSplit, code: bool | None = None
     ) -> None:
-        self.rules, self.facts, self.settings, self.split, self._few = rules, facts, settings, split, few
-        first = CompiledRules(rules, facts, settings, few)
+        self.rules, self.facts, self.settings, self.split, self._code = rules, facts, settings, split, code
+        first = CompiledRules(rules, facts, settings, code=False)
         self.program, self.texts = first.program, first.texts
         self.now: int | None = None
         self.passed: int | None = None
@@ -160,8 +162,8 @@ class RuleThreads:
         if self.parts:
             return
         threads = self.settings.threads
-        if block is not None and len(block) > self._few:
-            self._few = 0
+        if self._code is None and block is not None and len(block) >= MANY:
+            self._code = True
         rules = self._rule_shares(block) if len(self.split.groups) > 1 else []
         worst = max((cost for _, cost in rules), default=1.0)
         if self.split.keys:
@@ -180,7 +182,7 @@ class RuleThreads:
         self._histories = [PartHistory(self._reach()) for _ in self.parts]
 
     def _part(self, program: Any) -> CompiledRules:
-        return CompiledRules(self.rules, self.facts, self.settings, self._few, program)
+        return CompiledRules(self.rules, self.facts, self.settings, self._code, program)
 
     def _rule_shares(self, block: EventBlock | None) -> list[tuple[list[int], float]]:
         """The places of rules for each thread, and which part of all the work that is."""
@@ -196,7 +198,7 @@ class RuleThreads:
 
     def _measured(self, groups: Sequence[Sequence[int]], block: EventBlock | None) -> list[float]:
         """What groups of rules cost, in seconds; where nothing can be measured, how many rules they are."""
-        if block is not None and not self._few:
+        if block is not None and self._code:
             sample = block.part(0, SAMPLE)
             parts = [self._part(self.program.of(group)) for group in groups]
             try:
