@@ -17,13 +17,11 @@ from workbench.conformance.compare.rule_engines import RuleDisagreement, all_eng
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.conformance.generate.rules import rule_cases
 from workbench.conformance.written_tests.rule_cases import rule_disagreement
-from workbench.language.depth import make_room
 from workbench.tesla import tree as t
 from workbench.tesla.check import rules
 from workbench.tesla.engines.table import rule_engines
 from workbench.tesla.occurrence import Occurrence
 
-make_room()
 ROOT = Path(workbench.tesla.__file__).parent
 SOME = 400
 """Cases by their numbers, which take a fraction of the time of drawn ones; those do not shrink to smaller ones."""
