@@ -228,7 +228,7 @@ def test_declarations():
         "declare aggregate P(a: int, b: int) = a / b from 1": "'P' is of int, and this is float",
         "declare aggregate P(a: int, b: int) = a * b from 1.0": "'P' is of int, and this is float",
         "declare aggregate P(a: int, b: int) = a * b from 1 + 0": "starts from a value",
-        "declare aggregate P(a: int, b: int) = a from 1 declare aggregate P(a: int, b: int) = b from 0": "two aggregates",
+        "declare aggregate P(a: int, b: int) = a from 1 declare aggregate P(a: int, b: int) = b from 0": "two a",
         "declare aggregate P(a: int, b: int) = a - b from 0": r"P\(P\(0, 0\), 1\) is -1, and P\(0, P\(0, 1\)\) is 1",
         "declare aggregate P(a: float, b: float) = (a + b) / 2 from 0": "not associative",
         "declare aggregate P(a: bool, b: bool) = a == (b and a) from true": "not associative",
