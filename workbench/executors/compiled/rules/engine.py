@@ -71,7 +71,7 @@ class CompiledRules:
         self._lent: Mapping[int, str] = {}
         self.memory = RuleArrays(self.program, self.facts, self.words)
         self.memory.V[at.NOW] = -FAR
-        self.since: dict[int, int] = {}
+        self.since: dict[int, tuple[int | None, int]] = {}
         self._run: Any = self.program.machine() if self._code else self.program.plain()
         self._looked = False
 

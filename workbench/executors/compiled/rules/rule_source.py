@@ -264,6 +264,13 @@ class RuleSource:
                 self.above, self.below = f"ln{k}", f"hn{k}"
             return
         (address,) = addresses
+        if window.counted:
+            code.add(f"hn{k} = W[{address} + {NUMBER}] - {self.constants.whole(max(1, window.least))} + 1")
+            self.below = f"hn{k}"
+            if window.most is not None:
+                code.add(f"ln{k} = W[{address} + {NUMBER}] - {self.constants.whole(window.most)} - 1")
+                self.above = f"ln{k}"
+            return
         if window.most is not None:
             open_end = " + 1" if self.trex else ""
             code.add(f"lt{k} = W[{address} + {TIME}] - {self.constants.whole(window.most)}{open_end}")
