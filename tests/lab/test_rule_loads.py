@@ -1,11 +1,12 @@
 """The loads of the engines of rules: what is expected of them is what several engines, and the formulas, tell."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pytest
 
-from experiments.rule_loads import EventChain, Scenario, ThesisLoad, anchor_r5, anchor_w1, anchor_w2
+from experiments.rule_loads import EventChain, RuleLoad, Scenario, ThesisLoad, anchor_r5, anchor_w1, anchor_w2
 from experiments.rule_timing import SCANNING, WITHOUT_A_DEVICE, cost, started
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import EngineMissing
@@ -23,7 +24,7 @@ def test_the_counts_that_several_engines_agree_on():
     assert (r5.expected.sum(), sums.sum()) == (1_823, 54_544_225)
 
 
-LOADS = {
+LOADS: dict[str, Callable[[], RuleLoad]] = {
     **{policy: partial(Scenario(policy, window=40, values=5).load, 40) for policy in ("each", "first", "last")},
     "two states, three aggregates": partial(Scenario(states=2, window=40, values=5, aggregates=3).load, 40),
     "five states": partial(Scenario(states=5, window=20, values=2, aggregates=0).load, 20),
