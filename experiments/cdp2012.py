@@ -368,9 +368,7 @@ def by_threads(data: Data) -> Judgement:
     rate = {(row["line"], row["threads"]): row["events_s"] for row in rows}
     gains = {line: rate[line, 2] / rate[line, 1] for line, number in rate if number == 2 and (line, 1) in rate}
     if not all(row["reliable"] for row in rows):
-        return warns(
-            f"{said(size, gains)}: wall-clock times of a machine that had more to do than this, which say nothing"
-        )
+        return warns(f"{said(size, gains)}: wall-clock times of a busy machine, which say nothing")
     return judged(max(gains.values()) > 1.5, said(size, gains), "engines in Python hold its lock")
 
 
@@ -384,7 +382,9 @@ def by_rules(data: Data) -> Judgement:
         of = {line: slope(each) for line, each in many.items() if len(each) > 1}
         words.append(said(size, of))
         numbers += of.values()
-    return judged(all(0.6 < number < 1.3 for number in numbers), "slopes: " + "; ".join(words), "a constant part")
+    return judged(
+        all(0.6 < number < 1.3 for number in numbers), "slopes: " + "; ".join(words), "columns outgrow the cache"
+    )
 
 
 @suite.claim("What is accepted makes little difference on a CPU (figure 16)")

@@ -68,6 +68,7 @@ def test_what_no_column_has_is_told(engine):
     assert rule_engine(rules(TYPES), engine).add(COUNTS) == {"counts": -math.inf}
 
 
+@pytest.mark.parametrize("engine", ["cdp", "aip"])
 def test_from_when_on_a_window_by_count_is_complete(engine):
     """What keeps the last 9 events has all that 4 need; for more as many have to come, at a time that is not known."""
     text = TYPES + "rule counts: from C and $n = COUNT(A within 9 events from C) emit D(x = $n)"

@@ -131,6 +131,8 @@ def _reach(column: PlannedColumn, timed: bool) -> str:
         return "facts"
     if column.reach is None:
         return "forever"
+    if column.latest:
+        return f"kept of the latest {column.latest} events" + (f" and for {column.reach}" if column.reach else "")
     units = {name: size for name, size in MICROSECONDS.items() if timed and not column.reach % size}
     if not units:
         return f"kept for {column.reach}"

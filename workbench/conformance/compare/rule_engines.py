@@ -153,8 +153,9 @@ def _less(case: RuleCase) -> Iterator[RuleCase]:
     for name, rows in case.facts.items():
         for i in range(len(rows)):
             yield replace(case, facts={**case.facts, name: [*rows[:i], *rows[i + 1 :]]})
-    file = t.RuleFile(tuple(case.rules.declarations.values()), case.rules.rules)
-    for lesser in (*_without(file, "rules"), *_without(file, "declarations"), *_lesser_rules(file)):
+    file = case.rules.file
+    whole = (each for name in ("rules", "declarations", "aggregates") for each in _without(file, name))
+    for lesser in (*whole, *_lesser_rules(file)):
         with suppress(LanguageError):  # something else needs what is left out
             made = replace(case, rules=checked(lesser, case.rules.name))
             facts = {name: rows for name, rows in case.facts.items() if name in made.rules.declarations}

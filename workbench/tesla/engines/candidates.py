@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from workbench.tesla import tree as t
 from workbench.tesla.engines.aggregates import aggregate
 from workbench.tesla.engines.column import EMPTY, EventColumn, KeyedColumn
+from workbench.tesla.engines.folds import fold
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.summaries import AggregatedColumn, aggregated_column
 from workbench.tesla.engines.windows import stretch
@@ -213,7 +214,8 @@ def _negated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
 def _aggregated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
     fits, at = step.fits, step.attribute
     assert isinstance(step.part, t.Aggregate)
-    computed = aggregate(step.part.function, step.values)
+    declared = step.part.declared
+    computed = aggregate(step.part.function, step.values) if declared is None else fold(declared)
 
     def extend(match: PartialMatch) -> Sequence[PartialMatch]:
         events, low, high = found(match)

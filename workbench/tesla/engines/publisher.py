@@ -180,14 +180,14 @@ class Publisher:
         runners = [self._runner(self._plan(rule, declared), self._orders + i) for i, rule in enumerate(added)]
         complete = {each.plan.rule.name: begin(each, self.runners, self.now, self.count) for each in runners}
         self._orders += len(runners)
-        self._run([*self.runners, *runners], declared)
+        self._run([*self.runners, *runners], made)
         return complete
 
     def remove(self, name: str) -> None:
         """Take a rule away."""
         gone = self._named(name)
         self._give_up(gone)
-        self._run([each for each in self.runners if each is not gone], self._rules.declarations)
+        self._run([each for each in self.runners if each is not gone])
 
     def replace(self, name: str, rules: RuleSet | str) -> float:
         """Put another rule in the place of one."""
@@ -200,12 +200,13 @@ class Publisher:
         runner = self._runner(self._plan(rule, declared), gone.order)
         complete = begin(runner, self.runners, self.now, self.count)
         self._give_up(gone)
-        self._run([runner if each is gone else each for each in self.runners], declared)
+        self._run([runner if each is gone else each for each in self.runners], made)
         return complete
 
     def _scaled(self, rules: RuleSet | str) -> RuleSet:
-        made = read_rules(rules, types=self._rules.declarations) if isinstance(rules, str) else rules
-        return in_units(made, self.settings.unit, dates=self.settings.dates, trex=self.settings.trex)
+        if isinstance(rules, str):
+            rules = read_rules(rules, types=self._rules.declarations, aggregates=self._rules.aggregates)
+        return in_units(rules, self.settings.unit, dates=self.settings.dates, trex=self.settings.trex)
 
     def _named(self, name: str) -> RuleRunner:
         for each in self.runners:
@@ -219,9 +220,14 @@ class Publisher:
         self.waiting = [each for each in self.waiting if each[1] != runner.order]
         heapify(self.waiting)
 
-    def _run(self, runners: list[RuleRunner], declared: Mapping[str, Declaration]) -> None:
-        self.runners = runners
-        self._rules = replace(self._rules, declarations=declared, rules=tuple(each.plan.rule for each in runners))
+    def _run(self, runners: list[RuleRunner], made: RuleSet | None = None) -> None:
+        """Let these run, with what the rules have declared that are new."""
+        self.runners, there = runners, self._rules
+        declared, aggregates = dict(there.declarations), dict(there.aggregates)
+        if made is not None:
+            declared, aggregates = {**declared, **made.declarations}, {**aggregates, **made.aggregates}
+        found = tuple(each.plan.rule for each in runners)
+        self._rules = replace(there, declarations=declared, rules=found, aggregates=aggregates)
         self._indexed = False
 
     # --- state ------------------------------------------------------------------------------------------
@@ -257,7 +263,7 @@ class Publisher:
             due = DueAbsence(deadline, store.events[number], list(map(store.unpacked, matches)), chained(names))
             by_order[order].matcher.wait(due)
             heappush(self.waiting, (deadline, order, number, due))
-        self._run(made, self._rules.declarations)
+        self._run(made)
 
     def _mark(self) -> bytes:
         return checksum(repr((FORMAT, self.name, str(self._rules), self.settings.trex, self.settings.indexed)).encode())

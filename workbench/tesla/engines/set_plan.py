@@ -36,6 +36,7 @@ class PlannedColumn:
     keys: values of its own by which it is found, newest first; none: by its time.
     ordering: of facts.
     reach: how long before the present events are asked for; None: nothing bounds it.
+    latest: of how many of the latest events those of the type are asked for in any case.
     users: the predicates that look into it, each with the place of its rule.
     """
 
@@ -46,6 +47,7 @@ class PlannedColumn:
     fact: bool = False
     ordering: tuple[t.OrderedBy, ...] = ()
     reach: int | None = 0
+    latest: int = 0
     users: list[tuple[int, RuleStep]] = field(default_factory=list)
 
     @property
@@ -142,9 +144,11 @@ class SetPlan:
         crowded = not step.fact and type in self._crowded
         column = self._column(type, () if crowded or step.fact else filters, keys, step.fact, ordering)
         column.users.append((rule, step))
-        reach = 0 if step.fact else plan.horizon(step)
+        reach, latest = (0, None) if step.fact else (plan.horizon(step), plan.count(step))
         if step.window is not None and step.window.after:
             reach = step.window.most
+        if reach is None and latest is not None:
+            reach, column.latest = 0, max(column.latest, latest)
         column.reach = None if None in (column.reach, reach) else max(column.reach or 0, reach or 0)
         return PlannedStep(step, column.number, not step.fact and not crowded, *self._access(step, column, crowded))
 

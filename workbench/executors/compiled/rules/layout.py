@@ -11,10 +11,11 @@ TIME, NUMBER, NULLS, VALUES = 0, 1, 2, 3
 
 (
     WIDTH, BASE, MASK, ATTRIBUTES, INPUT, COLUMNS, COLUMNS_END, RULES, RULES_END, INDEXES, INDEXES_END,
-    KEPT, WATCHED, HORIZON, TYPE_WORDS,
-) = range(15)  # fmt: skip
+    KEPT, WATCHED, HORIZON, LATEST, TYPE_WORDS,
+) = range(16)  # fmt: skip
 """What `T` says of a type: its rows in `W`, its columns of input in `A`; columns, rules and indexes in `L`; whether it
-is kept, whether anything looks at it, and how long it is kept (-1: forever)."""
+is kept, whether anything looks at it, how long it is kept (-1: forever), and of how many
+of the latest events it is kept in any case."""
 
 TYPE, LINK, HEADS, HEADS_MASK, ACCEPT, ACCEPT_CONSTANTS, RING, RING_MASK, COLUMN_WORDS = range(9)
 """What `K` says of a column: where chains begin in `H`, or the ring of places, -1 where it is none."""

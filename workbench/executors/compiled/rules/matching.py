@@ -52,6 +52,7 @@ from workbench.executors.compiled.rules.layout import (
     JUDGE,
     KEPT,
     KEY_WORDS,
+    LATEST,
     LEAST,
     LINK,
     MADE,
@@ -210,8 +211,10 @@ def row_room(y, T, W, H, V):
         return 0
     if T[y, HORIZON] >= 0:
         oldest = V[NOW] - T[y, HORIZON]
-        while start < end and W[T[y, BASE] + (start & mask) * T[y, WIDTH]] < oldest:
+        a = T[y, BASE] + (start & mask) * T[y, WIDTH]
+        while start < end and W[a] < oldest and W[a + NUMBER] < V[COUNT] - T[y, LATEST]:
             start += 1
+            a = T[y, BASE] + (start & mask) * T[y, WIDTH]
         H[2 * y] = start
     if 4 * (end - start) > 3 * (mask + 1):
         V[WANTED] = y

@@ -144,9 +144,8 @@ class RuleProgram:
             row[at.WIDTH] = at.VALUES + len(declared.attributes) + links
             row[at.KEPT] = bool(own)
             row[at.WATCHED] = bool(own or triggered)
-            row[at.HORIZON] = (
-                -1 if any(each.reach is None for each in own) else max((e.reach or 0 for e in own), default=0)
-            )
+            row[at.HORIZON] = -1 if any(e.reach is None for e in own) else max((e.reach or 0 for e in own), default=0)
+            row[at.LATEST] = max((each.latest for each in own), default=0)
             self._triggers(name, row, triggered)
 
     def _triggers(self, name: str, row: Any, triggered: Iterable[int]) -> None:

@@ -71,6 +71,8 @@ from workbench.tesla.scope import RuleScope, aggregate_domain
 ARGUMENTS = "T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L"
 """The arrays that every function is given."""
 ENDS = f"return {BEYOND}"
+COMPUTED = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+"""The aggregates that there is code for."""
 MOST_ATTRIBUTES, MOST_PER = 62, 30
 
 
@@ -264,6 +266,13 @@ class RuleSource:
                 self.above, self.below = f"ln{k}", f"hn{k}"
             return
         (address,) = addresses
+        if window.counted:
+            code.add(f"hn{k} = W[{address} + {NUMBER}] - {self.constants.whole(max(1, window.least))} + 1")
+            self.below = f"hn{k}"
+            if window.most is not None:
+                code.add(f"ln{k} = W[{address} + {NUMBER}] - {self.constants.whole(window.most)} - 1")
+                self.above = f"ln{k}"
+            return
         if window.most is not None:
             open_end = " + 1" if self.trex else ""
             code.add(f"lt{k} = W[{address} + {TIME}] - {self.constants.whole(window.most)}{open_end}")
@@ -414,6 +423,9 @@ class RuleSource:
         assert isinstance(step.part, t.Aggregate)
         function, name = step.part.function, step.part.attribute
         code.add(f"count{k} = 0")
+        if function not in COMPUTED:
+            where = step.part.where
+            raise Refused(f"the engine 'compiled' does not compute {function}", hint=OTHERS, where=where)
         if step.values == STR and function != "COUNT":
             raise Refused(f"the engine 'compiled' does not compute {function} of texts", hint=OTHERS)
         if name is None and not planned.asked and not self.plan.columns[planned.column].keys and not step.fact:

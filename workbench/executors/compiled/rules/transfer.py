@@ -52,7 +52,7 @@ def to_publisher(engine: CompiledRules) -> Publisher:
             if event.type in types:
                 runner.matcher.add(event)
         for column in runner.matcher.columns.values():
-            column.since = _since(engine, program.types.index(column.step.type))
+            column.since, column.place = _since(engine, program.types.index(column.step.type))
     for rule, slot, number in _consumed(engine):
         if number in events:
             consumed = made.runners[rule].consumed
@@ -141,12 +141,14 @@ def _events(engine: CompiledRules) -> Iterator[Occurrence]:
             yield _event(engine, name, row)
 
 
-def _since(engine: CompiledRules, y: int) -> int | None:
-    """From when on all events of a type are there."""
+def _since(engine: CompiledRules, y: int) -> tuple[int | None, int]:
+    """From which time and which place on all events of a type are there."""
     rows = engine.memory.rows_of(y)
-    if engine.memory.H[2 * y] > 0:
-        return int(rows[0, at.TIME]) if len(rows) else int(engine.memory.V[at.NOW]) + 1
-    return engine.since.get(y)
+    if engine.memory.H[2 * y] == 0:
+        return engine.since.get(y, (None, 0))
+    if not len(rows):
+        return int(engine.memory.V[at.NOW]) + 1, int(engine.memory.V[at.COUNT])
+    return int(rows[0, at.TIME]), int(rows[0, at.NUMBER])
 
 
 def _entries(engine: CompiledRules) -> Iterator[tuple[list[int], Any]]:
@@ -222,7 +224,7 @@ def to_memory(exact: Publisher, engine: CompiledRules) -> None:
         for column in runner.matcher.columns.values():
             y = program.types.index(column.step.type)
             if column.since is not None:
-                engine.since[y] = max(engine.since.get(y, column.since), column.since)
+                engine.since[y] = max(engine.since.get(y, (column.since, 0)), (column.since, column.place))
         for slot, consumed in (runner.consumed or {}).items():
             for number in consumed:
                 _enter(engine, [rule * 4096 + (slot if engine.settings.trex else 0) + 1, number])
