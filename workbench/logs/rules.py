@@ -24,6 +24,7 @@ from workbench.logs.rule_control import RuleControl
 from workbench.logs.rule_log import RuleLog, facts_of
 from workbench.logs.rule_order import EventPiece, LateEvents
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
+from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence, in_units
@@ -73,7 +74,7 @@ def write_made(writer: RowWriter, made: RowsMade) -> None:
 def _see_options(options: argparse.Namespace) -> None:
     """InputError where an option is given that is for pipelines, or means nothing."""
     flags = {option.flag.removeprefix("--") for row in backend_rows().values() for option in row.options}
-    others = given(options, "steps", "N", "integers", *sorted(flags))
+    others = given(options, "steps", "N", "integers", *sorted(flags - {"threads"}))
     usual = next(iter(backend_rows()))
     if options.backend not in (usual, AUTO):
         others = f"--backend {options.backend}"
@@ -128,9 +129,14 @@ class RuleRun:
     def _started(self) -> RuleEngine:
         start, unit, dates = self._start, self._clock.unit, bool(self._clock.dates)
         trex = start.option("compat") == "trex"
-        settings = EngineSettings(unit, dates, trex, start.option("profile", False))
+        threads = start.option("threads", 1)
+        if threads > 1 and self._control is not None:
+            raise InputError("rules that run in several threads are not changed", hint="leave --threads out")
+        settings = EngineSettings(unit, dates, trex, start.option("profile", False), threads=threads)
         facts = facts_of(self.rules, start.option("facts", []))
         made = in_units(self._first, unit, dates=dates, trex=trex)
+        if threads > 1 and (reason := rule_split(made).reason):
+            start.say(f"the rules run in one thread: {reason}")
         return rule_engine(made, start.option("engine", "cdp"), facts, settings)
 
     def made(self) -> Iterator[RowsMade]:

@@ -35,7 +35,7 @@ class PlacedBlock:
     ----------
     ids: the part's numbers of what it has published.
     before: how many events of the block come before each of these.
-    by: the rule that began the chain of each one. late: whether a deadline did, `due` then.
+    by: the rule that began the chain of each one. late: whether a deadline did, `due` then; None: no deadline did.
     numbers: in the whole.
     """
 
@@ -47,27 +47,32 @@ class PlacedBlock:
         begins = np.maximum.accumulate(np.where(words[offsets + at.CAUSE] < 0, here, 0))
         self._chains = offsets[begins]
         self.by = words[self._chains + at.RULE]
-        late = [rule for rule, plan in enumerate(program.plan.plans) if plan.absent is not None]
-        self.late = np.isin(self.by, late) if late else np.zeros(len(here), bool)
-        self.due = np.where(self.late, words[self._chains + at.WHEN], 0)
+        late = [rule for rule in program.asked if program.plan.plans[rule].absent is not None]
+        self.late = np.isin(self.by, late) if late else None
+        self.due = np.where(self.late, words[self._chains + at.WHEN], 0) if late else None
         self.before = self.ids - begun - here
         if order is not None:
             events = order[np.maximum(self.before - 1, 0)] + 1 if len(order) else self.before
-            self.before = np.where(self.late, np.searchsorted(times, self.due, "right"), events)
+            self.before = events if not late else np.where(self.late, np.searchsorted(times, self.due, "right"), events)
         self.numbers = self.ids
         self.all_before = self.before
         self.base = 0
         self.last = int(times[-1]) if len(times) else None
 
-    def triggers(self, made: Published, program: RuleProgram) -> Any:
-        """The part's numbers of what the rules had waited since, where a deadline began a chain."""
-        return np.where(self.late, made.words[self._chains + at.RECORD + program.R[self.by, at.GIVEN]], -1)
-
-    def ranks(self, rules: int) -> Any:
-        """The rules that began the chains, but that what follows for the same deadline is not placed before it."""
+    def keys(self, made: Published, history: PartHistory, program: RuleProgram) -> list[Any]:
+        """By what it is placed behind the same events: whether a deadline began it, which, of what rule and trigger."""
+        rules = len(program.plan.plans)
+        nothing: Any = np.zeros(len(self.ids), np.int64)
+        if self.late is None:
+            return [nothing, nothing, self.by, nothing]
         changes = np.diff(self.before, prepend=0) | np.diff(self.due, prepend=0) | np.diff(self.late, prepend=False)
         stretch = (changes != 0).cumsum() * rules
-        return np.maximum.accumulate(stretch + self.by) - stretch
+        ranks = np.maximum.accumulate(stretch + self.by) - stretch  # what follows is not placed before it
+        if self.order is not None:  # of several parts with this rule, it is said by the event that led to its trigger
+            late = np.flatnonzero(self.late)
+            places = self._chains[late] + at.RECORD + program.R[self.by[late], at.GIVEN]
+            nothing[late] = history.each(made.words[places], "events")
+        return [self.late, self.due, ranks, nothing]
 
     def _placed(self, numbers: Any) -> tuple[Any, Any, Any]:
         """Of the part's numbers: the places in what it has published, whether they are there, else those of events."""
@@ -137,17 +142,15 @@ def merged(
     shifts = np.cumsum([0, *lengths[:-1]])
     offsets = np.concatenate([each.offsets + shift for each, shift in zip(made, shifts, strict=True)])
     before = np.concatenate([block.before for block in blocks])
-    triggers = [
-        _since(each, history, program) if block.order is not None else np.zeros(len(block.ids), np.int64)
-        for each, history, block in zip(made, histories, blocks, strict=True)
-    ]
-    rules = len(program.plan.plans)
-    keys = [
-        np.concatenate(triggers), np.concatenate([block.ranks(rules) for block in blocks]),
-        np.concatenate([block.due for block in blocks]), np.concatenate([block.late for block in blocks]), before,
-    ]  # fmt: skip
-    order = np.lexsort(keys)
-    numbers = np.empty(len(order), np.int64)
+    if all(block.late is None for block in blocks):  # parts are in this order already, which such a sort makes use of
+        order = (before * len(program.plan.plans) + np.concatenate([block.by for block in blocks])).argsort(
+            kind="stable"
+        )
+    else:
+        given = zip(made, histories, strict=True)
+        keys = [history.blocks[-1].keys(each, history, program) for each, history in given]
+        order = np.lexsort([*[*map(np.concatenate, zip(*keys, strict=True))][::-1], before])
+    numbers: Any = np.empty(len(order), np.int64)
     all_before = before[order]
     numbers[order] = base + all_before + np.arange(len(order))
     words[offsets + at.ID] = numbers
@@ -159,15 +162,6 @@ def merged(
             places = _sources(words, offsets[first:end], program)
             words[places] = history.each(words[places], "whole")
     return Published(words, offsets[order])
-
-
-def _since(made: Published, history: PartHistory, program: RuleProgram) -> Any:
-    """Which event from outside led to the trigger, where a deadline began a chain; of several it decides the order."""
-    found = history.blocks[-1].triggers(made, program)
-    late = np.flatnonzero(found >= 0)
-    if len(late):
-        found[late] = history.each(found[late], "events")
-    return found
 
 
 def _sources(words: Any, offsets: Any, program: RuleProgram) -> Any:

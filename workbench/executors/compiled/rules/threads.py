@@ -122,8 +122,9 @@ class RuleThreads:
         self._share(None)
         self.now = event.time
         times, parts = np.array([event.time], np.int64), range(len(self.parts))
+        orders: list[Any] = [None for _ in parts]
         if self.owners is None:
-            orders, runs = [None for _ in parts], [partial(_of_event, part, event) for part in self.parts]
+            runs = [partial(_of_event, part, event) for part in self.parts]
         else:
             owner = self._owner(event)
             orders = [np.arange(int(i == owner)) for i in parts]
@@ -210,7 +211,7 @@ class RuleThreads:
 
     def _buckets(self, block: EventBlock) -> Any:
         """The bucket of each event's key; events without one may be in any."""
-        found = np.arange(len(block)) % BUCKETS
+        found: Any = np.arange(len(block)) % BUCKETS
         for y, name in enumerate(block.names):
             key = self.split.keys.get(name)
             mine = np.flatnonzero(block.types == y) if key is not None else _NOTHING
@@ -283,13 +284,19 @@ def _hashed(words: Any) -> Any:
     return (mixed >> np.uint64(64 - BUCKETS.bit_length() + 1)).astype(np.int64)
 
 
+def _taken(made: Published, *_: Any) -> Published:
+    return made
+
+
 def _kept(made: Published, *_: Any) -> Published:
+    """What stays when the part goes on."""
     return Published(made.words.copy(), made.offsets.copy())
 
 
 def _of_block(part: CompiledRules, block: EventBlock, until: int | None = None) -> Published:
     """What a part publishes of a block, and up to a time."""
-    found = list(part.parts_of(block, _kept, partial(recorded, part))) if len(block) else []
+    kept = _taken if until is None else _kept
+    found = list(part.parts_of(block, kept, partial(recorded, part))) if len(block) else []
     if until is not None:
         found += part.parts_until(until, _kept, partial(recorded, part))
     return _joined(found)

@@ -10,4 +10,5 @@ ROW = RuleEngineRow(
     "machine code over columns, with indexes that rules share",
     later("workbench.executors.compiled.rules.threads", "compiled_rules"),
     rank=20,
+    threads=True,
 )
