@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from experiments.rule_loads import RuleLoad, anchor_r5, anchor_w1, anchor_w2
-from experiments.rule_timing import PUSHED, cost, engines, fed, started, totals
+from experiments.rule_timing import PUSHED, cost, engines, fed, totals, warmed
 from workbench.errors import EngineMissing, Refused
 from workbench.lab import Limits, Output, Region, Suite, fails, median, ok, only
 from workbench.lab.claim import Judgement
@@ -33,10 +33,11 @@ One event a tick, attributes uniform in 1..50000 (`experiments/rule_loads.py`).
   that, the same attribute, and the sum of the values of all such A.
 
 An event costs CPU time of the process on one core, from when the events are in memory as the engine takes them until
-all matches are there: of our engines as composite events, of DuckDB as rows of a table (a self-join of the whole log;
-ASOF for `last`), of Flink as calls of a function. Flink's includes the warming up of its JVM, which a million events
-would make less of; its start is not in it. DuckDB looks at the whole log at once, so it is no engine for streams, but
-says what columns can give.
+all matches are there: of our engines as composite events (what compiles them has run before), of DuckDB as rows of a
+table (a self-join of the whole log; ASOF for `last`), of Flink as calls of a function. Flink's includes the warming up
+of its JVM, which a million events would make less of; its start is not in it. DuckDB looks at the whole log at once, so
+it is no engine for streams, but says what columns can give. Flink is not asked for W2 with 1,000 ticks: it had not
+ended after 150 CPU seconds.
 
 Others, measured on another day on two shared cores, microseconds an event, whole process: W1 Flink 29.6 (a million
 events), CORE 13.2, Siddhi 12.9 partitioned and 847 as a join, Esper 10.1, DuckDB 0.49, a hard-wired loop with an index
@@ -67,7 +68,7 @@ def known(workload: str, rows: int) -> dict[str, Any]:
 
 @suite.experiment(
     Region(rows=[100_000, 300_000, 1_000_000], workload=list(LOADS), engine=[*OURS, "DuckDB", "Flink"])
-    .excluding(lambda rows, workload: "1000" in workload and rows > 100_000),
+    .excluding(lambda rows, workload, engine: "1000" in workload and (rows > 100_000 or engine == "Flink")),
     limits=Limits(seconds=600, memory_mb=6000), expected=known,
     matches=Output("matches", kind=int), total=Output("total of the sums, -1 where there are none", kind=int),
     us=Output("CPU time for an event", "µs"), ns=Output("CPU time for a match", "ns"),
@@ -95,7 +96,7 @@ def filled(workload: str, engine: str) -> dict[str, Any]:
 def by_ours(engine: str, load: RuleLoad, workload: str) -> tuple[int, int, float]:
     """Matches, total of their sums, CPU seconds."""
     kept: list[Occurrence] | None = [] if workload == "R5" else None
-    found = totals(fed(started(load.rules, engine), engine, load.log, kept=kept))
+    found = totals(fed(warmed(load, engine), engine, load.log, kept=kept))
     total = -1 if kept is None else sum(int(each.values[1] or 0) for each in kept)
     return found.composites, total, found.seconds
 

@@ -65,20 +65,28 @@ def fed(
         if taken:
             block: Any = part.block(engine.rules)
             began = process_time()
-            made: Any = taken(block)
+            blocks: Any = taken(block)
             ended = process_time()
+            count = sum(map(len, blocks))
             if kept is not None:
-                kept += made.occurrences(engine.rules)
+                kept += [each for found in blocks for each in found.occurrences(engine.rules)]
         else:
             events = list(part.occurrences())
             began = process_time()
             made = [composite for event in events for composite in engine.process(event)]
             ended = process_time()
+            count = len(made)
             if kept is not None:
                 kept += made
-        found = Fed(len(part), len(made), ended - began)
+        found = Fed(len(part), count, ended - began)
         at, used = at + stretch, used + found.seconds
         yield found
+
+
+def warmed(load: RuleLoad, name: str) -> RuleEngine:
+    """An engine whose machine code is there, if it has any: another one has run the beginning of the log."""
+    totals(fed(started(load.rules, name), name, load.log.part(0, 1024)))
+    return started(load.rules, name)
 
 
 def totals(stretches: Iterator[Fed]) -> Fed:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from experiments.rule_loads import ThesisLoad
-from experiments.rule_timing import PUSHED, engines, fed, started, totals
+from experiments.rule_timing import PUSHED, engines, fed, totals, warmed
 from workbench.lab import Limits, Output, Region, Suite, fails, median, ok, warns
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
@@ -89,7 +89,7 @@ def composites(size: str, rate: int, window: int) -> dict[str, Any]:
 def completion(size: str, rate: int, window: int, line: str) -> dict[str, Any]:
     """Time of completion (figures 5.2 and 5.4)."""
     load = of(size, rate, window).load()
-    found = totals(fed(started(load.rules, line), line, load.log, BUDGET[size]))
+    found = totals(fed(warmed(load, line), line, load.log, BUDGET[size]))
     expected = int(load.expected[: found.events].sum())
     assert found.composites == expected, f"{line} has {found.composites} composites, not {expected}"
     part = expected / int(load.expected.sum())
@@ -106,7 +106,7 @@ def drops(size: str, rate: int, window: int, line: str) -> dict[str, Any]:
     What is dropped causes nothing later, so an engine that is overloaded has fewer composites to make.
     """
     load = of(size, rate, window).load()
-    engine, room = started(load.rules, line), rate // 10
+    engine, room = warmed(load, line), rate // 10
     begins: deque[float] = deque()
     free = busy = 0.0
     dropped = 0

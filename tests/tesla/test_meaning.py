@@ -365,6 +365,36 @@ from A and $n = {call} emit R(v = $n)"""
         assert (value, type(value)) == (found, type(found))
 
 
+OWN = """
+declare A() declare B(v: int, f: float, s: string, b: bool) declare fact G(s: string)
+declare aggregate PRODUCT(a: int, b: int) = a * b from 1
+declare aggregate SCALE(a: float, b: float) = a * b from -0.5
+declare aggregate ADDED(a: float, b: float) = a + b from 0
+declare aggregate JOINED(a: string, b: string) = a + b from ">"
+declare aggregate ANY(a: bool, b: bool) = a or b from false
+declare aggregate NOTHING(a: int, b: int) = a + b * (1 % 0) from 7
+"""
+OWN_CALLS = {
+    "PRODUCT(B.v within 9 from A)": ("int", -12, 1), "SCALE(B.v within 9 from A)": ("float", 6.0, -0.5),
+    "ADDED(B.f within 9 from A)": ("float", 0.0, 0.0), "JOINED(B(v > 0).s within 9 from A)": ("string", ">a", ">"),
+    "JOINED(B.s within 9 from A)": ("string", ">acb", ">"), "ANY(B.b within 9 from A)": ("bool", True, False),
+    "NOTHING(B.v within 9 from A)": ("int", None, 7), "JOINED(G.s)": ("string", ">yx", ">yx"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", OWN_CALLS)
+def test_aggregates_that_are_declared(call):
+    """In the order of events, nulls skipped; floats one after the other: (1e16 + 1) - 1e16 is 0."""
+    kind, expected, nothing = OWN_CALLS[call]
+    text = OWN + f"declare R(v: {kind}) from A and $n = {call} emit R(v = $n)"
+    rows = [
+        B(0, 3, 1e16, "a", False), B(0, None, 1.0, "c", None), B(0, 4, -1e16, None, True), B(0, -1, None, "b", False)
+    ]  # fmt: skip
+    for stream, found in ((rows, expected), ([], nothing)):
+        ((value,),) = values(told(text, *stream, A(1), facts={"G": [("y",), (None,), ("x",)]}))
+        assert (value, type(value)) == (found, type(found))
+
+
 @pytest.mark.parametrize(
     ("function", "numbers", "expected"),
     [

@@ -16,7 +16,7 @@ from workbench.core.domain import Value
 from workbench.tesla import tree as t
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.values import Attributes, Selected, aggregated, value
+from workbench.tesla.values import Attributes, Selected, aggregated, folded, value
 
 TREX = "trex"
 """The compatibility in which windows are open and consumption is a predicate's own."""
@@ -234,7 +234,8 @@ def aggregate_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     # What is counted is there, whatever its attributes are; of an attribute only what is not null is.
     values = [own[part.attribute] if part.attribute else True for own in satisfying(asked, selected)]
     domain = asked.past.rules.declarations[part.type].domains.get(part.attribute or "")
-    found = aggregated(part.function, values, domain)
+    declared = part.declared
+    found = aggregated(part.function, values, domain) if declared is None else folded(declared, values)
     return [replace(selected, parameters={**selected.parameters, part.parameter: found})]
 
 

@@ -29,6 +29,7 @@ WORDS = {
     "CONSUMING": "'consuming'", "EACH": "'each'", "FIRST": "'first'", "LAST": "'last'", "NEGATION": "'not'",
     "ABSENT": "'absent'", "AFTER": "'after'", "AS": "'as'", "ORDERED": "'ordered by'", "BY": "'by'",
     "DIRECTION": "'asc' or 'desc'", "FOREVER": "'forever'", "AGGREGATOR": "an aggregate", "TIME": "TIME(...)",
+    "CALLED": "an aggregate that is declared", "AGGREGATE": "'aggregate'",
     "UNIT": "a unit of time, or 'events'", "WITH": "'with id'", "ID": "'id'", "WITHIN": "'within'",
     "BETWEEN": "'between'",
     "PLUS": "'+'", "MINUS": "'-'", "STAR": "'*'", "SLASH": "'/'", "PERCENT": "'%'", "EQUAL": "'='", "SAME": "'=='",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core.domain import BOOL, FLOAT, INT, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
@@ -359,6 +359,7 @@ def _units(rules: RuleSet) -> Iterator[bool]:
     return (bool(each.unit) for each in _durations(rules))
 
 
+@cache  # random pipelines ask again and again
 def _samples() -> tuple[RuleSet, ...]:
     from workbench.tesla.check import rules
 

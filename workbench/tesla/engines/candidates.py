@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from workbench.tesla import tree as t
 from workbench.tesla.engines.aggregates import aggregate
 from workbench.tesla.engines.column import EMPTY, EventColumn, KeyedColumn
+from workbench.tesla.engines.folds import fold
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.summaries import AggregatedColumn, aggregated_column
 from workbench.tesla.engines.windows import stretch
@@ -118,7 +119,7 @@ class StepFacts:
     def __init__(self, step: RuleStep, facts: Facts) -> None:
         self._key = step.key if step.code.keyed else None
         self._rows: dict[Any, list[Any]] = {}
-        for row in _ordered(step, facts.get(step.type, ())):
+        for row in in_written_order(step, facts.get(step.type, ())):
             key = step.accepts(row)
             if key is not None:
                 self._rows.setdefault(key, []).append(row)
@@ -213,7 +214,8 @@ def _negated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
 def _aggregated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
     fits, at = step.fits, step.attribute
     assert isinstance(step.part, t.Aggregate)
-    computed = aggregate(step.part.function, step.values)
+    declared = step.part.declared
+    computed = aggregate(step.part.function, step.values) if declared is None else fold(declared)
 
     def extend(match: PartialMatch) -> Sequence[PartialMatch]:
         events, low, high = found(match)
@@ -230,7 +232,7 @@ def _aggregated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
     return extend
 
 
-def _ordered(step: RuleStep, rows: Sequence[Any]) -> Sequence[Any]:
+def in_written_order(step: RuleStep, rows: Sequence[Any]) -> Sequence[Any]:
     """Rows in the order that is written, those that are equal in it as they stand."""
     ordering = step.part.ordering if isinstance(step.part, t.Predicate) else ()
     found = list(rows)

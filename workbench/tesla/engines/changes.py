@@ -28,6 +28,10 @@ def newcomers(made: RuleSet, there: RuleSet, instead: str = "") -> Iterator[t.Ru
         if there.declarations.get(name, declared) != declared:
             what = f"'{name}' is declared already, as {there.declarations[name]}"
             raise LanguageError(what, where=declared.where, hint="leave its declaration out, or rename it")
+    for name, function in made.aggregates.items():
+        if there.aggregates.get(name, function) != function:
+            what = f"'{name}' is declared already: {there.aggregates[name]}"
+            raise LanguageError(what, where=function.where, hint="leave its declaration out, or rename it")
     names = {rule.name for rule in there.rules}
     count = len(names)
     for rule in made.rules:

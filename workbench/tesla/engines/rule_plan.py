@@ -15,7 +15,7 @@ from typing import Any
 from workbench.core.domain import FLOAT, Domain
 from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import MatchScope, PredicateCode, PythonLines
-from workbench.tesla.scope import RuleScope, aggregate_domain
+from workbench.tesla.scope import RuleScope, aggregate_result
 
 PartialMatch = tuple[Any, ...]
 
@@ -243,7 +243,7 @@ def _after(part: t.Predicate | t.Aggregate, inside: MatchScope, slot: int) -> tu
     assert own is not None
     if isinstance(part, t.Aggregate):
         values = None if part.attribute is None else own.domains[part.attribute]
-        found = aggregate_domain(part.function, values)
+        found = aggregate_result(part, values)
         parameters = {**inside.parameters, part.parameter: slot}
         return MatchScope(types.with_parameter(part.parameter, found), inside.events, parameters), slot + 1
     if not part.policy.binds:
