@@ -50,6 +50,11 @@ def run_rules(rules: RuleSet, start: Start) -> None:
     from workbench.events.write import output_format, write_events
 
     options = start.options
+    if options.backend == "spark":
+        from workbench.logs.rule_spark import run_rules_on_spark
+
+        run_rules_on_spark(rules, start)
+        return
     inputs = options.input if isinstance(options.input, list) else [options.input]
     written = output_format(options.output, options.format, str(inputs[0]).rpartition("=")[2])
     live = is_stream(options.output)
@@ -75,6 +80,8 @@ def _see_options(options: argparse.Namespace) -> None:
     flags = {option.flag.removeprefix("--") for row in backend_rows().values() for option in row.options}
     others = given(options, "steps", "N", "integers", *sorted(flags))
     usual = next(iter(backend_rows()))
+    if options.backend == "spark":
+        raise InputError("the spark backend reads a file and writes one", hint="name input and output")
     if options.backend not in (usual, AUTO):
         others = f"--backend {options.backend}"
     if others:
@@ -115,7 +122,7 @@ class RuleRun:
             pieces = read(self._log)
             if self._clock.late is not None:
                 pieces = LateEvents(self.rules, self._clock, self._late).ordered(pieces)
-            self._pieces = _begun(pieces)  # now it is known what times are
+            self._pieces = begun(pieces)  # now it is known what times are
             if self._control is not None:
                 self._control.see(self._clock)
             self._engine = self._started()
@@ -144,10 +151,10 @@ class RuleRun:
                 self._start.tally.tell()
             until = self._start.option("until")
             if until is not None:
-                instant = _instant(self._clock, str(until))
+                end = instant(self._clock, str(until))
                 if self._control is not None:
-                    yield from self._changed(self._control, instant)
-                yield self._rows(self._engine.advance(instant), 0)
+                    yield from self._changed(self._control, end)
+                yield self._rows(self._engine.advance(end), 0)
         self._tell()
 
     def _of_block(self, block: EventBlock) -> Iterator[RowsMade]:
@@ -225,7 +232,7 @@ class RuleRun:
             )
 
 
-def _begun(pieces: Iterator[EventPiece]) -> Iterator[EventPiece]:
+def begun(pieces: Iterator[EventPiece]) -> Iterator[EventPiece]:
     """The same, the first event read already."""
     for piece in pieces:
         if isinstance(piece, EventBlock):
@@ -237,7 +244,8 @@ def _begun(pieces: Iterator[EventPiece]) -> Iterator[EventPiece]:
     return iter(())
 
 
-def _instant(clock: Clock, text: str) -> int:
+def instant(clock: Clock, text: str) -> int:
+    """The time that `--until` names."""
     from workbench.events.clock import UntimedError
 
     try:
