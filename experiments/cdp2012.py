@@ -367,7 +367,9 @@ def by_threads(data: Data) -> Judgement:
     rows = data.rows(threads_, status="ok", size=size, rules=200)
     rate = {(row["line"], row["threads"]): row["events_s"] for row in rows}
     gains = {line: rate[line, 2] / rate[line, 1] for line, number in rate if number == 2 and (line, 1) in rate}
-    return judged(max(gains.values(), default=0) > 1.5, said(size, gains), "engines in Python hold its lock")
+    if not all(row["reliable"] for row in rows):
+        return warns(f"{said(size, gains)}: wall-clock times of a busy machine, which say nothing")
+    return judged(max(gains.values()) > 1.5, said(size, gains), "engines in Python hold its lock")
 
 
 @suite.claim("The cost grows linearly with the number of rules (figures 14 and 15)")
@@ -376,10 +378,13 @@ def by_rules(data: Data) -> Judgement:
     words, numbers = [], list[float]()
     for experiment in (rules_, simple):
         size, found = curves(data, experiment, "rules")
-        of = {line: slope({x: us for x, us in each.items() if x >= 20}) for line, each in found.items()}
+        many = {line: {x: us for x, us in each.items() if x >= 20} for line, each in found.items()}
+        of = {line: slope(each) for line, each in many.items() if len(each) > 1}
         words.append(said(size, of))
         numbers += of.values()
-    return judged(all(0.6 < number < 1.3 for number in numbers), "slopes: " + "; ".join(words), "a constant part")
+    return judged(
+        all(0.6 < number < 1.3 for number in numbers), "slopes: " + "; ".join(words), "columns outgrow the cache"
+    )
 
 
 @suite.claim("What is accepted makes little difference on a CPU (figure 16)")
@@ -390,8 +395,20 @@ def by_acceptance(data: Data) -> Judgement:
     return judged(max(ratios.values()) < 2, words, "composites are made of what is accepted, which costs more here")
 
 
-@suite.claim("A model of the GTX 460 has what the paper says of it (17 µs at least; about 30 µs at windows of 250,000)")
+@suite.claim("The model of the GTX 460 costs the same for all small windows, and then grows (figure 10)")
 def model(data: Data) -> Judgement:
-    rows = data.rows(gpu_model, device="GTX 460", policy="each", rules=1)
-    us = {row["window"]: row["us"] for row in rows}
-    return judged(16 < us[1_000] < 18 and 25 < us[250_000] < 40, f"{us[1_000]:.1f} and {us[250_000]:.1f} µs", "see it")
+    us = {row["window"]: row["us"] for row in data.rows(gpu_model, device="GTX 460", policy="each", rules=1)}
+    words = ", ".join(f"{window}: {each:.1f} µs" for window, each in us.items())
+    return judged(us[4_000] < 1.1 * us[1_000] and us[250_000] > 2 * us[1_000], words, "see its constants")
+
+
+@suite.claim("For equalities an index on one core is worth more than a GPU that scans, as modelled")
+def index_or_gpu(data: Data) -> Judgement:
+    """In the base scenario; the model is that of the H100."""
+    size, found = curves(data, base, "size")
+    us = {line: next(iter(each.values())) for line, each in chosen(found, False).items()}
+    line, best = min(us.items(), key=lambda item: item[1])
+    of_gpu = min(row["us"] for row in data.rows(gpu_model, device="H100", window=100_000, rules=1))
+    return judged(
+        best < of_gpu, f"{line} {best:.2f} µs ({size}), modelled {of_gpu:.1f} µs", "engines in Python are slow"
+    )

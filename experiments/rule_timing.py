@@ -15,6 +15,7 @@ from experiments.rule_loads import EventLog, RuleLoad
 from workbench.errors import EngineMissing
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.table import rule_engine, rule_engines
+from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 SCANNING, PUSHED = " scanning", " pushed"
@@ -48,8 +49,15 @@ class Fed(NamedTuple):
     seconds: float
 
 
-def fed(engine: RuleEngine, name: str, log: EventLog, budget: float = float("inf")) -> Iterator[Fed]:
-    """Feed a log to an engine, stretch by stretch, until it ends or this much CPU time is used."""
+def fed(
+    engine: RuleEngine, name: str, log: EventLog, budget: float = float("inf"), kept: list[Occurrence] | None = None
+) -> Iterator[Fed]:
+    """Feed a log to an engine, stretch by stretch, until it ends or this much CPU time is used.
+
+    Parameters
+    ----------
+    kept: gets the composites, untimed.
+    """
     taken = getattr(engine, "process_block", None) if PUSHED not in name else None
     stretch, at, used = BLOCK if taken else min(BLOCK, 256), 0, 0.0
     while at < len(log) and used < budget:
@@ -57,14 +65,28 @@ def fed(engine: RuleEngine, name: str, log: EventLog, budget: float = float("inf
         if taken:
             block: Any = part.block(engine.rules)
             began = process_time()
-            made = len(taken(block))
+            blocks: Any = taken(block)
+            ended = process_time()
+            count = sum(map(len, blocks))
+            if kept is not None:
+                kept += [each for found in blocks for each in found.occurrences(engine.rules)]
         else:
             events = list(part.occurrences())
             began = process_time()
-            made = sum(len(engine.process(event)) for event in events)
-        found = Fed(len(part), made, process_time() - began)
+            made = [composite for event in events for composite in engine.process(event)]
+            ended = process_time()
+            count = len(made)
+            if kept is not None:
+                kept += made
+        found = Fed(len(part), count, ended - began)
         at, used = at + stretch, used + found.seconds
         yield found
+
+
+def warmed(load: RuleLoad, name: str) -> RuleEngine:
+    """An engine whose machine code is there, if it has any: another one has run the beginning of the log."""
+    totals(fed(started(load.rules, name), name, load.log.part(0, 1024)))
+    return started(load.rules, name)
 
 
 def totals(stretches: Iterator[Fed]) -> Fed:

@@ -28,7 +28,7 @@ suite = Suite(
 Times are processor time of the engine alone, which is fed event by event; the logs are made before. Memory is that of
 the whole process, the log in it. The smaller size, `--where events=10000`, takes less than a minute.
 """,
-    depends=["models/tesla", "experiments/rule_models.py", "experiments/bench_rules.py"],
+    depends=["models/tesla", "experiments/rule_models.py", "experiments/rule_loads.py"],
 )
 MODELS = Path(__file__).resolve().parents[1] / "models" / "tesla"
 NAMES = ("fire", "columns", "scenario", "iteration", "cards", "queue", "stocks", "silence", "trend", "buses")
@@ -51,7 +51,7 @@ SHAPES = {
 
 def load() -> None:
     """Import what makes logs."""
-    import experiments.bench_rules
+    import experiments.rule_loads
     import experiments.rule_models  # noqa: F401
 
 
@@ -62,9 +62,9 @@ def base(events: int, types: int = 1, values: int = 50_000) -> Sequence[Occurren
     With one triple of types and 50,000 values it is the stream on which other engines have been measured.
     """
     if (types, values) == (1, 50_000):
-        from experiments.bench_rules import events as stream
+        from experiments.rule_loads import uniform_log
 
-        return [Occurrence(f"{each.type}0", each.time, each.values) for each in stream(events)]
+        return list(uniform_log(events, 3, values, ("A0", "B0", "C0"), "att", "value").occurrences())
     import numpy as np
 
     rng = np.random.default_rng(42)

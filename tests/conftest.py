@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.found import case
 from tests.verify.browser import Page, chromium
+from workbench.language.depth import make_room
 
 settings.register_profile(
     "default",
@@ -26,6 +27,7 @@ settings.register_profile(
 settings.register_profile("all", settings.get_profile("default"), max_examples=100)
 settings.register_profile("fuzz", settings.get_profile("all"), derandomize=False)
 settings.load_profile("default")
+make_room()  # as reading a text does; hypothesis wants it to stay as it is
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job; the programs under test inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -82,16 +82,16 @@ def run_pytest(path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=path.parent, env=env, timeout=120)
 
 
-def executed(text: str) -> dict[str, object]:
-    """The names that a written file defines."""
-    names: dict[str, object] = {"__name__": "written"}
+def executed(text: str, path: Path = Path("written")) -> dict[str, object]:
+    """The names that a written file, which lies there, defines."""
+    names: dict[str, object] = {"__name__": "written", "__file__": str(path)}
     exec(compile(text, "<written>", "exec"), names)
     return names
 
 
-def play(text: str) -> None:
+def play(text: str, path: Path = Path("written")) -> None:
     """Its tests, called."""
-    for name, value in executed(text).items():
+    for name, value in executed(text, path).items():
         if name.startswith("test_"):
             value()  # type: ignore[operator]
 

@@ -17,13 +17,11 @@ from workbench.conformance.compare.rule_engines import RuleDisagreement, all_eng
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.conformance.generate.rules import rule_cases
 from workbench.conformance.written_tests.rule_cases import rule_disagreement
-from workbench.language.depth import make_room
 from workbench.tesla import tree as t
 from workbench.tesla.check import rules
 from workbench.tesla.engines.table import rule_engines
 from workbench.tesla.occurrence import Occurrence
 
-make_room()
 ROOT = Path(workbench.tesla.__file__).parent
 SOME = 400
 """Cases by their numbers, which take a fraction of the time of drawn ones; those do not shrink to smaller ones."""
@@ -175,10 +173,11 @@ def test_every_operator_is_among_random_rules():
             met.update(part.policy for part in rule.parts if isinstance(part, t.Predicate))
             met.update(part.function for part in rule.parts if isinstance(part, t.Aggregate))
             met.update(type(part.window) for part in rule.parts)
+            met.update(t.EVENTS for part in rule.parts if getattr(part.window, "counted", False))
             met.update(name for name in ("limit", "pause", "per", "consuming", "where_clause") if getattr(rule, name))
     expected = {
-        *t.Policy, "AVG", "SUM", "MIN", "MAX", "COUNT", t.WithinWindow, t.BetweenWindow, t.AfterWindow,
-        "limit", "pause", "per", "consuming", "where_clause",
+        *t.Policy, "PRODUCT", "TOTAL", "AVG", "SUM", "MIN", "MAX", "COUNT", t.WithinWindow, t.BetweenWindow, t.EVENTS,
+        t.AfterWindow, "limit", "pause", "per", "consuming", "where_clause",
     }  # fmt: skip
     assert {each for each in expected if met[each] < 10} == set()
     told = [meant_by(random_case(seed)) for seed in range(SOME)]

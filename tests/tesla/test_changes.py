@@ -68,6 +68,20 @@ def test_what_no_column_has_is_told(engine):
     assert rule_engine(rules(TYPES), engine).add(COUNTS) == {"counts": -math.inf}
 
 
+@pytest.mark.parametrize("engine", ["cdp", "aip"])
+def test_from_when_on_a_window_by_count_is_complete(engine):
+    """What keeps the last 9 events has all that 4 need; for more as many have to come, at a time that is not known."""
+    text = TYPES + "rule counts: from C and $n = COUNT(A within 9 events from C) emit D(x = $n)"
+    running = rule_engine(rules(text), engine)
+    fed(running, *(A(at, at) for at in range(200)), C(200, 0))
+    for window, complete in {"9 events": -math.inf, "150 events": math.nan, "4": -math.inf}.items():
+        (found,) = running.add(f"from C and first A within {window} from C emit E(x = A.x, y = 0)").values()
+        assert repr(found) == repr(complete)
+    mixed = "from C and first A within 9 events from C and each A as A1 within {} from A emit E(x = 0, y = 0)"
+    assert [*running.add(mixed.format("9 events .. forever")).values()] == [math.inf]
+    assert math.isnan(*running.add(mixed.format("900")).values())
+
+
 def test_the_others_keep_their_state(engine):
     """A replaced rule has its place; others what they consumed, their silence, the absences that they wait for."""
     text = (
@@ -172,7 +186,7 @@ def test_a_state_is_for_the_same_rules_and_engine_and_whole(engine):
     running = rule_engine(rules(TYPES + COUNTS), engine)
     fed(running, A(0, 1))
     state = running.snapshot()
-    (another,) = set(ENGINES) - {engine}
+    another = next(each for each in ENGINES if each != engine)
     other = rule_engine(rules(TYPES + COUNTS), another)
     for target, data in {
         other: state,

@@ -10,13 +10,10 @@ from tests.examples import examples
 from tests.tesla.mutated import mutated
 from workbench.core.domain import INT
 from workbench.errors import InputError, LanguageError, WorkbenchError
-from workbench.language.depth import make_room
 from workbench.tesla.check import MOST_MISTAKES, rules
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
-
-make_room()  # as reading does; hypothesis wants it to stay as it is
 
 
 def judged(text: str) -> bool:

@@ -16,7 +16,7 @@ TYPES = """
 declare Temp(area: int, value: int) with id 1
 declare Smoke(area: int) with id 2
 declare Fire(area: int, value: int) with id 10
-declare fact Zone(area: int, name: string)
+declare fact Zone(area: int, name: string) declare aggregate JOINED(a: string, b: string) = a + b from ""
 """
 
 FIRE = """
@@ -28,7 +28,9 @@ from Smoke[$a = area]
   and first Zone[$z = name](area == $a) ordered by name desc, area asc
   and $n = COUNT(Temp(area == $a) within 2 min .. 5 min from Smoke)
   and $m = MAX(Temp(area == $a).value within forever from Smoke)
-where $n > 2, not ($m < 200 or $z == "none"), TIME(Hot) + 1 <= TIME(Smoke)
+  and $j = JOINED(Zone(area == $a).name)
+  and not Smoke within 2 events .. 5 events from Smoke
+where $n > 2, $j != "-", not ($m < 200 or $z == "none"), TIME(Hot) + 1 <= TIME(Smoke)
 limit 3
 emit Fire(area = $a, value = -$v * (2 + 3) % 7) at most once in 10 min per $a, $z
 consuming Hot, Smoke
@@ -150,6 +152,18 @@ MISTAKES = {
     ),
     "consumed": ("from Smoke emit Smoke(area = 1) consuming §Temp", "no event 'Temp' is bound", "Smoke"),
     "span": ("from Smoke and each Temp within §5 .. 2 from Smoke emit Smoke(area = 1)", "at least 5 and at most 2", ""),
+    "span of events": (
+        "from Smoke and each Temp within §5 .. 2 events from Smoke emit Smoke(area = 1)", "2 events away", "smaller",
+    ),
+    "no events": ("from Smoke and each Temp within §0 events from Smoke emit Smoke(area = 1)", "nothing", "1 event"),
+    "half an event": ("from Smoke and not Temp within §1.5 events from Smoke emit Smoke(area = 1)", "no whole", ""),
+    "events and times": (
+        "from Smoke and each Temp within §5 s .. 9 events from Smoke emit Smoke(area = 1)", "other end", "as one",
+    ),
+    "absent events": (
+        "from Smoke and absent Temp within §3 events after Smoke emit Smoke(area = 1)", "ends a count", "after Smoke",
+    ),
+    "silent events": ("from Smoke emit Smoke(area = 1) at most once in §3 events", "silent for a time", "10 min"),
     "absent after": (
         "from Smoke and each Temp within 1 from Smoke and absent Smoke as S within 1 after §Temp emit Smoke(area = 1)",
         "not after 'Temp'", "after Smoke",
@@ -162,6 +176,10 @@ MISTAKES = {
         "from Smoke emit Smoke(area = 1 + §COUNT(Temp within 1 from Smoke))", "no part of an expression", "predicate",
     ),
     "no predicate": ("from Smoke and §3 + 4 emit Smoke(area = 1)", "no predicate", "each, first"),
+    "aggregate": (
+        "from Smoke and $n = §JOINT(Zone.name) emit Smoke(area = 1)", "no aggregate 'JOINT'", "mean 'JOINED'",
+    ),
+    "joined numbers": ("from Smoke and $n = §JOINED(Zone.area) emit Smoke(area = 1)", "not defined on int", ""),
     "limit": ("rule §r: from Smoke limit 0 emit Smoke(area = 1)", "limit of 0", ""),
     "syntax": ("from Smoke §emitt Smoke(area = 1)", "found 'emitt'", ""),
     "digits": (f"from Smoke(area > §{'1' * 5000}) emit Smoke(area = 1)", "a number of 5000 digits", "4300"),
@@ -203,6 +221,20 @@ def test_declarations():
         "declare A(x: int) declare A(y: int)": "declared twice",
         "declare A() with id 1 declare B() with id 1": "id 1 is that of 'A'",
         "declare A(x: it)": "no type of an attribute",
+        "declare aggregate Avg(a: int, b: int) = a * b from 1": "'Avg' is a word",
+        "declare aggregate P(a: int, b: float) = a * b from 1": "two values of one type",
+        "declare aggregate P(a: int, a: int) = a * a from 1": "both values are called 'a'",
+        "declare aggregate P(a: int, b: int) = a * c from 1": "no attribute 'c'",
+        "declare aggregate P(a: int, b: int) = a / b from 1": "'P' is of int, and this is float",
+        "declare aggregate P(a: int, b: int) = a * b from 1.0": "'P' is of int, and this is float",
+        "declare aggregate P(a: int, b: int) = a * b from 1 + 0": "starts from a value",
+        "declare aggregate P(a: int, b: int) = a from 1 declare aggregate P(a: int, b: int) = b from 0": "two a",
+        "declare aggregate P(a: int, b: int) = a - b from 0": r"P\(P\(0, 0\), 1\) is -1, and P\(0, P\(0, 1\)\) is 1",
+        "declare aggregate P(a: float, b: float) = (a + b) / 2 from 0": "not associative",
+        "declare aggregate P(a: bool, b: bool) = a == (b and a) from true": "not associative",
+        # What has a mistake where it is declared has none where it is called.
+        "declare A(x: int) declare aggregate P(a: int, b: int) = a - b from 0 from A and $p = P(A.x within 1 from A)"
+        " emit A(x = $p)": r"not associative: .*\n.*\n.*\n  hint: .*be the same$",
         "rule a: from A emit A rule a: from A emit A declare A()": "two rules are called 'a'",
     }.items():
         with pytest.raises(LanguageError, match=phrase):
@@ -229,6 +261,9 @@ def test_remarks():
         "all events of type A are kept",
         "a cascade of these rules may not end",
     ]
+    (remark,) = rules("declare aggregate P(a: int, b: int) = a + b from 1").warnings
+    assert "1 is not neutral for 'P': P(1, 0) is 1" in remark.what
+    assert not rules("declare aggregate P(a: int, b: int) = (a + b) % 7 from 0").warnings
     two = "declare A() declare B() rule one: from A emit B rule two: from B emit A"
     assert any("one -> two -> one" in warning.what for warning in rules(two).warnings)
 
@@ -248,6 +283,7 @@ def test_windows_in_the_unit_of_times():
     assert most("5", None) == (None, Decimal(5))
     assert most("2.5", None) == (None, Decimal(2))
     assert most("forever", None) == (None, None)
+    assert most("2 .. 5 events", None) == most("2 .. 5 events", "s") == (Decimal(2), Decimal(5))
     with pytest.raises(InputError, match="5 min of which times"):
         most("5 min", None)
     with pytest.raises(InputError, match=r"no time is 0\.5 us after 'A'"):

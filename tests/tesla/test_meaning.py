@@ -197,6 +197,10 @@ WINDOWS = {
     "forever": ("within forever from A", [1, 2, 3, 4, 5]),
     "least for ever": ("within 2 .. forever from A", [1, 2, 3]),
     "half": ("within 2.5 from A", [3, 4, 5]),
+    "a number of events": ("within 2 events from A", [4, 5]),
+    "the event before": ("within 1 event from A", [5]),
+    "two numbers of events": ("within 2 .. 4 events from A", [2, 3, 4]),
+    "no number of events": ("within 3 events .. forever from A", [1, 2, 3]),
 }
 
 
@@ -205,6 +209,17 @@ def test_windows(window, found):
     """B at 1 to 5, A at 5 behind the B of 5, which has the number of its time."""
     text = TYPES + f"from A and each B {window} emit D(x = B.x)"
     assert values(told(text, *(B(time, time) for time in range(1, 6)), A(5, 0))) == [(each,) for each in found]
+
+
+def test_a_window_by_count_counts_the_events_of_all_types_and_composites_among_them():
+    """In order B@0, its D@0, C@0, C@1, B@2, its D@2, A@3: the second B lies 2 places before A, the first one 6."""
+    text = TYPES + "from B emit D(x = B.x) from A and each B within {} events from A emit E(x = B.x, y = 0)"
+    stream = [B(0, 7), C(0, 0), C(1, 0), B(2, 8), A(3, 0)]
+    for count, found in {1: [], 2: [8], 5: [8], 6: [7, 8]}.items():
+        assert told(text.format(count), *stream)[2:] == [("E", 3, each, 0) for each in found]
+    # It is the same with T-Rex, which has no such windows: equal times meet.
+    near = TYPES + "from A and each B within 1 events from A emit D(x = B.x)"
+    assert values(told(near, B(3, 1), B(3, 2), A(3, 0), compat="trex")) == [(2,)]
 
 
 def test_between_is_strict_whichever_comes_first():
@@ -347,6 +362,36 @@ from A and $n = {call} emit R(v = $n)"""
     rows = [B(0, 3, 1e16, "a"), B(0, None, 1.0, "c"), B(0, 4, -1e16, None), B(0, -1, 0.0, "b")]
     for stream, found in ((rows, expected), ([], nothing)):
         ((value,),) = values(told(text, *stream, A(1)))
+        assert (value, type(value)) == (found, type(found))
+
+
+OWN = """
+declare A() declare B(v: int, f: float, s: string, b: bool) declare fact G(s: string)
+declare aggregate PRODUCT(a: int, b: int) = a * b from 1
+declare aggregate SCALE(a: float, b: float) = a * b from -0.5
+declare aggregate ADDED(a: float, b: float) = a + b from 0
+declare aggregate JOINED(a: string, b: string) = a + b from ">"
+declare aggregate ANY(a: bool, b: bool) = a or b from false
+declare aggregate NOTHING(a: int, b: int) = a + b * (1 % 0) from 7
+"""
+OWN_CALLS = {
+    "PRODUCT(B.v within 9 from A)": ("int", -12, 1), "SCALE(B.v within 9 from A)": ("float", 6.0, -0.5),
+    "ADDED(B.f within 9 from A)": ("float", 0.0, 0.0), "JOINED(B(v > 0).s within 9 from A)": ("string", ">a", ">"),
+    "JOINED(B.s within 9 from A)": ("string", ">acb", ">"), "ANY(B.b within 9 from A)": ("bool", True, False),
+    "NOTHING(B.v within 9 from A)": ("int", None, 7), "JOINED(G.s)": ("string", ">yx", ">yx"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", OWN_CALLS)
+def test_aggregates_that_are_declared(call):
+    """In the order of events, nulls skipped; floats one after the other: (1e16 + 1) - 1e16 is 0."""
+    kind, expected, nothing = OWN_CALLS[call]
+    text = OWN + f"declare R(v: {kind}) from A and $n = {call} emit R(v = $n)"
+    rows = [
+        B(0, 3, 1e16, "a", False), B(0, None, 1.0, "c", None), B(0, 4, -1e16, None, True), B(0, -1, None, "b", False)
+    ]  # fmt: skip
+    for stream, found in ((rows, expected), ([], nothing)):
+        ((value,),) = values(told(text, *stream, A(1), facts={"G": [("y",), (None,), ("x",)]}))
         assert (value, type(value)) == (found, type(found))
 
 

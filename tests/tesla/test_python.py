@@ -1,12 +1,14 @@
 """Rules from Python: sets, runs over data of any kind, and running rules with subscribers."""
 
+import math
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 import workbench as wb
-from workbench.errors import DomainError, InputError
+from tests.tesla.events import ENGINES
+from workbench.errors import DomainError, InputError, LanguageError, WorkbenchError
 
 TEXT = """
 declare A(x: int)
@@ -99,6 +101,52 @@ def test_subscribers_are_told():
             call()
     with pytest.raises(DomainError, match=r"'x' of A is int, not 1\.5"):
         running.publish("A", 12, x=1.5)
+
+
+def test_rules_that_somebody_subscribes_to_run():
+    told = []
+    running = wb.rules(TEXT).subscribe("Told", told.append, unit="s", engine="aip")
+    running.publish("A", 1, x=7)
+    assert running.publish("B", time=11, x=7, name="n") == told != []
+    assert isinstance(running, wb.RunningRules)
+
+
+GCD = "declare A(x: int) declare B() declare D(x: int) rule g: from B and $g = GCD(A.x within {} from B) emit D(x = $g)"
+
+
+def test_aggregates_are_functions():
+    rules = wb.rules(GCD.format(9), aggregates={"GCD": (math.gcd, 0)})
+    assert not rules.warnings
+    log: list[Any] = [{"type": "A", "time": 1, "x": x} for x in (12, 8, None, 30)] + [{"type": "B", "time": 1}]
+    for engine in ENGINES:
+        assert wb.run(rules, log, engine=engine) == [{"type": "D", "time": 1, "x": 2}]
+    running = wb.RunningRules(rules)
+    running.engine.replace("g", GCD.partition("rule")[1] + GCD.partition("rule")[2].format("2 events"))
+    for row in log:
+        made = running.publish(**row)
+    assert made[0]["x"] == 30
+    with pytest.raises(LanguageError, match="two aggregates are called 'GCD'"):
+        running.engine.add("declare aggregate GCD(a: int, b: int) = a * b from 1")
+
+
+@pytest.mark.parametrize(("given", "phrase"), [
+    ((lambda a, b: a - b, 0), "not associative"), ((max, None), "'GCD' is no aggregate"), (max, "is no aggregate"),
+    ((lambda a, b: a + b, ""), "not defined on int"),
+])  # fmt: skip
+def test_functions_that_are_no_aggregates(given, phrase):
+    with pytest.raises(WorkbenchError, match=phrase):
+        wb.rules(GCD.format(9), aggregates={"GCD": given})
+
+
+def test_a_function_that_fails_is_named():
+    for function, phrase in (
+        (lambda a, b: a if a > 9 or b > 9 else 1 // 0, r"GCD\(0, 3\) fails: ZeroDivisionError"),
+        (lambda a, b: float(a), r"GCD\(0, 3\) is 0\.0, which is no int"),
+    ):
+        running = wb.rules(GCD.format(9), aggregates={"GCD": (function, 0)}).subscribe(None, print)
+        running.publish("A", 1, x=3)
+        with pytest.raises(InputError, match=phrase):
+            running.publish("B", 1)
 
 
 def test_the_clock_moves():

@@ -30,7 +30,6 @@ from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.occurrence import in_units
 from workbench.tesla.parser import parse_rules, read_rules
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.tree import Declaration
 
 ACTIONS: Mapping[str, bool] = {"add": True, "replace": True, "remove": False}
 """What can be done, and whether it takes a text."""
@@ -71,15 +70,15 @@ class RuleChange:
         if not self.rule and self.do != "add":
             raise InputError(f"'{self.do}' takes the name of a 'rule'", where=self.where)
 
-    def read(self, types: Mapping[str, Declaration]) -> RuleSet | None:
-        """The rules of the text, where these types are known; None if it takes none."""
+    def read(self, there: RuleSet) -> RuleSet | None:
+        """The rules of the text, where what others declare is known; None if it takes none."""
         if not ACTIONS[self.do]:
             return None
         try:
             tree = read_rules(self.folder / self.file) if self.file else parse_rules(self.text, self.where, self.folder)
         except InputError as error:
             raise error.retold(where=self.where) from error
-        found = checked(tree, self.where, types)
+        found = checked(tree, self.where, there.declarations, there.aggregates)
         if self.do == "add" and self.rule:
             if [rule.name for rule in found.rules if rule.named] not in ([], [self.rule]) or len(found.rules) != 1:
                 hint = "leave 'rule' out, or name it like the one rule of the text"
@@ -160,7 +159,7 @@ class RuleControl:
         """
         costs = [cost for cost in engine.profile() if cost.rule == change.rule and change.do != "add"]
         try:
-            made = change.made if change.made is not None else change.read(engine.rules.declarations)
+            made = change.made if change.made is not None else change.read(engine.rules)
             if self.live and made is not None:
                 _see_place(made, engine.rules, columns, change.where)
             complete = change.make(engine, made)
@@ -184,6 +183,8 @@ class RuleControl:
             return "complete at once"
         if since == math.inf:
             return "never complete, for its window is forever"
+        if math.isnan(since):
+            return "complete when as many events have come as its window counts"
         return f"complete from {self._of_log.show(int(since))} on"
 
     def tell(self) -> None:
@@ -257,7 +258,7 @@ class RuleControl:
             if change.do != "add" and change.rule in failed:
                 continue
             try:
-                made = change.read(engine.rules.declarations)
+                made = change.read(engine.rules)
                 change.make(engine, made)
             except WorkbenchError as error:
                 wrong.append(error)
@@ -269,7 +270,7 @@ class RuleControl:
             first, *others = wrong
             first.others = (*first.others, *others)
             raise first
-        self.everything = replace(self.everything, declarations=engine.rules.declarations, rules=tuple(rules))
+        self.everything = replace(engine.rules, name=self.everything.name, rules=tuple(rules))
 
     # --- changes that come ------------------------------------------------------------------------------
 

@@ -14,14 +14,15 @@ from itertools import takewhile
 from pathlib import Path
 
 from workbench.core.domain import BOOL, FLOAT, INT, Domain
-from workbench.core.units import MICROSECONDS
 from workbench.errors import LanguageError, did_you_mean
 from workbench.language.findings import Findings, FollowUp
 from workbench.tesla import tree as t
+from workbench.tesla.own_aggregates import GivenAggregates, OwnAggregates, called, declared_aggregates
 from workbench.tesla.parser import parse_rules, read_rules
 from workbench.tesla.remarks import remarks
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.scope import RuleScope, aggregate_domain
+from workbench.tesla.scope import RuleScope, aggregate_result
+from workbench.tesla.window_bounds import see_bounds, see_pause
 
 RESERVED = ("time", "type")
 """What rows of a log call the time and the type of an event."""
@@ -29,36 +30,48 @@ MOST_MISTAKES = 100
 """Rules are looked at until so many mistakes are found: more than anybody reads."""
 
 
-def rules(text: str, name: str = "rules", types: Mapping[str, t.Declaration] | None = None) -> RuleSet:
+Types = Mapping[str, t.Declaration]
+
+
+def rules(
+    text: str, name: str = "rules", types: Types | None = None, aggregates: GivenAggregates | None = None
+) -> RuleSet:
     """The rule set of a text.
 
     Parameters
     ----------
     types: types of events that the text does not declare, such as a log has them.
+    aggregates: those that it does not declare, by name: an associative function of two values and the value that it
+        starts from, whose type is that of all its values: `{"GCD": (math.gcd, 0)}`. It is not asked about null; where
+        it gives None, the aggregate is null.
 
     Raises
     ------
     LanguageError: it cannot be read or has no meaning; all mistakes are told at once.
     """
-    return checked(parse_rules(text), name, types)
+    return checked(parse_rules(text), name, types, aggregates)
 
 
-def load_rules(path: str | Path, types: Mapping[str, t.Declaration] | None = None) -> RuleSet:
-    """The rule set of a `.tesla` file."""
-    return checked(read_rules(path), Path(path).stem, types)
+def load_rules(path: str | Path, types: Types | None = None, aggregates: GivenAggregates | None = None) -> RuleSet:
+    """The rule set of a `.tesla` file; see `rules`."""
+    return checked(read_rules(path), Path(path).stem, types, aggregates)
 
 
-def checked(file: t.RuleFile, name: str, types: Mapping[str, t.Declaration] | None = None) -> RuleSet:
-    """A rule set, where a tree is one; `types` are declared elsewhere."""
+def checked(
+    file: t.RuleFile, name: str, types: Types | None = None, aggregates: GivenAggregates | None = None
+) -> RuleSet:
+    """A rule set, where a tree is one; `types` and `aggregates` are declared elsewhere."""
     findings = Findings()
+    functions = declared_aggregates(file.aggregates, aggregates or {}, findings)
     declared = _declarations(file, types or {}, findings)
-    declared.update(_inferred(declared, file.rules))
+    declared.update(_inferred(declared, file.rules, functions))
     _see_types(declared, findings)
     _once("rule", [rule for rule in file.rules if rule.named], findings)
     few = takewhile(lambda _: len(findings.errors) < MOST_MISTAKES, file.rules)
-    made = findings.each(few, lambda rule: _RuleChecker(declared, findings).checked(rule))
+    made = findings.each(few, lambda rule: _RuleChecker(declared, findings, functions).checked(rule))
     findings.refuse()
-    plain = RuleSet(name, declared, made)
+    own = {name: each for name, each in functions.items() if each is not None}
+    plain = RuleSet(name, declared, made, own)
     return replace(plain, warnings=tuple(remarks(plain)))
 
 
@@ -107,7 +120,7 @@ def _merged(one: t.Declaration, other: t.Declaration) -> t.Declaration | None:
     return replace(one, attributes=tuple(attributes), number=one.number if other.number is None else other.number)
 
 
-def _inferred(declared: Mapping[str, t.Declaration], found: Sequence[t.Rule]) -> dict[str, t.Declaration]:
+def _inferred(declared: Types, found: Sequence[t.Rule], functions: OwnAggregates) -> dict[str, t.Declaration]:
     """The declarations whose types the older grammar leaves to what rules emit."""
     known = dict(declared)
     open_ones = {name for name, each in known.items() if len(each.domains) < len(each.attributes)}
@@ -118,7 +131,7 @@ def _inferred(declared: Mapping[str, t.Declaration], found: Sequence[t.Rule]) ->
             looking[name].append(rule)
     for rule in todo:  # grows: what becomes known may tell the types of what looks at it
         before = known[rule.emits]
-        domains = _RuleChecker(known, Findings()).emitted(rule)
+        domains = _RuleChecker(known, Findings(), functions).emitted(rule)
         attributes = tuple(
             part if part.domain is not None else replace(part, domain=domains.get(part.name))
             for part in before.attributes
@@ -151,8 +164,8 @@ def _once(what: str, items: Sequence[t.Declaration | t.Attribute | t.Rule], find
 class _RuleChecker:
     """Checks one rule, predicate by predicate."""
 
-    def __init__(self, declared: Mapping[str, t.Declaration], findings: Findings) -> None:
-        self.declared, self.findings = declared, findings
+    def __init__(self, declared: Types, findings: Findings, functions: OwnAggregates) -> None:
+        self.declared, self.findings, self.functions = declared, findings, functions
         self.scope = RuleScope()
         self.given: set[str] = set()
 
@@ -167,6 +180,7 @@ class _RuleChecker:
             with self.findings.apart():
                 self.scope.domain(key)
         self._consuming(rule)
+        see_pause(rule.pause, self.findings)
         if rule.limit == 0:
             self.findings.add(LanguageError("a limit of 0 emits nothing", where=rule.where, hint="leave the rule out"))
         if sum(isinstance(part, t.Predicate) and part.policy is t.Policy.ABSENT for part in predicates) > 1:
@@ -265,13 +279,7 @@ class _RuleChecker:
             hint = f"write after {next(iter(self.scope.bound))}"
             what = f"what is absent is absent after the trigger, not after '{window.of}'"
             self.findings.add(LanguageError(what, where=window.where, hint=hint))
-        if isinstance(window, t.WithinWindow) and window.least is not None and window.most is not None:
-            least, most = window.least, window.most
-            if bool(least.unit) == bool(most.unit) and (
-                least.amount * MICROSECONDS.get(least.unit, 1) > most.amount * MICROSECONDS.get(most.unit, 1)
-            ):
-                what = f"no time is at least {least} and at most {most}"
-                self.findings.add(LanguageError(what, where=least.where, hint="write the smaller one first"))
+        see_bounds(window, self.findings)
 
     def _see_fact(self, part: t.Predicate, declared: t.Declaration) -> None:
         if part.policy in (t.Policy.TRIGGER, t.Policy.ABSENT):
@@ -292,6 +300,7 @@ class _RuleChecker:
     def _aggregate(self, part: t.Aggregate) -> t.Aggregate:
         domain: Domain | None = None
         try:
+            part = called(part, self.functions)
             domain = self._aggregated(part)
         finally:
             if part.parameter:
@@ -322,7 +331,7 @@ class _RuleChecker:
         elif part.function != "COUNT":
             hint = f"write {part.function}({part.type}(...).attribute ...)"
             raise LanguageError(f"{part.function} of what?", where=part.where, hint=hint)
-        found = aggregate_domain(part.function, values)
+        found = aggregate_result(part, values)
         if found is None:
             assert values is not None
             what = f"{part.function} is not defined on {t.SPELLED[values]}"

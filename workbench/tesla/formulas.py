@@ -16,7 +16,7 @@ from workbench.core.domain import Value
 from workbench.tesla import tree as t
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.values import Attributes, Selected, aggregated, value
+from workbench.tesla.values import Attributes, Selected, aggregated, folded, value
 
 TREX = "trex"
 """The compatibility in which windows are open and consumption is a predicate's own."""
@@ -86,11 +86,11 @@ def within_window(window: t.WithinWindow, event: Occurrence, anchor: Occurrence,
     """WithinP(Occurs(B, l1), time(l0), x): earlier than the anchor, and its time at least time(l0) - x.
 
     Source: thesis, 2.3.1 (WithinP, closed) and 2.3.3. In compatibility with T-Rex both ends are open, and only times
-    count.
+    count. In a window by count the length is that of the order, in places; T-Rex has no such windows.
     """
-    ago = anchor.time - event.time
+    ago = anchor.number - event.number if window.counted else anchor.time - event.time
     least = 0 if window.least is None else window.least.amount
-    if compat == TREX:
+    if compat == TREX and not window.counted:
         return least < ago and (window.most is None or ago < window.most.amount)
     return event.number < anchor.number and least <= ago and (window.most is None or ago <= window.most.amount)
 
@@ -234,7 +234,8 @@ def aggregate_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     # What is counted is there, whatever its attributes are; of an attribute only what is not null is.
     values = [own[part.attribute] if part.attribute else True for own in satisfying(asked, selected)]
     domain = asked.past.rules.declarations[part.type].domains.get(part.attribute or "")
-    found = aggregated(part.function, values, domain)
+    declared = part.declared
+    found = aggregated(part.function, values, domain) if declared is None else folded(declared, values)
     return [replace(selected, parameters={**selected.parameters, part.parameter: found})]
 
 

@@ -36,7 +36,7 @@ class _RuleNulls:
         self.rule, self.nulls = rule, nulls
         self.types = {part.name: part.type for part in _binding(rule)}
         self.assigned = {each.name: (part.name, each.value) for part in _binding(rule) for each in part.assignments}
-        self.made = {part.parameter: part.function for part in rule.parts if isinstance(part, t.Aggregate)}
+        self.made = {part.parameter: part for part in rule.parts if isinstance(part, t.Aggregate)}
         self.known: _Known = frozenset(_leaves(rule))
 
     @property
@@ -54,18 +54,27 @@ class _RuleNulls:
             return self._attribute(expression.of, expression.name)
         if not isinstance(expression, t.Operation):
             return False
-        *_, last = expression.operands
-        by_zero = expression.operator in ("/", "%") and not (isinstance(last, t.Literal) and last.value)
-        return by_zero or any(self.may(operand, own) for operand in expression.operands)
+        return _by_zero(expression) or any(self.may(operand, own) for operand in expression.operands)
 
     def _parameter(self, name: str) -> bool:
         if name in self.made:
-            return self.made[name] not in ("COUNT", "SUM")
+            own_one = self.made[name].declared
+            if own_one is None:
+                return self.made[name].function not in ("COUNT", "SUM")
+            return own_one.combined is None or any(map(_by_zero, t.within(own_one.combined)))
         own, expression = self.assigned[name]
         return self.may(expression, own)
 
     def _attribute(self, of: str, name: str) -> bool:
         return (of, name) not in self.known and name in self.nulls[self.types[of]]
+
+
+def _by_zero(expression: t.Expression) -> bool:
+    """Whether it may divide by zero."""
+    if not isinstance(expression, t.Operation) or expression.operator not in ("/", "%"):
+        return False
+    *_, last = expression.operands
+    return not (isinstance(last, t.Literal) and last.value)
 
 
 def _binding(rule: t.Rule) -> Iterator[t.Predicate]:

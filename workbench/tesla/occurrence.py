@@ -67,6 +67,18 @@ def in_units(rules: RuleSet, unit: str | None = None, *, dates: bool = False, tr
     return replace(rules, rules=tuple(_rule(rule, scaled, trex) for rule in rules.rules))
 
 
+def has_units(rules: RuleSet) -> bool:
+    """Whether windows are written in units of time."""
+    for rule in rules.rules:
+        windows = (each.window for each in rule.predicates)
+        for window in (each for each in windows if isinstance(each, t.WithinWindow | t.AfterWindow)):
+            if any(each is not None and each.unit for each in (window.most, getattr(window, "least", None))):
+                return True
+        if rule.pause is not None and rule.pause.unit:
+            return True
+    return False
+
+
 Scale = Callable[[t.Duration], Decimal]
 
 
@@ -82,7 +94,7 @@ def _window(window: t.EventWindow | None, scaled: Scale, trex: bool) -> t.EventW
             hint = "write a whole number of units of time"
             raise InputError(f"no time is {window.most} after '{window.of}'", where=window.where, hint=hint)
         return replace(window, most=t.Duration(most, where=window.most.where))
-    if isinstance(window, t.WithinWindow):
+    if isinstance(window, t.WithinWindow) and not window.counted:
         up, down = (math.floor, math.ceil) if trex else (math.ceil, math.floor)
         least = window.least and _whole(window.least, scaled, up)
         return replace(window, most=window.most and _whole(window.most, scaled, down), least=least)

@@ -82,17 +82,21 @@ class _Reading:
 
     def __call__(self, text: str, file: str, around: tuple[Path, ...]) -> t.RuleFile:
         declarations: list[t.Declaration] = []
+        aggregates: list[t.DeclaredAggregate] = []
         rules: list[t.Rule] = []
         for item in _items(text, file):
             if isinstance(item, t.RuleFile | _Include):
                 found = self._included(item, around) if isinstance(item, _Include) else item
                 declarations += found.declarations
+                aggregates += found.aggregates
                 rules += found.rules
             elif isinstance(item, t.Declaration):
                 declarations.append(item)
+            elif isinstance(item, t.DeclaredAggregate):
+                aggregates.append(item)
             else:
                 rules.append(item)
-        return t.RuleFile(tuple(declarations), _numbered(rules))
+        return t.RuleFile(tuple(declarations), _numbered(rules), tuple(aggregates))
 
     def _included(self, item: _Include, around: tuple[Path, ...]) -> t.RuleFile:
         if self.folder is None:
@@ -184,6 +188,11 @@ class _RuleBuilder:
         return t.Declaration(
             str(name), attributes, fact is not None, number, self._comment_above(meta.line), where=self.place(name)
         )
+
+    def combining(self, meta: Meta, children: list[Any]) -> t.DeclaredAggregate:
+        _, _, name, one, other, _, combined, _, start = children
+        comment = self._comment_above(meta.line)
+        return t.DeclaredAggregate(str(name), (one, other), combined, start, comment=comment, where=self.place(name))
 
     def attribute(self, meta: Meta, children: list[Any]) -> t.Attribute:
         name, kind = children
@@ -299,9 +308,8 @@ class _RuleBuilder:
         function, name, constraints, *rest = children
         attribute = next((str(b) for a, b in pairwise(rest) if _is(a, "DOT")), None)
         window = next((each for each in rest if isinstance(each, t.WithinWindow | t.BetweenWindow)), None)
-        return OlderAggregate(
-            None, str(function).upper(), str(name), constraints or (), attribute, window, where=self.place(meta)
-        )
+        word = str(function).upper() if function.type == "AGGREGATOR" else str(function)
+        return OlderAggregate(None, word, str(name), constraints or (), attribute, window, where=self.place(meta))
 
 
 def _is(item: Any, kind: str) -> bool:
@@ -355,6 +363,11 @@ def _amount(digits: Token, at: _At) -> Decimal:
     return amount
 
 
+def _unit(text: str) -> str:
+    unit = text.rstrip(".")
+    return t.EVENTS if unit == "event" else unit
+
+
 _RULES: dict[str, Callable[[list[Any], Meta, _At], Any]] = {
     "heading": lambda c, *_: c[1],
     "where": lambda c, *_: _Where(c[1:]),
@@ -371,7 +384,7 @@ _RULES: dict[str, Callable[[list[Any], Meta, _At], Any]] = {
     "ordering": lambda c, *_: _Ordering(each for each in c if isinstance(each, t.OrderedBy)),
     "order": lambda c, _, at: t.OrderedBy(str(c[0]), c[1] == "desc", where=at(c[0])),
     "between": lambda c, meta, at: t.BetweenWindow(str(c[1]), str(c[3]), where=at(meta)),
-    "duration": lambda c, meta, at: t.Duration(_amount(c[0], at), str(c[1] or "").rstrip("."), where=at(meta)),
+    "duration": lambda c, meta, at: t.Duration(_amount(c[0], at), _unit(str(c[1] or "")), where=at(meta)),
     "named": lambda c, *_: replace(c[2], parameter=str(c[0])[1:]),
     # expressions
     "integer": lambda c, meta, at: t.Literal(_whole(c[0], at), where=at(meta)),

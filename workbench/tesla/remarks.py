@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import LanguageError, WorkbenchError
 from workbench.tesla import tree as t
+from workbench.tesla.own_aggregates import not_neutral
 
 if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
@@ -27,6 +28,10 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
             if isinstance(window, t.WithinWindow) and window.most is None:
                 what = f"all events of type {part.type} are kept: their window is forever"
                 yield LanguageError(what, where=part.where, hint="bound it where memory matters")
+    for each in rules.aggregates.values():
+        if what := not_neutral(each):
+            what = f"{each.start} is not neutral for '{each.name}': {what}"
+            yield LanguageError(what, where=each.where, hint="it counts as a value that comes first")
     for cycle in _cycles(rules):
         names = [rule.name for rule in (*cycle, cycle[0])]
         named = " -> ".join(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core.domain import BOOL, FLOAT, INT, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
@@ -348,17 +348,18 @@ def _reader(declared: t.Declaration, domain: Domain) -> Callable[[Value], tuple[
 
 
 def _durations(rules: RuleSet) -> Iterator[t.Duration]:
-    """All that are longer than nothing."""
+    """All times that are longer than nothing."""
     for rule in rules.rules:
         windows = [part.window for part in rule.predicates]
         found = [each for window in windows for each in (getattr(window, "most", None), getattr(window, "least", None))]
-        yield from (each for each in (*found, rule.pause) if each is not None and each.amount)
+        yield from (each for each in (*found, rule.pause) if each is not None and each.amount and not each.counts)
 
 
 def _units(rules: RuleSet) -> Iterator[bool]:
     return (bool(each.unit) for each in _durations(rules))
 
 
+@cache  # random pipelines ask again and again
 def _samples() -> tuple[RuleSet, ...]:
     from workbench.tesla.check import rules
 

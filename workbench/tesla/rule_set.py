@@ -5,7 +5,7 @@ The rule of this module: it holds what `check` has found to be right, and decide
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from workbench.tesla import tree as t
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.core.program import Ports
+    from workbench.tesla.live import RunningRules
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,14 @@ class RuleSet:
     name: what the user calls it.
     declarations: all types of events and facts by name, in the order of the text.
     rules: in the order of the text.
+    aggregates: those that are not the language's own, by name.
     warnings: what is allowed and seldom meant.
     """
 
     name: str
     declarations: Mapping[str, t.Declaration]
     rules: tuple[t.Rule, ...]
+    aggregates: Mapping[str, t.DeclaredAggregate] = field(default_factory=dict)
     warnings: tuple[WorkbenchError, ...] = field(default=(), compare=False)
 
     kind = "rule set"
@@ -77,8 +80,27 @@ class RuleSet:
         """
         return later("workbench.tesla.rule_processor", "fed")(self, streams, named)
 
+    def subscribe(self, type: str | None, told: Callable[[dict[str, Any]], object], **settings: Any) -> RunningRules:
+        """Let the rules run, and have something told of each composite of a type, or of all types for None.
+
+            running = wb.rules(text).subscribe("Fire", print, unit="s")
+            running.publish("Smoke", time=12, area="hall")
+
+        Parameters
+        ----------
+        settings: those of `RunningRules`, which is what runs, and takes events and more subscribers.
+        """
+        running: RunningRules = later("workbench.tesla.live", "RunningRules")(self, **settings)
+        running.subscribe(type, told)
+        return running
+
     def __str__(self) -> str:
-        return str(t.RuleFile(tuple(self.declarations.values()), self.rules))
+        return str(self.file)
+
+    @property
+    def file(self) -> t.RuleFile:
+        """The tree of it."""
+        return t.RuleFile(tuple(self.declarations.values()), self.rules, tuple(self.aggregates.values()))
 
 
 def shared_domains(types: Iterable[t.Declaration]) -> dict[str, Domain]:

@@ -139,6 +139,14 @@ def aggregate_domain(function: str, domain: Domain | None) -> Domain | None:
     return domain if domain == STR and function in ("MIN", "MAX") else None
 
 
+def aggregate_result(part: t.Aggregate, values: Domain | None) -> Domain | None:
+    """The type of an aggregate, whoever has declared it; None where it has no meaning on values of this type."""
+    if part.declared is None:
+        return aggregate_domain(part.function, values)
+    domain = part.declared.domain
+    return domain if values == domain or (values, domain) == (INT, FLOAT) else None
+
+
 def attribute(declared: t.Declaration, name: str, where: t.Placed) -> Domain:
     """The type of an attribute; LanguageError with a suggestion if there is none of this name."""
     if name not in declared.positions:

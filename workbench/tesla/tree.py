@@ -13,63 +13,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum as Enumeration
-from functools import cached_property
 
-from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
 from workbench.errors import Location
 from workbench.language.syntax import NOWHERE, Expression, Literal, Operation, Placed
-
-TYPES: dict[str, Domain] = {"int": INT, "float": FLOAT, "bool": BOOL, "string": STR, "double": FLOAT, "str": STR}
-"""The types of attributes by name; the last two are other spellings."""
-
-SPELLED = {INT: "int", FLOAT: "float", BOOL: "bool", STR: "string"}
-"""How the type of an attribute is written."""
-
-
-# --- declarations ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Attribute(Placed):
-    """A typed attribute; the type is None where the older grammar does not say it."""
-
-    name: str
-    domain: Domain | None
-
-    def __str__(self) -> str:
-        return f"{self.name}: {SPELLED[self.domain]}" if self.domain is not None else self.name
-
-
-@dataclass(frozen=True)
-class Declaration(Placed):
-    """`declare Temp(area: int) with id 1`: a type of events, or of facts.
-
-    Attributes
-    ----------
-    number: its id, None where it has none.
-    comment: what stands in the lines above.
-    """
-
-    name: str
-    attributes: tuple[Attribute, ...]
-    fact: bool = False
-    number: int | None = None
-    comment: str = ""
-
-    @cached_property
-    def domains(self) -> dict[str, Domain]:
-        """The attributes whose types are known, and these."""
-        return {each.name: each.domain for each in self.attributes if each.domain is not None}
-
-    @cached_property
-    def positions(self) -> dict[str, int]:
-        """Where each attribute lies in an event's values."""
-        return {each.name: i for i, each in enumerate(self.attributes)}
-
-    def __str__(self) -> str:
-        number = "" if self.number is None else f" with id {self.number}"
-        return f"declare {'fact ' if self.fact else ''}{self.name}({_listed(self.attributes)}){number}"
-
+from workbench.tesla.declared import (
+    SPELLED as SPELLED,
+)
+from workbench.tesla.declared import (
+    TYPES as TYPES,
+)
+from workbench.tesla.declared import (
+    Attribute as Attribute,
+)
+from workbench.tesla.declared import (
+    Declaration as Declaration,
+)
+from workbench.tesla.declared import (
+    DeclaredAggregate as DeclaredAggregate,
+)
+from workbench.tesla.declared import (
+    listed as _listed,
+)
 
 # --- expressions ----------------------------------------------------------------------------------------
 
@@ -118,12 +82,21 @@ class TimeOf(Expression):
 # --- windows --------------------------------------------------------------------------------------------
 
 
+EVENTS = "events"
+"""The unit of a window by count."""
+
+
 @dataclass(frozen=True)
 class Duration(Placed):
-    """`5 min`, or `5` in the unit of the log's times (`unit` is empty)."""
+    """`5 min`, or `5` in the unit of the log's times (`unit` is empty); `5 events` is as many places in their order."""
 
     amount: Decimal
     unit: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is no time, but a number of events."""
+        return self.unit == EVENTS
 
     def __str__(self) -> str:
         return f"{self.amount:f} {self.unit}".rstrip()
@@ -131,7 +104,7 @@ class Duration(Placed):
 
 @dataclass(frozen=True)
 class WithinWindow(Placed):
-    """`within 5 min from Smoke`, `within 2 .. 5 min from Smoke`, `within forever from Smoke`.
+    """`within 5 min from Smoke`, `within 2 .. 5 events from Smoke`, `within forever from Smoke`.
 
     Attributes
     ----------
@@ -141,6 +114,11 @@ class WithinWindow(Placed):
     most: Duration | None
     of: str
     least: Duration | None = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether events are counted, those of all types, and not times measured."""
+        return any(each is not None and each.counts for each in (self.least, self.most))
 
     def __str__(self) -> str:
         least = f"{self.least} .. " if self.least is not None else ""
@@ -251,6 +229,7 @@ class Aggregate(Placed):
     Attributes
     ----------
     attribute: None where only their number counts.
+    declared: what the function is, where it is none of the language's; `check` finds it.
     """
 
     parameter: str
@@ -259,6 +238,7 @@ class Aggregate(Placed):
     constraints: tuple[Expression, ...] = ()
     attribute: str | None = None
     window: EventWindow | None = None
+    declared: DeclaredAggregate | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         attribute = f".{self.attribute}" if self.attribute else ""
@@ -341,15 +321,13 @@ class RuleFile(Placed):
 
     declarations: tuple[Declaration, ...]
     rules: tuple[Rule, ...]
+    aggregates: tuple[DeclaredAggregate, ...] = ()
 
     def __str__(self) -> str:
-        found = [_commented(each.comment, str(each)) for each in self.declarations]
+        declared: list[Declaration | DeclaredAggregate] = [*self.declarations, *self.aggregates]
+        found = [_commented(each.comment, str(each)) for each in declared]
         blocks = ["\n".join(found)] if found else []
         return "\n\n".join([*blocks, *(_commented(rule.comment, str(rule)) for rule in self.rules)]) + "\n"
-
-
-def _listed(items: tuple[object, ...]) -> str:
-    return ", ".join(map(str, items))
 
 
 def _parenthesized(items: tuple[object, ...]) -> str:

@@ -145,6 +145,24 @@ def aggregated(function: str, values: Sequence[Value | None], domain: Domain | N
     return min(there) if function == "MIN" else max(there)
 
 
+def folded(declared: t.DeclaredAggregate, values: Sequence[Value | None]) -> Value | None:
+    """The values combined one after the other, from the start on; nulls are skipped."""
+    total: Value | None = fitted(declared.first, declared.domain)
+    for each in values:
+        if each is not None:
+            total = combination(declared, total, fitted(each, declared.domain))
+    return total
+
+
+def combination(declared: t.DeclaredAggregate, one: Value | None, other: Value | None) -> Value | None:
+    """What comes of two values."""
+    if declared.combined is None:
+        assert declared.function is not None
+        return declared.function(one, other)
+    own = dict(zip((each.name for each in declared.operands), (one, other), strict=True))
+    return fitted(value(declared.combined, Selected(), own), declared.domain)
+
+
 def _total(values: Sequence[Any], parts: int, rounded: bool) -> float:
     """The sum divided by `parts`, exactly, and rounded to a float once if it is to be one."""
     endless = [each for each in values if isinstance(each, float) and not math.isfinite(each)]

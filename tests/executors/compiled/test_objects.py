@@ -1,6 +1,7 @@
 """Machine code that is kept and loaded again: what it takes, whose it is, and where it cannot be kept."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ def run(first, last, total, y):
         total[0] += y[i]
     return total[0]
 """
+ONE = SUM.format(factor=1)
 
 
 @pytest.fixture
@@ -33,6 +35,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where code is kept."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "workbench" / "loops"
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The kept code of the sum with the factor 1, on four numbers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(made := tmp_path_factory.mktemp("one")))
+        assert summed(ONE) == (6, 1)
+    (path,) = (made / "workbench" / "loops").iterdir()
+    return path
+
+
+@pytest.fixture
+def kept_one(folder: Path, one: Path) -> Path:
+    """It, where code is kept."""
+    folder.mkdir(parents=True)
+    return Path(shutil.copy(one, folder))
 
 
 def summed(source: str, count: int = 4) -> tuple[int, int]:
@@ -63,63 +82,54 @@ def run(number, real, truth, line, gaps, table, out):
         assert spread[3] == 1
 
 
-def test_code_is_kept_for_its_source_and_for_each_kind_of_argument(folder: Path) -> None:
-    assert summed(SUM.format(factor=1)) == (6, 1)
-    assert summed(SUM.format(factor=1)) == (6, 0)
+def test_code_is_kept_for_its_source_and_for_each_kind_of_argument(folder: Path, kept_one: Path) -> None:
+    assert summed(ONE) == (6, 0)
     assert summed(SUM.format(factor=3)) == (18, 1)
-    loop = MachineLoop(SUM.format(factor=1))
+    loop = MachineLoop(ONE)
     assert loop(0, 3, np.zeros(1, np.int64), np.array([True, False, True])) == 2
     assert loop.compiled == 1
     assert len(list(folder.iterdir())) == 3
 
 
 @pytest.mark.parametrize("damage", ["cut", "bit", "empty", "other", "text"])
-def test_a_damaged_file_is_made_anew(damage: str, folder: Path) -> None:
-    source = SUM.format(factor=5)
-    assert summed(source) == (30, 1)
-    (path,) = folder.iterdir()
-    whole = path.read_bytes()
+def test_a_damaged_file_is_made_anew(damage: str, folder: Path, kept_one: Path) -> None:
+    whole = kept_one.read_bytes()
     if damage == "other":  # the code of another function under this name
-        path.unlink()
+        kept_one.unlink()
         assert summed(SUM.format(factor=7)) == (42, 1)
         whole = next(folder.iterdir()).read_bytes()
     flipped = bytearray(whole)
     flipped[-100] ^= 1
     damaged = {"cut": whole[:-1], "bit": bytes(flipped), "empty": b"", "other": whole, "text": b"no machine code"}
-    path.write_bytes(damaged[damage])
-    assert summed(source) == (30, 1)
-    assert summed(source) == (30, 0)
+    kept_one.write_bytes(damaged[damage])
+    assert summed(ONE) == (6, 1)
+    assert summed(ONE) == (6, 0)
 
 
 @pytest.mark.parametrize("what", ["get_host_cpu_name", "get_host_cpu_features"])
-def test_code_for_another_processor_is_not_loaded(what: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = SUM.format(factor=1)
-    assert summed(source) == (6, 1)
-
+def test_code_for_another_processor_is_not_loaded(what: str, kept_one: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Other(dict[str, bool]):
         def flatten(self) -> str:
             return "+sse2"
 
     objects._makers.cache_clear()
     monkeypatch.setattr(binding, what, lambda: "x86-64" if what.endswith("name") else Other())
-    assert summed(source) == (6, 1)
+    assert summed(ONE) == (6, 1)
     objects._makers.cache_clear()
 
 
-def test_settings_of_numba_count(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = SUM.format(factor=1)
-    assert summed(source) == (6, 1)
+def test_settings_of_numba_count(kept_one: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     objects._makers.cache_clear()
     monkeypatch.setenv("NUMBA_OPT", "1")
-    assert summed(source) == (6, 1)
+    assert summed(ONE) == (6, 1)
     objects._makers.cache_clear()
 
 
 def test_without_a_place_to_keep_it_code_is_made_each_time(folder: Path) -> None:
     folder.parent.mkdir(parents=True)
     folder.write_text("a file where the folder should be", encoding="utf-8")
-    assert summed(SUM.format(factor=1)) == (6, 1)
-    assert summed(SUM.format(factor=1)) == (6, 1)
+    assert summed(ONE) == (6, 1)
+    assert summed(ONE) == (6, 1)
 
 
 def test_python_runs_where_numba_is_not_to_compile(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -189,7 +199,7 @@ def test_python_runs_a_loop_while_another_process_compiles_it(folder: Path) -> N
 
 def test_where_the_other_process_fails_this_one_compiles(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "_build_aside", lambda *_: _failed())
-    loop = UnstalledLoop(lambda: SUM.format(factor=1), lambda *_: -1)
+    loop = UnstalledLoop(lambda: ONE, lambda *_: -1)
     given = (0, 3, np.zeros(1, np.int64), np.arange(3))
     assert loop(*given) == -1
     assert loop._thread is not None
@@ -239,8 +249,10 @@ def test_kept_code_numba_and_python_agree(name: str, gaps: bool, folder: Path, m
         return [np.ascontiguousarray(array).tobytes() for array in [*arrays, *running.state]]
 
     plain, compiled, loaded = made(machine=False), made(), made()
-    monkeypatch.setattr(machine, "MachineLoop", by_numba)
-    assert plain == compiled == loaded == made()
+    assert plain == compiled == loaded
+    if name == "floats":  # in which another order of operations would show
+        monkeypatch.setattr(machine, "MachineLoop", by_numba)
+        assert plain == made()
 
 
 def by_numba(source: str) -> Any:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -104,18 +101,6 @@ def test_what_nearly_leaves_a_word_does_not() -> None:
     largest = (2**63 - 1) // 7
     executor = Compiled(pipeline, patience=-1)
     assert executor.feed(np.array([largest, -largest, 1]))["out"].array.tolist() == [-7 * largest, 7 * largest, -7]
-
-
-def test_the_code_is_kept_for_the_next_process(tmp_path: Path) -> None:
-    code = (
-        "import numpy as np, workbench as wb; from workbench.executors.compiled.execute.executor import Compiled\n"
-        "p = wb.parse('pipeline p(x: int) -> int { return cumulate(x * 5, +) }').get().pipeline\n"
-        "c = Compiled(p, patience=-1); print(c.feed(np.arange(5))['out'].array.sum())\n"
-        "print(sum(f.compiled for (_, _, machine), f in c._loops.items() if machine))"
-    )
-    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
-    runs = [subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True) for _ in range(2)]
-    assert [run.stdout.split() for run in runs] == [["100", "1"], ["100", "0"]], runs[0].stderr + runs[1].stderr
 
 
 def test_threads_do_not_disturb_each_other() -> None:

@@ -124,7 +124,7 @@ def test_slices_emit_in_the_order_of_their_keys(patience):
     """In machine code, and in Python; more events in a step than there was room for."""
     running = executor("everyone_last", patience=patience)
     keys = [3, -2, 70, 2**40, -(2**40), 64, *range(1000, 1200)]
-    running.feed(keys)
+    running.feed(keys, steps=True)
     made = running.feed([0, 3, 0], steps=True)["out"]
     first = [(key, 2) for key in sorted(keys)]
     last = [(key, 4 if key == 3 else 3) for key in sorted(keys)]

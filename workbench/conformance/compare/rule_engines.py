@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.core.domain import Value
-from workbench.errors import InputError, LanguageError
+from workbench.errors import InputError, LanguageError, Refused
 from workbench.tesla import tree as t
 from workbench.tesla.check import checked
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine
@@ -56,7 +56,10 @@ def held_to_meaning(case: RuleCase, engines: Mapping[str, MakesEngine] | None = 
     """
     meant = meant_by(case)
     for name, make in (all_engines() if engines is None else engines).items():
-        found = told_by(case, make)
+        try:
+            found = told_by(case, make)
+        except Refused:  # before the first event
+            continue
         at = _parting(meant, found)
         if at is not None:
             return RuleDisagreement(case, name, meant, found, at)
@@ -150,8 +153,9 @@ def _less(case: RuleCase) -> Iterator[RuleCase]:
     for name, rows in case.facts.items():
         for i in range(len(rows)):
             yield replace(case, facts={**case.facts, name: [*rows[:i], *rows[i + 1 :]]})
-    file = t.RuleFile(tuple(case.rules.declarations.values()), case.rules.rules)
-    for lesser in (*_without(file, "rules"), *_without(file, "declarations"), *_lesser_rules(file)):
+    file = case.rules.file
+    whole = (each for name in ("rules", "declarations", "aggregates") for each in _without(file, name))
+    for lesser in (*whole, *_lesser_rules(file)):
         with suppress(LanguageError):  # something else needs what is left out
             made = replace(case, rules=checked(lesser, case.rules.name))
             facts = {name: rows for name, rows in case.facts.items() if name in made.rules.declarations}

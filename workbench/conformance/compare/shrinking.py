@@ -8,6 +8,8 @@ from typing import TypeVar
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 
+from workbench.language.depth import make_room
+
 Example = TypeVar("Example")
 Failure = TypeVar("Failure")
 
@@ -26,6 +28,7 @@ def smallest(
     failure: of an example, or None; asked again and again when a failing one is made smaller.
     number: the seed, which decides which examples are tried.
     """
+    make_room()  # hypothesis warns of whoever does it while an example is tried
     found: list[Failure] = []
 
     @seed(number)

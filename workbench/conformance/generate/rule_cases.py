@@ -71,6 +71,20 @@ PRIMITIVE = (
 COMPOSITE = (_declared("P", x=INT), _declared("Q", x=INT, f=FLOAT, s=STR, b=BOOL), _declared("R"))
 """In the order in which one may cause the other."""
 STATIC = (_declared("F", fact=True, x=INT, f=FLOAT, s=STR), _declared("G", fact=True, x=INT))
+
+
+def _combining(name: str, domain: Domain, combined: t.Expression, start: Value) -> t.DeclaredAggregate:
+    return t.DeclaredAggregate(name, (t.Attribute("a", domain), t.Attribute("b", domain)), combined, t.Literal(start))
+
+
+_PAIR = (t.OwnAttribute("a"), t.OwnAttribute("b"))
+AGGREGATES = (
+    _combining("PRODUCT", INT, t.Operation("*", _PAIR), 1), _combining("SCALED", FLOAT, t.Operation("*", _PAIR), 1.0),
+    _combining("JOINED", STR, t.Operation("+", _PAIR), ""), _combining("ANY", BOOL, t.Operation("or", _PAIR), False),
+    _combining("NEWEST", INT, _PAIR[1], 2), _combining("TOTAL", FLOAT, t.Operation("+", _PAIR), 0.0),
+    _combining("NOTHING", STR, t.Operation("+", (_PAIR[0], t.Literal(""))), "-"),
+)  # fmt: skip
+"""Of each type; on floats such as round, and such in which order tells."""
 DECLARATIONS = {each.name: each for each in (*PRIMITIVE, *COMPOSITE, *STATIC)}
 
 
@@ -84,7 +98,7 @@ def grown_case(choose: Chooser) -> RuleCase:
     kinds = tuple({each.name: each for each in (choose(PRIMITIVE), choose(PRIMITIVE))}.values())
     count = choose(range(1, MOST_RULES + 1))
     found = tuple(_Growing(choose, kinds, f"r{number}").rule() for number in range(1, count + 1))
-    rules = checked(t.RuleFile(tuple(DECLARATIONS.values()), found), "random")
+    rules = checked(t.RuleFile(tuple(DECLARATIONS.values()), found, AGGREGATES), "random")
     events = _stream(choose, [*kinds, *kinds, *kinds, choose((*PRIMITIVE, *COMPOSITE))])
     until = choose((None, 0, 1, 2, 5, 9))
     return RuleCase(
@@ -219,8 +233,10 @@ class _Growing:
         if len(names) > 1 and self.one(False, True):
             return t.BetweenWindow(self.one(*names), self.one(*names[::-1]))
         least, more = self.one(None, None, None, 0, 1, 2), self.one(3, 1, 0, 2, 5, None)
-        most = None if more is None else t.Duration(Decimal((least or 0) + more))
-        return t.WithinWindow(most, self.one(*names[::-1]), None if least is None else t.Duration(Decimal(least)))
+        unit = self.one("", "", t.EVENTS)
+        more = more or 1 if unit and more == 0 else more
+        most = None if more is None else t.Duration(Decimal((least or 0) + more), unit)
+        return t.WithinWindow(most, self.one(*names[::-1]), None if least is None else t.Duration(Decimal(least), unit))
 
     def predicate(self, policy: t.Policy, declared: t.Declaration, window: t.EventWindow | None) -> t.Predicate:
         """A predicate, whose name is known behind it if it binds."""
@@ -257,6 +273,12 @@ class _Growing:
             for name, domain in declared.domains.items()
             for function in functions
             if (found := aggregate_domain(function, domain)) is not None
+        ]
+        pairs += [
+            (each.name, name, each.domain)
+            for name, domain in declared.domains.items()
+            for each in AGGREGATES
+            if domain == each.domain or (domain, each.domain) == (INT, FLOAT)
         ]
         function, attribute, domain = self.one(*pairs)
         name = f"p{self.fresh()}"

@@ -76,5 +76,5 @@ def _gaps(rules: RuleSet) -> Iterator[int]:
         for part in rule.predicates:
             window = part.window
             if isinstance(window, t.WithinWindow | t.AfterWindow) and window.most is not None:
-                most = int(window.most.amount)
+                most = 0 if window.most.counts else int(window.most.amount)
                 yield from (most // 3, most, most + 1)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from workbench.tesla import tree as t
 from workbench.tesla.engines.aggregates import aggregate
 from workbench.tesla.engines.column import EMPTY, EventColumn, KeyedColumn
+from workbench.tesla.engines.folds import fold
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.summaries import AggregatedColumn, aggregated_column
 from workbench.tesla.engines.windows import stretch
@@ -40,6 +41,7 @@ class StepColumn:
     Attributes
     ----------
     since: from when on it has all that it accepts; None: from the beginning.
+    place: from which place in the order on it has all that it accepts.
     known: of a match, what is aggregated for it; None where the column does not know it.
     """
 
@@ -52,6 +54,7 @@ class StepColumn:
         self.known = aggregated and self._known
         self.column: EventColumn[Occurrence] = KeyedColumn(made) if step.code.keyed else made()
         self.since: int | None = None
+        self.place = 0
         self._stretch = None if step.window.after else stretch(step.window, trex)
 
     def add(self, event: Occurrence) -> None:
@@ -84,11 +87,27 @@ class StepColumn:
         assert isinstance(known, AggregatedColumn)
         return known.aggregated(*self._stretch(column, match))
 
-    def forget_before(self, time: int) -> None:
-        """Forget what is older."""
-        count = self.column.first_from(time) - self.column.start
+    def forget_behind(self, anchors: Iterable[tuple[int, int]]) -> None:
+        """Forget what lies before the window.
+
+        Parameters
+        ----------
+        anchors: the times and numbers of the oldest events on which the window can hang from now on.
+        """
+        window, column = self.step.window, self.column
+        assert window is not None
+        time, number = map(min, *anchors) if len(window.anchors) > 1 else next(iter(anchors))
+        if window.most is None and not window.between:
+            return
+        if window.counted:
+            count = column.first_number(number - (window.most or 0)) - column.start
+            time = column.times[column.start + count - 1] + 1 if count else time
+        else:
+            time -= window.most or 0
+            count = column.first_from(time) - column.start
         if count:
-            self.column.forget(count)
+            self.place = column.numbers[column.start + count - 1] + 1
+            column.forget(count)
             self.since = time if self.since is None else max(self.since, time)
 
 
@@ -100,7 +119,7 @@ class StepFacts:
     def __init__(self, step: RuleStep, facts: Facts) -> None:
         self._key = step.key if step.code.keyed else None
         self._rows: dict[Any, list[Any]] = {}
-        for row in _ordered(step, facts.get(step.type, ())):
+        for row in in_written_order(step, facts.get(step.type, ())):
             key = step.accepts(row)
             if key is not None:
                 self._rows.setdefault(key, []).append(row)
@@ -195,7 +214,8 @@ def _negated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
 def _aggregated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
     fits, at = step.fits, step.attribute
     assert isinstance(step.part, t.Aggregate)
-    computed = aggregate(step.part.function, step.values)
+    declared = step.part.declared
+    computed = aggregate(step.part.function, step.values) if declared is None else fold(declared)
 
     def extend(match: PartialMatch) -> Sequence[PartialMatch]:
         events, low, high = found(match)
@@ -212,7 +232,7 @@ def _aggregated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
     return extend
 
 
-def _ordered(step: RuleStep, rows: Sequence[Any]) -> Sequence[Any]:
+def in_written_order(step: RuleStep, rows: Sequence[Any]) -> Sequence[Any]:
     """Rows in the order that is written, those that are equal in it as they stand."""
     ordering = step.part.ordering if isinstance(step.part, t.Predicate) else ()
     found = list(rows)

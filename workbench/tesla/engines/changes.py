@@ -28,6 +28,10 @@ def newcomers(made: RuleSet, there: RuleSet, instead: str = "") -> Iterator[t.Ru
         if there.declarations.get(name, declared) != declared:
             what = f"'{name}' is declared already, as {there.declarations[name]}"
             raise LanguageError(what, where=declared.where, hint="leave its declaration out, or rename it")
+    for name, function in made.aggregates.items():
+        if there.aggregates.get(name, function) != function:
+            what = f"'{name}' is declared already: {there.aggregates[name]}"
+            raise LanguageError(what, where=function.where, hint="leave its declaration out, or rename it")
     names = {rule.name for rule in there.rules}
     count = len(names)
     for rule in made.rules:
@@ -43,8 +47,15 @@ def newcomers(made: RuleSet, there: RuleSet, instead: str = "") -> Iterator[t.Ru
         yield rule
 
 
-def begin(runner: RuleRunner, others: Sequence[RuleRunner], now: int | None) -> float:
-    """Give a rule the history that others have; the time from which it is complete."""
+def begin(runner: RuleRunner, others: Sequence[RuleRunner], now: int | None, count: int) -> float:
+    """Give a rule the history that others have; the time from which it is complete.
+
+    That is not known, and NaN, where more events have to come before a window by count lacks none.
+
+    Parameters
+    ----------
+    count: the number of the next event.
+    """
     if now is None:
         return -math.inf
     donors = [column for other in others for column in other.matcher.columns.values()]
@@ -56,16 +67,27 @@ def begin(runner: RuleRunner, others: Sequence[RuleRunner], now: int | None) -> 
         able = [donor for donor in donors if _has_all(donor.step, step)]
         donor = min(able, key=lambda each: -math.inf if each.since is None else each.since, default=None)
         since: float = now + 1
+        place = count
         if donor is not None:
-            since = -math.inf if donor.since is None else donor.since
+            since, place = -math.inf if donor.since is None else donor.since, donor.place
             events.update((event.number, event) for event in donor.column)
-        horizon = runner.plan.horizon(step)
-        complete = max(complete, since + (math.inf if horizon is None and since > -math.inf else horizon or 0))
-        if step.number in runner.matcher.columns and since > -math.inf:
-            runner.matcher.columns[step.number].since = int(since)
+        if since == -math.inf:
+            continue
+        horizon, places = runner.plan.horizon(step), runner.plan.count(step)
+        if places is None or place > count - places:
+            unbounded = math.nan if runner.plan.bounded(step) else math.inf
+            complete = _later(complete, unbounded if horizon is None else since + horizon)
+        if step.number in runner.matcher.columns:
+            column = runner.matcher.columns[step.number]
+            column.since, column.place = int(since), place
     for _, event in sorted(events.items()):
         runner.matcher.add(event)
-    return complete if complete > now else -math.inf
+    return -math.inf if complete <= now else complete
+
+
+def _later(one: float, other: float) -> float:
+    """The later time; forever is later than what is not known, and that than all that is."""
+    return max(one, other, key=lambda time: (time == math.inf, math.isnan(time), time))
 
 
 def _has_all(donor: RuleStep, step: RuleStep) -> bool:

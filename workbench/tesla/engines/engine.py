@@ -80,8 +80,9 @@ class RuleEngine(Protocol):
         """Add rules behind those there are, and the types that they declare; windows as they are written.
 
         Returns the time from which each of them is complete: from then on it fires as if it had been there always;
-        -inf where nothing is missing, inf where that is never so, for a window is forever. A rule begins with the
-        history that the engine has kept in columns for others.
+        -inf where nothing is missing, inf where that is never so, for a window is forever, NaN where it is not known,
+        for a window counts events that have to come. A rule begins with the history that the engine has kept in
+        columns for others.
 
         Raises
         ------

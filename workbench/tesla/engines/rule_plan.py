@@ -15,7 +15,7 @@ from typing import Any
 from workbench.core.domain import FLOAT, Domain
 from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import MatchScope, PredicateCode, PythonLines
-from workbench.tesla.scope import RuleScope, aggregate_domain
+from workbench.tesla.scope import RuleScope, aggregate_result
 
 PartialMatch = tuple[Any, ...]
 
@@ -27,8 +27,9 @@ class SlotWindow:
     Attributes
     ----------
     anchors: the slots of the event that it lies before, of the two that it lies between, or of the one it lies after.
-    least, most: how far away in time; `most` is None where nothing bounds it.
+    least, most: how far away in time, or in the order; `most` is None where nothing bounds it.
     between, after: what kind it is.
+    counted: whether `least` and `most` are differences of the numbers of events, and not of their times.
     """
 
     anchors: tuple[int, ...]
@@ -36,6 +37,7 @@ class SlotWindow:
     most: int | None = None
     between: bool = False
     after: bool = False
+    counted: bool = False
 
 
 class RuleStep:
@@ -184,23 +186,44 @@ class RulePlan:
 
     @cached_property
     def horizons(self) -> dict[int, int | None]:
-        """Slots of events to how long before the trigger they lie at most; None: nothing bounds it."""
+        """Slots of events to how long before the trigger they lie at most; None: no time bounds it."""
+        return self._furthest(counted=False)
+
+    @cached_property
+    def counts(self) -> dict[int, int | None]:
+        """The same in places of the order; None: no number of events bounds it."""
+        return self._furthest(counted=True)
+
+    def bounded(self, step: RuleStep) -> bool:
+        """Whether events of a step lie in some distance before the trigger, if only in times and counts together."""
+        return _reached(step, self._furthest(None), None) is not None
+
+    def _furthest(self, counted: bool | None) -> dict[int, int | None]:
         found: dict[int, int | None] = {0: 0}
         for step in self.steps[1:]:
             if step.selects:
-                found[step.slot] = self.horizon(step, found)
+                found[step.slot] = _reached(step, found, counted)
         return found
 
-    def horizon(self, step: RuleStep, known: Mapping[int, int | None] | None = None) -> int | None:
+    def horizon(self, step: RuleStep) -> int | None:
         """How long before the trigger events of a step lie at most."""
-        known = self.horizons if known is None else known
-        window = step.window
-        assert window is not None
-        before = [known[slot] for slot in window.anchors]
-        furthest = max((each for each in before if each is not None), default=0)
-        if None in before or (window.most is None and not window.between):
-            return None
-        return furthest + (window.most or 0)
+        return _reached(step, self.horizons, counted=False)
+
+    def count(self, step: RuleStep) -> int | None:
+        """How many places before the trigger events of a step lie at most."""
+        return _reached(step, self.counts, counted=True)
+
+
+def _reached(step: RuleStep, known: Mapping[int, int | None], counted: bool | None) -> int | None:
+    """How far before the trigger a step reaches, by windows of one kind or of any; None: no such distance bounds it."""
+    window = step.window
+    assert window is not None
+    before = [known[slot] for slot in window.anchors]
+    furthest = max((each for each in before if each is not None), default=0)
+    other = counted is not None and window.counted != counted
+    if None in before or (not window.between and (window.most is None or other)):
+        return None
+    return furthest + (window.most or 0)
 
 
 def _reach(window: t.EventWindow, events: Mapping[str, int]) -> SlotWindow:
@@ -209,7 +232,8 @@ def _reach(window: t.EventWindow, events: Mapping[str, int]) -> SlotWindow:
     if isinstance(window, t.AfterWindow):
         return SlotWindow((events[window.of],), most=int(window.most.amount), after=True)
     least = 0 if window.least is None else int(window.least.amount)
-    return SlotWindow((events[window.of],), least, None if window.most is None else int(window.most.amount))
+    most = None if window.most is None else int(window.most.amount)
+    return SlotWindow((events[window.of],), least, most, counted=window.counted)
 
 
 def _after(part: t.Predicate | t.Aggregate, inside: MatchScope, slot: int) -> tuple[MatchScope, int]:
@@ -219,7 +243,7 @@ def _after(part: t.Predicate | t.Aggregate, inside: MatchScope, slot: int) -> tu
     assert own is not None
     if isinstance(part, t.Aggregate):
         values = None if part.attribute is None else own.domains[part.attribute]
-        found = aggregate_domain(part.function, values)
+        found = aggregate_result(part, values)
         parameters = {**inside.parameters, part.parameter: slot}
         return MatchScope(types.with_parameter(part.parameter, found), inside.events, parameters), slot + 1
     if not part.policy.binds:

@@ -77,6 +77,10 @@ class RuleMatcher(Protocol):
     def columns(self) -> Mapping[int, StepColumn]:
         """What it keeps of the history in columns, by the number of the step; but for what must not come."""
 
+    @property
+    def oldest(self) -> float:
+        """The number of an event before which none is selected any more."""
+
     def state(self, store: EventStore) -> Any:
         """What it holds, events as their numbers; what waits for a deadline is not its own."""
 
@@ -141,7 +145,7 @@ class RuleRunner:
             for match in emitted:
                 for slot in plan.consumed_slots:
                     self.consumed[slot][match[slot].number] = match[slot].time
-            self._sweep(time)
+            self._sweep(emitted)
         if self.cost is not None:
             self.cost.composites += len(found)
         return found
@@ -157,16 +161,15 @@ class RuleRunner:
             self._sweep_at = 2 * len(self.emitted) + SWEEP
         return False
 
-    def _sweep(self, now: int) -> None:
+    def _sweep(self, emitted: Sequence[PartialMatch]) -> None:
         """Forget what was consumed and is out of all windows."""
         assert self.consumed is not None
         for slot, consumed in self.consumed.items():
             if len(consumed) > self._swept.get(slot, SWEEP):
-                horizons = self.plan.horizons.values()
-                if None not in horizons:
-                    oldest = now - max(each for each in horizons if each is not None)
-                    for number in [number for number, time in consumed.items() if time < oldest]:
-                        del consumed[number]
+                # The trigger, which has not joined the history, may be selected later.
+                oldest = min(self.matcher.oldest, *(match[0].number for match in emitted))
+                for number in [number for number in consumed if number < oldest]:
+                    del consumed[number]
                 self._swept[slot] = 2 * len(consumed) + SWEEP
 
     def state(self, store: EventStore) -> list[Any]:

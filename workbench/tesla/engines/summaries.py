@@ -15,6 +15,7 @@ from workbench.core.domain import FLOAT, INT
 from workbench.tesla import tree as t
 from workbench.tesla.engines.aggregates import nearest
 from workbench.tesla.engines.column import EventColumn
+from workbench.tesla.engines.folds import NO_VALUE, combines, fold_of_some
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.occurrence import Occurrence
 
@@ -154,13 +155,18 @@ class _Nothing:
         return self.least
 
 
-class BlockedExtremes:
-    """Values, and the extreme one of each block of them, so that of any stretch few are looked at."""
+class BlockedValues:
+    """Values, and what comes of each block of them, so that of any stretch few are looked at.
 
-    def __init__(self, chosen: Callable[..., Any], nothing: _Nothing, values: Sequence[Any] = ()) -> None:
+    Parameters
+    ----------
+    chosen: of values what comes of them, `nothing` among them; an associative function, such as the least.
+    """
+
+    def __init__(self, chosen: Callable[..., Any], nothing: Any, values: Sequence[Any] = ()) -> None:
         self.chosen, self.nothing = chosen, nothing
         self.values: list[Any] = []
-        self.blocks: BlockedExtremes | None = None
+        self.blocks: BlockedValues | None = None
         for value in values:
             self.add(value)
 
@@ -169,11 +175,11 @@ class BlockedExtremes:
         self.values.append(value)
         if len(self.values) % BLOCK == 0:
             if self.blocks is None:
-                self.blocks = BlockedExtremes(self.chosen, self.nothing)
+                self.blocks = BlockedValues(self.chosen, self.nothing)
             self.blocks.add(self.chosen(self.values[-BLOCK:]))
 
     def of(self, low: int, high: int) -> Any:
-        """The extreme one from one place to before another, the first of those that are equal."""
+        """What comes of those from one place to before another; of extreme ones that are equal it is the first."""
         first, last = -(-low // BLOCK), high // BLOCK
         if self.blocks is None or last - first < 2:
             return self.chosen(self.values[low:high], default=self.nothing)
@@ -196,7 +202,7 @@ class ExtremeColumn(AggregatedColumn):
     def __init__(self, attribute: int, function: str) -> None:
         super().__init__(attribute)
         least = function == "MIN"
-        self.extremes = BlockedExtremes(min if least else max, _Nothing(least))
+        self.extremes = BlockedValues(min if least else max, _Nothing(least))
         self.strange = EventColumn[Occurrence]()
 
     def add(self, event: Occurrence) -> None:
@@ -208,7 +214,7 @@ class ExtremeColumn(AggregatedColumn):
 
     def _shorten(self, count: int) -> None:
         all_of_them = self.extremes
-        self.extremes = BlockedExtremes(all_of_them.chosen, all_of_them.nothing, all_of_them.values[count:])
+        self.extremes = BlockedValues(all_of_them.chosen, all_of_them.nothing, all_of_them.values[count:])
         if self.numbers:
             self.strange.forget(self.strange.first_number(self.numbers[0]) - self.strange.start)
 
@@ -223,12 +229,37 @@ class ExtremeColumn(AggregatedColumn):
         return None if found is self.extremes.nothing else found
 
 
+class FoldedColumn(AggregatedColumn):
+    """What comes of exact values by a function that is declared."""
+
+    __slots__ = ("combined", "first", "folded")
+
+    def __init__(self, attribute: int, declared: t.DeclaredAggregate) -> None:
+        super().__init__(attribute)
+        self.combined, self.first = combines(declared), declared.first
+        self.folded = BlockedValues(fold_of_some(self.combined), NO_VALUE)
+
+    def add(self, event: Occurrence) -> None:
+        super().add(event)
+        value = event.values[self.attribute]
+        self.folded.add(NO_VALUE if value is None else value)
+
+    def _shorten(self, count: int) -> None:
+        self.folded = BlockedValues(self.folded.chosen, NO_VALUE, self.folded.values[count:])
+
+    def aggregated(self, low: int, high: int) -> Any:
+        found = self.folded.of(low, high) if low < high else NO_VALUE
+        return self.first if found is NO_VALUE else self.combined(self.first, found)
+
+
 def aggregated_column(step: RuleStep) -> Callable[[], AggregatedColumn] | None:
     """What makes the column of an aggregate, where the window is all that is asked of the events of a key."""
     code = step.code
     if not isinstance(step.part, t.Aggregate) or step.attribute is None or code.constrained or not code.indexed:
         return None
-    function = step.part.function
+    function, declared = step.part.function, step.part.declared
+    if declared is not None:
+        return None if declared.domain == FLOAT else partial(FoldedColumn, step.attribute, declared)
     if function in ("MIN", "MAX"):
         return partial(ExtremeColumn, step.attribute, function)
     floats = step.values == FLOAT and function != "COUNT"

@@ -1,7 +1,7 @@
 """What lies in a window: found in a column by binary search.
 
 The rule of this module: a window is a stretch of a column, for the column has the order of all events. Following T-Rex
-it is an open interval of times, and what has equal times never meets.
+it is an open interval of times, and what has equal times never meets; windows by count, which it has not, stay closed.
 
 Source: Cugola and Margara, 5.2.
 """
@@ -24,6 +24,8 @@ def stretch(window: SlotWindow, trex: bool) -> FindsStretch:
     if window.between:
         return _between_times(*window.anchors) if trex else _between(*window.anchors)
     (anchor,) = window.anchors
+    if window.counted:
+        return _counted(anchor, window)
     return _open(anchor, window) if trex else _closed(anchor, window)
 
 
@@ -40,6 +42,17 @@ def _closed(anchor: int, window: SlotWindow) -> FindsStretch:
         if least:
             high = min(high, bisect_right(column.times, event.time - least, start))
         return low, high
+
+    return found
+
+
+def _counted(anchor: int, window: SlotWindow) -> FindsStretch:
+    most, least = window.most, max(1, window.least)
+
+    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
+        number, start = match[anchor].number, column.start
+        low = start if most is None else bisect_left(column.numbers, number - most, start)
+        return low, bisect_right(column.numbers, number - least, start)
 
     return found
 

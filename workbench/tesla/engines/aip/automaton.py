@@ -96,10 +96,10 @@ class Automaton:
         """Whether all that a predicate lies before has come."""
         return all(anchor != TRIGGER and state >> anchor & 1 for anchor in self.anchors[bit])
 
-    def _open_ends(self, state: int) -> list[tuple[int, int | None]]:
-        """The predicates in a state whose windows wait for what they lie before, and how long they do."""
+    def _open_ends(self, state: int) -> list[tuple[int, SlotWindow]]:
+        """The predicates in a state whose windows wait for what they lie before, and these."""
         return [
-            (bit, self.windows[bit].most)
+            (bit, self.windows[bit])
             for bit in _bits(state)
             if not self.windows[bit].between
             and (self.anchors[bit][0] == TRIGGER or not state >> self.anchors[bit][0] & 1)
@@ -138,7 +138,7 @@ class Automaton:
         """Whether windows allow that an event for a predicate, or the trigger, comes to what is there."""
         for other in self.hang_on[bit]:
             earlier = holdings[other]
-            if earlier is not None and not self._in(self.windows[other], event.time - earlier.time):
+            if earlier is not None and not self._in(self.windows[other], earlier, event):
                 return False
         return not self.trex or self._apart(holdings, state, bit, event)
 
@@ -151,8 +151,9 @@ class Automaton:
                 found[anchors[0]].append(bit)
         return found
 
-    def _in(self, window: SlotWindow, gap: int) -> bool:
-        if self.trex:
+    def _in(self, window: SlotWindow, earlier: Occurrence, event: Occurrence) -> bool:
+        gap = event.number - earlier.number if window.counted else event.time - earlier.time
+        if self.trex and not window.counted:
             return window.least < gap and (window.most is None or gap < window.most)
         return window.least <= gap and (window.most is None or gap <= window.most)
 

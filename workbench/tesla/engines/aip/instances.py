@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from workbench.tesla.engines.aip.automaton import Holdings
 from workbench.tesla.engines.column import EMPTY, EventColumn, KeyedColumn
+from workbench.tesla.occurrence import Occurrence
 
 
 class AutomatonInstance(NamedTuple):
@@ -23,6 +24,7 @@ class AutomatonInstance(NamedTuple):
     time, number: of the event that led there last.
     deadline: the last time at which it can go on; None where no window bounds it.
     key: the value that the trigger must have; True where none is known yet.
+    last: the number of the last event with which it can go on; None where no window by count bounds it.
     """
 
     time: int
@@ -30,6 +32,12 @@ class AutomatonInstance(NamedTuple):
     holdings: Holdings
     deadline: int | None
     key: Any
+    last: int | None
+
+    def passed(self, now: Occurrence) -> bool:
+        """Whether it cannot go on with this event or a later one."""
+        late = self.deadline is not None and self.deadline < now.time
+        return late or (self.last is not None and self.last < now.number)
 
 
 class StateInstances(KeyedColumn[AutomatonInstance]):
@@ -61,20 +69,17 @@ class StateInstances(KeyedColumn[AutomatonInstance]):
         found = map(column.events.__getitem__, places if oldest_first else reversed(places))
         return found if key is None or self.indexed else (each for each in found if each.key == key)
 
-    def delete_passed(self, now: int) -> None:
+    def delete_passed(self, now: Occurrence) -> None:
         """Delete from the old end those that cannot go on."""
         count = 0
-        for at in range(self.start, len(self.events)):
-            deadline = self.events[at].deadline
-            if deadline is None or deadline >= now:
-                break
+        while self.start + count < len(self.events) and self.events[self.start + count].passed(now):
             count += 1
         if count:
             self.forget(count)
 
-    def sweep(self, now: int) -> None:
+    def sweep(self, now: Occurrence) -> None:
         """Delete those that cannot go on wherever they stand."""
-        left = [each for each in self if each.deadline is None or each.deadline >= now]
+        left = [each for each in self if not each.passed(now)]
         if len(left) < len(self):
             self.forget(len(self))
             for each in left:

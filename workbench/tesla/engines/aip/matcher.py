@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from workbench.tesla import tree as t
@@ -56,6 +57,7 @@ class AIPMatcher:
     ----------
     instances: by the states that they are in.
     columns: of negations and aggregates, by the number of the step.
+    oldest: no event before this number is selected any more.
     """
 
     def __init__(self, start: MatcherStart) -> None:
@@ -77,6 +79,7 @@ class AIPMatcher:
         absent = self.plan.absent
         self._refutes = None if absent is None else absent.fits
         self._until_look = FEW
+        self.oldest: float = 0
 
     def _extension(self, step: RuleStep, start: MatcherStart) -> ExtendsMatch:
         if step.fact:
@@ -100,7 +103,7 @@ class AIPMatcher:
         if self._watched and self.plan.absent is not None and event.type == self.plan.absent.type:
             self._refute(event)
         for state in self.instances.values():
-            state.delete_passed(event.time)
+            state.delete_passed(event)
         made = [each for bit in self._bits.get(event.type, ()) for each in self._advanced(bit, event)]
         for state_after, instance in made:
             self._instances(state_after).add_under(instance.key, instance)
@@ -108,7 +111,7 @@ class AIPMatcher:
                 self._counted(instance.holdings)
         self._until_look -= 1 + len(made)
         if self._until_look < 0:
-            self._sweep(event.time)
+            self._sweep(event)
 
     def _instances(self, state: int) -> StateInstances:
         if state not in self.instances:
@@ -146,27 +149,38 @@ class AIPMatcher:
         return self.automaton.steps[only].policy if state == 1 << only and self.automaton.decided(only, bit) else None
 
     def _goes_on(self, instance: AutomatonInstance, state: int, bit: int, event: Occurrence) -> bool:
-        if instance.deadline is not None and instance.deadline < event.time:
-            return False
-        return self.automaton.reaches(instance.holdings, state, bit, event)
+        return not instance.passed(event) and self.automaton.reaches(instance.holdings, state, bit, event)
 
     def _made(self, before: Holdings, state: int, bit: int, event: Occurrence, key: Any) -> AutomatonInstance:
         holdings = (*before[:bit], event, *before[bit + 1 :])
         deadline: int | None = None
-        for end, most in self.automaton.open_ends(state):
+        last: int | None = None
+        for end, window in self.automaton.open_ends(state):
             came = holdings[end]
-            if most is not None and came is not None and (deadline is None or came.time + most < deadline):
-                deadline = came.time + most
-        return AutomatonInstance(event.time, event.number, holdings, deadline, key)
+            if window.most is None or came is None:
+                continue
+            if window.counted:
+                last = came.number + window.most if last is None else min(last, came.number + window.most)
+            elif deadline is None or came.time + window.most < deadline:
+                deadline = came.time + window.most
+        return AutomatonInstance(event.time, event.number, holdings, deadline, key, last)
 
-    def _sweep(self, now: int) -> None:
+    def _sweep(self, now: Occurrence) -> None:
         """Delete what cannot go on wherever it stands, and what is behind the windows of columns."""
-        for state in self.instances.values():
-            state.sweep(now)
+        oldest = dict.fromkeys(self.automaton.bits.values(), now)
+        for state, instances in self.instances.items():
+            instances.sweep(now)
+            # Where one event has come, that is what the order of instances goes by.
+            looked_at = instances if state & (state - 1) else islice(instances, 1)
+            for holdings in (instance.holdings for instance in looked_at):
+                for bit, held in enumerate(holdings):
+                    if held is not None and held.number < oldest[bit].number:
+                        oldest[bit] = held
+        self.oldest = min(each.number for each in oldest.values())
         for column in self.columns.values():
-            horizon = self.plan.horizon(column.step)
-            if horizon is not None:
-                column.forget_before(now - horizon)
+            assert column.step.window is not None
+            anchors = (oldest[self.automaton.bits[slot]] for slot in column.step.window.anchors)
+            column.forget_behind([(each.time, each.number) for each in anchors])
         kept = sum(map(len, self.instances.values())) + sum(len(each.column) for each in self.columns.values())
         self._until_look = FEW + kept
 
@@ -175,7 +189,7 @@ class AIPMatcher:
     def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
         """The matches of a trigger, by what is in the states that are looked at."""
         for state in self.instances.values():
-            state.delete_passed(start[0].time)
+            state.delete_passed(start[0])
         self._tries = {}
         return sequences(self.extends, start)
 
@@ -286,17 +300,17 @@ class AIPMatcher:
             [state, [[*each[:2], store.packed(each.holdings), *each[3:]] for each in found]]
             for state, found in self.instances.items()
         ]
-        return [instances, [[store.numbers(each.column), each.since] for each in self.columns.values()]]
+        return [instances, [[store.numbers(each.column), each.since, each.place] for each in self.columns.values()]]
 
     def set_state(self, state: Any, store: EventStore) -> None:
         """Those of another one."""
         instances, columns = state
         for number, found in instances:
             made = self._instances(number)
-            for time, count, holdings, deadline, key in found:
+            for time, count, holdings, deadline, key, last in found:
                 key = tuple(key) if isinstance(key, list) else key
-                made.add_under(key, AutomatonInstance(time, count, store.unpacked(holdings), deadline, key))
-        for column, (numbers, since) in zip(self.columns.values(), columns, strict=True):
+                made.add_under(key, AutomatonInstance(time, count, store.unpacked(holdings), deadline, key, last))
+        for column, (numbers, *since) in zip(self.columns.values(), columns, strict=True):
             for event in store.of(numbers):
                 column.add(event)
-            column.since = since
+            column.since, column.place = since

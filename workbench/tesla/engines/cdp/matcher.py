@@ -12,6 +12,7 @@ Source: Cugola and Margara, 4.2 (algorithm 2, figures 4 and 5), 4.3 and 5.2.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -63,7 +64,7 @@ class CDPMatcher:
 
     def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
         """The sequences that end with a trigger."""
-        self.delete_old(start[0].time)
+        self.delete_old(start[0])
         return sequences(self.extends, start)
 
     def add(self, event: Occurrence) -> None:
@@ -74,31 +75,33 @@ class CDPMatcher:
             self.absent.add(event)
         self._until_look -= 1
         if self._until_look < 0:
-            self.delete_old(event.time)
+            self.delete_old(event)
             self._until_look = FEW + sum(len(each.column) for each in self._kept())
 
-    def delete_old(self, now: int) -> None:
+    def delete_old(self, now: Occurrence) -> None:
         """Delete what no trigger from now on can reach: what lies before the window of the oldest event it hangs on."""
         for column in self.columns.values():
             window = column.step.window
             assert window is not None
-            oldest = min(self._oldest(slot, now) for slot in window.anchors)
-            if window.between:
-                column.forget_before(oldest)
-            elif window.most is not None:
-                column.forget_before(oldest - window.most)
+            column.forget_behind([self._oldest(slot, now) for slot in window.anchors])
         if self.absent is not None:
             first = self.waiting[0].trigger.number if self.waiting else None
             column = self.absent
             end = len(column.column.events) if first is None else column.column.first_number(first)
             column.column.forget(end - column.column.start)
 
-    def _oldest(self, slot: int, now: int) -> int:
-        """The least time that what is bound to a slot can have."""
+    def _oldest(self, slot: int, now: Occurrence) -> tuple[int, int]:
+        """The least time and number that what is bound to a slot can have."""
         anchor = self._anchors.get(slot)
         if anchor is None or not len(anchor.column):
-            return now
-        return anchor.column.times[anchor.column.start]
+            return now.time, now.number
+        return anchor.column.times[anchor.column.start], anchor.column.numbers[anchor.column.start]
+
+    @property
+    def oldest(self) -> float:
+        """No event before this number is selected any more."""
+        kept = (each.column for each in self._anchors.values())
+        return min((column.numbers[column.start] for column in kept if len(column)), default=math.inf)
 
     # --- absence ----------------------------------------------------------------------------------------
 
@@ -122,14 +125,14 @@ class CDPMatcher:
 
     def state(self, store: EventStore) -> Any:
         """The columns, as the numbers of their events."""
-        return [[store.numbers(each.column), each.since] for each in self._kept()]
+        return [[store.numbers(each.column), each.since, each.place] for each in self._kept()]
 
     def set_state(self, state: Any, store: EventStore) -> None:
         """The columns of another one."""
-        for column, (numbers, since) in zip(self._kept(), state, strict=True):
+        for column, (numbers, *since) in zip(self._kept(), state, strict=True):
             for event in store.of(numbers):
                 column.add(event)
-            column.since = since
+            column.since, column.place = since
 
     def _kept(self) -> Iterator[StepColumn]:
         yield from self.columns.values()

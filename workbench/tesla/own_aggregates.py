@@ -1,0 +1,191 @@
+"""Aggregates that users declare: what they may be, and that they keep their promise.
+
+An aggregate is a function of two values of one type and a value to start from. That it is associative is what its user
+promises; it is tried on small values, and a triple that tells otherwise is a mistake. Floats may round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
+from workbench.errors import InputError, LanguageError, did_you_mean
+from workbench.language.findings import Findings, FollowUp
+from workbench.tesla import tree as t
+from workbench.tesla.declared import Combines
+from workbench.tesla.scope import RuleScope
+from workbench.tesla.values import combination
+
+GivenAggregates = Mapping[str, t.DeclaredAggregate | tuple[Combines, Any]]
+"""What is declared elsewhere; or a function and the value that it starts from."""
+OwnAggregates = Mapping[str, t.DeclaredAggregate | None]
+LANGUAGE = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+"""The aggregates of the language."""
+TRIED: Mapping[Domain, Sequence[Any]] = {
+    INT: (0, 1, 2, -1, 3, 5, -4), FLOAT: (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -4.0), BOOL: (False, True),
+    STR: ("", "a", "b", "ab", "ba"),
+}  # fmt: skip
+"""The values on which they are tried, and some that their expressions name."""
+MOST_NAMED = 5
+
+
+def declared_aggregates(
+    written: Sequence[t.DeclaredAggregate], given: GivenAggregates, findings: Findings
+) -> OwnAggregates:
+    """All aggregates by name; None those that have a mistake, so that nothing more is said of them."""
+    found: dict[str, t.DeclaredAggregate | None] = {}
+    for each in (*(_given(name, each) for name, each in given.items()), *written):
+        before, found[each.name] = found.get(each.name), None
+        with findings.apart():
+            if before not in (None, each):
+                what = f"two aggregates are called '{each.name}'"
+                raise LanguageError(what, where=each.where, hint="rename one")
+            _see(each)
+            found[each.name] = each
+    return found
+
+
+def called(part: t.Aggregate, own: OwnAggregates) -> t.Aggregate:
+    """The aggregate with what it is declared as; LanguageError where there is none of this name."""
+    if part.function in LANGUAGE:
+        return part
+    if part.function not in own:
+        hint = did_you_mean(part.function, (*LANGUAGE, *own), "there are: ")
+        raise LanguageError(f"no aggregate '{part.function}' is declared", where=part.where, hint=hint)
+    declared = own[part.function]
+    if declared is None:
+        raise FollowUp
+    return replace(part, declared=declared)
+
+
+def _given(name: str, given: t.DeclaredAggregate | tuple[Combines, Any]) -> t.DeclaredAggregate:
+    """What a user of Python gives."""
+    if isinstance(given, t.DeclaredAggregate):
+        return given
+    try:
+        function, start = given
+        domain = _DOMAINS[type(start)]
+        assert callable(function)
+    except (TypeError, ValueError, KeyError, AssertionError):
+        what = f"'{name}' is no aggregate: {given!r}"
+        hint = "give a function of two values and where it starts, an int, a float, a bool or a str: (math.gcd, 0)"
+        raise InputError(what, hint=hint) from None
+    operands = (t.Attribute("a", domain), t.Attribute("b", domain))
+    return t.DeclaredAggregate(name, operands, None, t.Literal(start), _careful(name, function, domain))
+
+
+_DOMAINS = {int: INT, float: FLOAT, bool: BOOL, str: STR}
+
+
+def _careful(name: str, function: Combines, domain: Domain) -> Combines:
+    """A function that is not asked about null, and whose values are of the type."""
+    kinds: dict[Domain, tuple[type, ...]] = {INT: (int,), FLOAT: (int, float), BOOL: (bool,), STR: (str,)}
+
+    def combined(one: Any, other: Any) -> Any:
+        if one is None or other is None:
+            return None
+        try:
+            found = function(one, other)
+        except Exception as error:
+            what = f"{name}({one!r}, {other!r}) fails: {type(error).__name__}: {error}"
+            raise InputError(what, hint="give None where it has no value: the aggregate is null then") from error
+        if found is not None and (not isinstance(found, kinds[domain]) or (domain != BOOL and isinstance(found, bool))):
+            what = f"{name}({one!r}, {other!r}) is {found!r}, which is no {t.SPELLED[domain]}"
+            raise InputError(what, hint="all values of an aggregate are of the type of the one that it starts from")
+        return float(found) if domain == FLOAT and isinstance(found, int) else found
+
+    return combined
+
+
+def _see(each: t.DeclaredAggregate) -> None:
+    """LanguageError where it is no aggregate, or not associative."""
+    if each.name.upper() in (*LANGUAGE, "TIME"):
+        what = f"'{each.name}' is a word of the language"
+        raise LanguageError(what, where=each.where, hint="choose another name")
+    one, other = each.operands
+    if one.domain != other.domain:
+        what = f"'{each.name}' combines two values of one type, and these are {one} and {other}"
+        raise LanguageError(what, where=other.where, hint="declare both alike")
+    if one.name == other.name:
+        raise LanguageError(f"both values are called '{one.name}'", where=other.where, hint="rename one")
+    start = each.start
+    plain = start.operands[0] if isinstance(start, t.Operation) and start.operator == "neg" else start
+    if not isinstance(plain, t.Literal):
+        what = f"'{each.name}' starts from a value, and this is none"
+        raise LanguageError(what, where=start.where, hint="write a number, a text, true or false")
+    _fits(each, RuleScope().domain(start), start)
+    if each.combined is not None:
+        _fits(each, RuleScope(each.scope).domain(each.combined), each.combined)
+    if what := _counterexample(each):
+        hint = "it may be computed of neighbours first: what comes of it has to be the same"
+        raise LanguageError(f"'{each.name}' is not associative: {what}", where=each.where, hint=hint)
+
+
+def _fits(each: t.DeclaredAggregate, found: Domain, where: t.Placed) -> None:
+    if found != each.domain and (found, each.domain) != (INT, FLOAT):
+        what = f"'{each.name}' is of {t.SPELLED[each.domain]}, and this is {t.SPELLED[found]}"
+        raise LanguageError(what, where=where.where, hint="all its values are of one type")
+
+
+# --- promises -------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _counterexample(each: t.DeclaredAggregate) -> str:
+    """Three values for which it matters which two are combined first, told; empty if none are found."""
+    name, tried = each.name, _tried(each)
+    pairs = {(a, b): _combined(each, a, b) for a, b in product(tried, repeat=2)}
+    for a, b, c in product(tried, repeat=3):
+        left, right = _combined(each, pairs[a, b], c), _combined(each, a, pairs[b, c])
+        if not _same(left, right):
+            a, b, c, left, right = map(_shown, (a, b, c, left, right))
+            return f"{name}({name}({a}, {b}), {c}) is {left}, and {name}({a}, {name}({b}, {c})) is {right}"
+    return ""
+
+
+@lru_cache(maxsize=256)
+def not_neutral(each: t.DeclaredAggregate) -> str:
+    """What comes of two values, and is another one behind the start, told; empty if nothing such is found."""
+    tried = _tried(each)
+    for value in dict.fromkeys(_combined(each, a, b) for a, b in product(tried, repeat=2)):
+        found = _combined(each, each.first, value)
+        if not _same(found, value):
+            return f"{each.name}({_shown(each.first)}, {_shown(value)}) is {_shown(found)}"
+    return ""
+
+
+def _tried(each: t.DeclaredAggregate) -> Sequence[Any]:
+    parts = () if each.combined is None else t.within(each.combined)
+    named = [part.value for part in parts if isinstance(part, t.Literal) and _DOMAINS[type(part.value)] == each.domain]
+    return list(dict.fromkeys([*TRIED[each.domain], *named[:MOST_NAMED]]))
+
+
+_FAILS = object()
+"""What a function of Python gives where it fails, which is nobody's counterexample."""
+
+
+def _combined(each: t.DeclaredAggregate, one: Any, other: Any) -> Any:
+    if _FAILS in (one, other):
+        return _FAILS
+    try:
+        return combination(each, one, other)
+    except InputError:
+        return _FAILS
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether values are the same, but for how floats are rounded."""
+    if one is _FAILS or other is _FAILS or one is None or other is None:
+        return one is other or _FAILS in (one, other)
+    if isinstance(one, float):
+        return (one != one and other != other) or math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+    return bool(one == other)
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else str(t.Literal(value))
