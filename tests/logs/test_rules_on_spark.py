@@ -132,7 +132,11 @@ def test_buckets_make_what_one_run_makes(files, tmp_path, monkeypatch, buckets):
 
 def test_what_is_refused(files, tmp_path, monkeypatch):
     monkeypatch.setattr("workbench.executors.spark.logs.LEAST", 1)
-    refused = [({"key": "area"}, "--key"), ({"late": "5s"}, "--late"), ({"with_sources": True}, "--with-s")]
+    refused: list[tuple[Any, str]] = [
+        ({"key": "area"}, "--key"),
+        ({"late": "5s"}, "--late"),
+        ({"with_sources": True}, "--with-s"),
+    ]
     for options, what in refused:
         with pytest.raises(InputError, match=f"not for rules on the spark backend: {what}"):
             run_rules_on_spark(FIRES, begun(files, **options)[0])

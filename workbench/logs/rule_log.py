@@ -233,3 +233,13 @@ def _given_facts(rules: RuleSet, given: Mapping[str, Iterable[Mapping[str, Value
             read = _reader(declared, dict.fromkeys(declared.domains, ANY))
             found[name] = [read(row) for row in given[name]]
     return found
+
+
+def instant(clock: Clock, text: str) -> int:
+    """The time that `--until` names."""
+    from workbench.events.clock import UntimedError
+
+    try:
+        return clock.read(text)
+    except UntimedError as error:
+        raise InputError(f"--until {text}: expected {error}") from error

@@ -28,7 +28,7 @@ from workbench.logs.rule_composites import attribute_values
 from workbench.logs.rule_log import RuleLog, log_ports
 from workbench.tesla.event_block import EventBlock, event_block
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.partial_run import Place
+from workbench.tesla.partial_run import OrderPlace
 from workbench.tesla.partition import RulePartition
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Declaration
@@ -65,7 +65,7 @@ class EventLayout:
         columns = (f"x{i} {kind(domain)}" for i, (_, domain) in enumerate(self.attributes))
         return ", ".join(["bucket long, time long, place binary, type long", *columns])
 
-    def rows(self, block: EventBlock, places: Sequence[Place]) -> Any:
+    def rows(self, block: EventBlock, places: Sequence[OrderPlace]) -> Any:
         """Events as a record batch."""
         import pyarrow as pa
 
@@ -115,7 +115,7 @@ class EventLayout:
                 found[rows] = values.astype(np.int64).view(np.uint64)
         return ((found * np.uint64(_MIX)) >> np.uint64(32)).astype(np.int64) % self.buckets
 
-    def events(self, batch: Any) -> Iterator[tuple[Occurrence | None, int, Place]]:
+    def events(self, batch: Any) -> Iterator[tuple[Occurrence | None, int, OrderPlace]]:
         """The events in a record batch, their times and places; None for the clock."""
         times, places, types = (batch.column(i).to_pylist() for i in (1, 2, 3))
         columns = [column.to_pylist() for column in batch.columns[4:]]
@@ -167,6 +167,7 @@ class EventReader(LogReader):
 
     @contextmanager
     def counting(self, task: int | str) -> Iterator[TaskTally]:
+        self.rows = log_ports(self.events.rules, self.clock, self.declared)  # times begin anew
         with super().counting(task) as tally:
             self.log = RuleLog(self.events.rules, self.clock, self.reading, tally)
             self.note = LogNote(self.input, self.log.unknown, self.log.seen, self.log.types)
@@ -193,7 +194,7 @@ class EventReader(LogReader):
         """What the places of the events in a file begin with."""
         raise NotImplementedError
 
-    def _places(self, first: bytes, count: int) -> list[Place]:
+    def _places(self, first: bytes, count: int) -> list[OrderPlace]:
         begin, self.given = self.given, self.given + count
         return [first + number.to_bytes(6) for number in range(begin, self.given)]
 

@@ -28,8 +28,8 @@ from workbench.executors.spark.output import write_rows
 from workbench.executors.spark.whole import ClearedOutput, check_files, stages_shown, started_session, written_format
 from workbench.executors.table import Start, given
 from workbench.logs.rule_composites import RuleRow, event_columns
-from workbench.logs.rule_log import RuleLog, facts_of
-from workbench.logs.rules import begun, instant
+from workbench.logs.rule_log import RuleLog, facts_of, instant
+from workbench.logs.rule_order import begun
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.occurrence import in_units
 from workbench.tesla.partial_run import refuse_circles

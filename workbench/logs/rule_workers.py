@@ -21,14 +21,14 @@ from workbench.logs.rule_parts import EventLayout
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.occurrence import Facts, Occurrence
-from workbench.tesla.partial_run import PartialRun, Place
+from workbench.tesla.partial_run import OrderPlace, PartialRun
 from workbench.tesla.rule_set import RuleSet
 
 PLACE = "workbench place"
 """The column of composites that tells their order."""
 SIZE = 4096
 """Composites that are made columns at a time."""
-Made = tuple[Place, Occurrence]
+PlacedComposite = tuple[OrderPlace, Occurrence]
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class RuleJob:
         """A run from the beginning."""
         return PartialRun(rule_engine(self.scaled, self.engine, self.facts, self.settings))
 
-    def made(self, run: PartialRun, rows: Any) -> Iterator[Made]:
+    def made(self, run: PartialRun, rows: Any) -> Iterator[PlacedComposite]:
         """What comes of some rows of a bucket."""
         for event, time, place in self.events.events(rows):
             yield from run.advance(time - 1) if event is None else run.process(event, place)
 
-    def batch(self, found: Sequence[Made]) -> Any:
+    def batch(self, found: Sequence[PlacedComposite]) -> Any:
         """Composites as a record batch."""
         import pyarrow as pa
 
@@ -101,7 +101,7 @@ class BucketRunner:
         task: Any = TaskContext.get()
         self.counts.made(task.partitionId(), events)
 
-    def made(self, batches: Iterator[Any]) -> Iterator[Made]:
+    def made(self, batches: Iterator[Any]) -> Iterator[PlacedComposite]:
         """The same one by one."""
         run: PartialRun | None = None
         bucket = -1
@@ -113,7 +113,7 @@ class BucketRunner:
                 yield from self.job.made(run, rows)
         yield from self._end(run)
 
-    def _end(self, run: PartialRun | None) -> Iterator[Made]:
+    def _end(self, run: PartialRun | None) -> Iterator[PlacedComposite]:
         if run is not None and self.job.until is not None:
             yield from run.advance(self.job.until)
 

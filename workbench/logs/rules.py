@@ -7,7 +7,6 @@ been read.
 from __future__ import annotations
 
 import argparse
-import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,8 @@ from workbench.events.reading import Reading
 from workbench.executors.table import AUTO, Start, backend_rows, given
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
 from workbench.logs.rule_control import RuleControl
-from workbench.logs.rule_log import RuleLog, facts_of
-from workbench.logs.rule_order import EventPiece, LateEvents
+from workbench.logs.rule_log import RuleLog, facts_of, instant
+from workbench.logs.rule_order import EventPiece, LateEvents, begun
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.event_block import EventBlock
@@ -230,28 +229,6 @@ class RuleRun:
                 f"{cost.rule}: {cost.events:,} events, {cost.partial:,} partial matches, {cost.matches:,} matches,"
                 f" {cost.composites:,} composites, {cost.seconds:.2f} s"
             )
-
-
-def begun(pieces: Iterator[EventPiece]) -> Iterator[EventPiece]:
-    """The same, the first event read already."""
-    for piece in pieces:
-        if isinstance(piece, EventBlock):
-            if len(piece):
-                return itertools.chain([piece], pieces)
-            continue
-        for event in piece:
-            return itertools.chain([itertools.chain([event], piece)], pieces)
-    return iter(())
-
-
-def instant(clock: Clock, text: str) -> int:
-    """The time that `--until` names."""
-    from workbench.events.clock import UntimedError
-
-    try:
-        return clock.read(text)
-    except UntimedError as error:
-        raise InputError(f"--until {text}: expected {error}") from error
 
 
 class _Late:

@@ -17,7 +17,7 @@ from workbench.tesla.engines.engine import RuleEngine
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
-Place = bytes
+OrderPlace = bytes
 """Of an event from outside: of one length in all runs, or with an end that tells itself."""
 SWEEP = 1024
 """Places of triggers that are no longer needed are looked for when there are so many more."""
@@ -41,12 +41,12 @@ class PartialRun:
         self._kept = {trigger for _, trigger, _ in self._absent.values()}
         self._longest = max((most or 0 for _, _, most in self._absent.values()), default=0)
         self._count = 0
-        self._places: dict[int, tuple[int, Place]] = {}
+        self._places: dict[int, tuple[int, OrderPlace]] = {}
         self._sweep_at = SWEEP
         self._due: tuple[int, str, int] | None = None
         self._first, self._behind = b"", 0
 
-    def process(self, event: Occurrence, place: Place) -> list[tuple[Place, Occurrence]]:
+    def process(self, event: Occurrence, place: OrderPlace) -> list[tuple[OrderPlace, Occurrence]]:
         """The composites that an event causes, those of the clock first, and their places."""
         found = self.engine.process(event)
         due = sum(each.time < event.time for each in found)
@@ -59,13 +59,13 @@ class PartialRun:
         self._count += len(found) + 1
         return made
 
-    def advance(self, time: int) -> list[tuple[Place, Occurrence]]:
+    def advance(self, time: int) -> list[tuple[OrderPlace, Occurrence]]:
         """The same of what the clock causes up to a time."""
         found = self.engine.advance(time)
         self._count += len(found)
         return [(self._of_deadline(each), each) for each in found]
 
-    def _of_deadline(self, composite: Occurrence) -> Place:
+    def _of_deadline(self, composite: Occurrence) -> OrderPlace:
         if composite.rule in self._absent:
             due = (composite.time, composite.rule, composite.sources[0])
             if due != self._due:
@@ -82,7 +82,7 @@ class PartialRun:
         if not first < self._first:
             self._first, self._behind = first, 0
 
-    def _keep(self, number: int, event: Occurrence, place: Place) -> None:
+    def _keep(self, number: int, event: Occurrence, place: OrderPlace) -> None:
         """The place of what may be the trigger of an absence."""
         if event.type in self._kept:
             self._places[number] = (event.time, place)

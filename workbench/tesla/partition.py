@@ -16,9 +16,9 @@ from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.rule_set import RuleSet
 
-Term = tuple[Any, ...]
+_Valued = tuple[Any, ...]
 """What has a value in a match: a parameter, an attribute of a part, a literal."""
-Pairs = frozenset[tuple[str, str]]
+_Pairs = frozenset[tuple[str, str]]
 _Choices = Mapping[str, frozenset[str]]
 
 
@@ -103,7 +103,7 @@ class _Link:
 
     one: str
     other: str
-    pairs: Pairs
+    pairs: _Pairs
     part: str
     missing: str
 
@@ -181,7 +181,7 @@ def _unjoined(
 class _Same:
     """Terms that have one value in every match: what is assigned, and what an equation that holds says."""
 
-    def __init__(self, leaders: dict[Term, Term] | None = None, names: dict[str, int] | None = None) -> None:
+    def __init__(self, leaders: dict[_Valued, _Valued] | None = None, names: dict[str, int] | None = None) -> None:
         self._leaders, self._names = leaders or {}, names or {}
 
     def copy(self) -> _Same:
@@ -205,7 +205,7 @@ class _Same:
                 one, other = (self.term(operand, place) for operand in each.operands)
                 self._join(one, other)
 
-    def term(self, expression: t.Expression, place: int | None) -> Term | None:
+    def term(self, expression: t.Expression, place: int | None) -> _Valued | None:
         """What an expression stands for; None where it is more than a name."""
         if isinstance(expression, t.BoundParameter):
             return ("$", expression.name)
@@ -217,26 +217,26 @@ class _Same:
             return ("=", isinstance(expression.value, bool), expression.value)
         return None
 
-    def pairs(self, ones: Iterable[str], place: int, others: Iterable[str]) -> Pairs:
+    def pairs(self, ones: Iterable[str], place: int, others: Iterable[str]) -> _Pairs:
         """The attributes of the trigger, and those of a part, that are one value."""
         leaders = {name: self._leader((place, name)) for name in others}
         return self._paired(ones, leaders)
 
-    def valued(self, ones: Iterable[str], values: Mapping[str, t.Expression]) -> Pairs:
+    def valued(self, ones: Iterable[str], values: Mapping[str, t.Expression]) -> _Pairs:
         """The same with what is given values."""
         terms = {name: self.term(value, None) for name, value in values.items()}
         return self._paired(ones, {name: self._leader(term) for name, term in terms.items() if term is not None})
 
-    def _paired(self, ones: Iterable[str], leaders: Mapping[str, Term]) -> Pairs:
+    def _paired(self, ones: Iterable[str], leaders: Mapping[str, _Valued]) -> _Pairs:
         return frozenset(
             (one, name) for one in ones for name, leader in leaders.items() if self._leader((0, one)) == leader
         )
 
-    def _join(self, one: Term | None, other: Term | None) -> None:
+    def _join(self, one: _Valued | None, other: _Valued | None) -> None:
         if one is not None and other is not None:
             self._leaders[self._leader(one)] = self._leader(other)
 
-    def _leader(self, term: Term) -> Term:
+    def _leader(self, term: _Valued) -> _Valued:
         while (found := self._leaders.get(term, term)) != term:
             term = found
         return term
