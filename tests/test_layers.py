@@ -43,6 +43,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
     "executors/compiled": {
         "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},
         "keyed": {"lower", "code", "execute"}, "gpu": {"lower", "code", "execute", "parallel"},
+        "rules": {"lower", "code", "execute"},
     },
     "verify": {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
@@ -80,6 +81,14 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/keyed/hashing_loops.py", "numba"),
     ("executors/compiled/keyed/hashing_loops.py", "numpy"),
     ("executors/compiled/keyed/hashing.py", "numpy"),
+    ("executors/compiled/rules/engine.py", "numpy"),
+    ("executors/compiled/rules/machine_words.py", "llvmlite"),
+    ("executors/compiled/rules/machine_words.py", "numba"),
+    ("executors/compiled/rules/machine_words.py", "numpy"),
+    ("executors/compiled/rules/arrays.py", "numpy"),
+    ("executors/compiled/rules/outputs.py", "numpy"),
+    ("executors/compiled/rules/program.py", "numpy"),
+    ("executors/compiled/rules/transfer.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numpy"),
     ("conformance/compare/conform.py", "hypothesis"),
     ("conformance/compare/plans.py", "hypothesis"),

@@ -1,9 +1,12 @@
 """The loads of the engines of rules: what is expected of them is what several engines, and the formulas, tell."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import pytest
 
-from experiments.rule_loads import EventChain, Scenario, ThesisLoad, anchor_r5, anchor_w1, anchor_w2
+from experiments.rule_loads import EventChain, RuleLoad, Scenario, ThesisLoad, anchor_r5, anchor_w1, anchor_w2
 from experiments.rule_timing import SCANNING, WITHOUT_A_DEVICE, cost, started
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import EngineMissing
@@ -21,20 +24,22 @@ def test_the_counts_that_several_engines_agree_on():
     assert (r5.expected.sum(), sums.sum()) == (1_823, 54_544_225)
 
 
-LOADS = {
-    **{policy: Scenario(policy, window=40, values=5).load(40) for policy in ("each", "first", "last")},
-    "two states, three aggregates": Scenario(states=2, window=40, values=5, aggregates=3).load(40),
-    "five states": Scenario(states=5, window=20, values=2, aggregates=0).load(20),
-    "rules": Scenario(window=40, values=3, rules=6, groups=4).load(80),
-    "a filter": Scenario(window=60, values=4, accepted=0.1).load(60),
-    "w1": anchor_w1(200, 60, 5), "w2": anchor_w2(900, 200), "r5": anchor_r5(100, 50, values=5),
-    "thesis": ThesisLoad(30, 2, seconds=2, copies=2, groups=2).load(),
+LOADS: dict[str, Callable[[], RuleLoad]] = {
+    **{policy: partial(Scenario(policy, window=40, values=5).load, 40) for policy in ("each", "first", "last")},
+    "two states, three aggregates": partial(Scenario(states=2, window=40, values=5, aggregates=3).load, 40),
+    "five states": partial(Scenario(states=5, window=20, values=2, aggregates=0).load, 20),
+    "rules": partial(Scenario(window=40, values=3, rules=6, groups=4).load, 80),
+    "a filter": partial(Scenario(window=60, values=4, accepted=0.1).load, 60),
+    "w1": partial(anchor_w1, 200, 60, 5), "w2": partial(anchor_w2, 900, 200),
+    "r5": partial(anchor_r5, 100, 50, values=5),
+    "thesis": ThesisLoad(30, 2, seconds=2, copies=2, groups=2).load,
 }  # fmt: skip
+"""What makes each: not made where tests are collected, which every process does."""
 
 
 @pytest.mark.parametrize("name", LOADS)
 def test_what_is_counted_is_what_rules_mean(name):
-    load = LOADS[name]
+    load = LOADS[name]()
     rules, events = load.rules, list(load.log.occurrences())
     times = [each.time for each in meaning(rules, events)]
     assert np.bincount(np.searchsorted(load.log.times, times), minlength=len(events)).tolist() == load.expected.tolist()
@@ -72,4 +77,4 @@ def test_what_an_event_costs_is_measured_when_windows_are_full(name):
 
 def test_without_a_device():
     with pytest.raises(EngineMissing, match=WITHOUT_A_DEVICE):
-        started(LOADS["r5"].rules, "gpu")
+        started(LOADS["r5"]().rules, "gpu")

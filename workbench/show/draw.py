@@ -27,8 +27,12 @@ from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.errors import InputError, WorkbenchError
 from workbench.show.rule_graph import draw_rules
+from workbench.show.rule_set_plan import draw_plan
+from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.rule_set import RuleSet
 
+Drawn = Program | RuleSet | SetPlan
+"""What can be drawn."""
 FORMATS = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 
 INK, FAINT, QUEUE, STRIPE, FILL, VALUE = "#1f2d3d", "#7a8794", "#e9b44c", "#fff8e7", "#f3f7fb", "#b3261e"
@@ -41,9 +45,11 @@ _HEAD = f"""    rankdir=LR; nodesep=0.35; ranksep=0.55; bgcolor=white; compound=
 
 
 def draw(
-    pipeline: Program | RuleSet, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None
+    pipeline: Drawn,
+    values: Mapping[str, str] | None = None,
+    slots: Mapping[str, int] | None = None,
 ) -> str:
-    """The pipeline, or the rules, as DOT text.
+    """The pipeline, the rules, or their plan, as DOT text.
 
     Every edge has the id `pipe:NAME:k`, k counting the edges of that pipe, every processor the id `node:NAME`.
 
@@ -55,6 +61,8 @@ def draw(
     """
     if isinstance(pipeline, RuleSet):
         return draw_rules(pipeline)
+    if isinstance(pipeline, SetPlan):
+        return draw_plan(pipeline)
     picture = _Picture(dict(values or {}), pipeline.pipeline.capacities, dict(slots or {}))
     picture.whole(pipeline.pipeline)
     body = "\n".join(picture.lines + picture.edges)
@@ -62,7 +70,9 @@ def draw(
 
 
 def svg(
-    pipeline: Program | RuleSet, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None
+    pipeline: Drawn,
+    values: Mapping[str, str] | None = None,
+    slots: Mapping[str, int] | None = None,
 ) -> str:
     """The picture as an SVG file's text, by graphviz; the parameters are those of `draw`."""
     return _graphviz(pipeline, draw(pipeline, values, slots), "svg", "a .dot file").decode()
@@ -76,7 +86,7 @@ def inline(svg: str) -> str:
     return re.sub(r'width="([\d.]+)pt" height="[\d.]+pt"', r'style="width:\1pt"', text, count=1).strip()
 
 
-def render(pipeline: Program | RuleSet, path: str | Path, values: Mapping[str, str] | None = None) -> Path:
+def render(pipeline: Drawn, path: str | Path, values: Mapping[str, str] | None = None) -> Path:
     """Write the picture to a file: `.svg`, `.png` or `.pdf` by graphviz, `.dot` as text."""
     path, text = Path(path), draw(pipeline, values)
     if path.suffix in (".dot", ".gv"):
@@ -88,7 +98,7 @@ def render(pipeline: Program | RuleSet, path: str | Path, values: Mapping[str, s
     return path
 
 
-def _graphviz(pipeline: Program | RuleSet, text: str, kind: str, instead: str) -> bytes:
+def _graphviz(pipeline: Drawn, text: str, kind: str, instead: str) -> bytes:
     """What graphviz makes of a DOT text."""
     program = shutil.which("dot")
     if program is None:

@@ -15,7 +15,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.rule_set import RuleSet
 
 INK, FAINT, FILL, COMPOSITE = "#1f2d3d", "#7a8794", "#f3f7fb", "#fff8e7"
-_HEAD = f"""    rankdir=RL; nodesep=0.3; ranksep=0.7; bgcolor=white;
+HEAD = f"""    rankdir=RL; nodesep=0.3; ranksep=0.7; bgcolor=white;
     fontname="Helvetica"; fontsize=11; fontcolor="{FAINT}"; labeljust=l;
     node [fontname="Helvetica", fontsize=12, fontcolor="{INK}", color="{INK}", shape=plain];
     edge [fontname="Helvetica", fontsize=9, fontcolor="{FAINT}", color="{INK}", arrowsize=0.6];"""
@@ -25,16 +25,16 @@ def draw_rules(rules: RuleSet) -> str:
     """The rules as DOT text."""
     lines = [line for number, rule in enumerate(rules.rules) for line in _rule(number, rule)]
     lines += _hierarchy(rules)
-    return f'digraph "{rules.name}" {{\n{_HEAD}\n' + "\n".join(lines) + "\n}\n"
+    return f'digraph "{rules.name}" {{\n{HEAD}\n' + "\n".join(lines) + "\n}\n"
 
 
 def _rule(number: int, rule: t.Rule) -> Iterator[str]:
-    yield f'    subgraph cluster_{number} {{ label="{_quoted(rule.name)}"; color="{FAINT}"; style=rounded;'
+    yield f'    subgraph cluster_{number} {{ label="{as_quoted(rule.name)}"; color="{FAINT}"; style=rounded;'
     for position, part in enumerate(rule.parts):
         yield f"        {_id(number, position)} [label=<{_label(part)}>];"
     yield f"        {_id(number, -1)} [label=<{_emission(rule)}>];"
     yield "    }"
-    yield f'    {_id(number, -1)} -> {_id(number, 0)} [dir=back, style=bold, label="{_quoted(_filters(rule))}"];'
+    yield f'    {_id(number, -1)} -> {_id(number, 0)} [dir=back, style=bold, label="{as_quoted(_filters(rule))}"];'
     yield from _windows(number, rule)
     yield from _parameters(number, rule)
 
@@ -92,11 +92,11 @@ def _label(part: t.Predicate | t.Aggregate) -> str:
         head, alias = f"{part.policy.value} {part.type}".strip(), part.alias or ""
         lines = [str(each) for each in part.assignments]
     lines += [str(each) for each in (*part.constraints, *(part.ordering if isinstance(part, t.Predicate) else ()))]
-    return _table(head + (f" as {alias}" if alias else ""), lines, FILL)
+    return as_table(head + (f" as {alias}" if alias else ""), lines, FILL)
 
 
 def _emission(rule: t.Rule) -> str:
-    return _table(rule.emits, [str(each) for each in rule.evaluations], COMPOSITE)
+    return as_table(rule.emits, [str(each) for each in rule.evaluations], COMPOSITE)
 
 
 def _filters(rule: t.Rule) -> str:
@@ -108,7 +108,8 @@ def _filters(rule: t.Rule) -> str:
     return "\\n".join(found)
 
 
-def _table(head: str, lines: list[str], fill: str) -> str:
+def as_table(head: str, lines: list[str], fill: str = FILL) -> str:
+    """A node's label: a head, and lines below it."""
     rows = "".join(
         f'<tr><td align="left"><font point-size="10" color="{FAINT}">{escape(line)}</font></td></tr>' for line in lines
     )
@@ -122,5 +123,6 @@ def _id(number: int, position: int) -> str:
     return f"r{number}_{'emit' if position < 0 else position}"
 
 
-def _quoted(text: str) -> str:
+def as_quoted(text: str) -> str:
+    """A text inside quotes."""
     return text.replace('"', '\\"')

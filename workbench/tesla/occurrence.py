@@ -67,6 +67,18 @@ def in_units(rules: RuleSet, unit: str | None = None, *, dates: bool = False, tr
     return replace(rules, rules=tuple(_rule(rule, scaled, trex) for rule in rules.rules))
 
 
+def has_units(rules: RuleSet) -> bool:
+    """Whether windows are written in units of time."""
+    for rule in rules.rules:
+        windows = (each.window for each in rule.predicates)
+        for window in (each for each in windows if isinstance(each, t.WithinWindow | t.AfterWindow)):
+            if any(each is not None and each.unit for each in (window.most, getattr(window, "least", None))):
+                return True
+        if rule.pause is not None and rule.pause.unit:
+            return True
+    return False
+
+
 Scale = Callable[[t.Duration], Decimal]
 
 

@@ -1,9 +1,15 @@
-"""Read rules of complex events: check them, and print them in the extended grammar."""
+"""Read rules of complex events: check them, print them in the extended grammar, and tell how they are run."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workbench.tesla.rule_set import RuleSet
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -11,10 +17,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, text in (
         ("check", "whether rules mean something: all mistakes at once, and what is seldom meant"),
+        ("plan", "what the compiled engine keeps of events, how each predicate finds them, and why"),
         ("format", "print rules, also those of the older grammar, in the extended one"),
     ):
         action = actions.add_parser(name, help=text, description=text)
         action.add_argument("file", metavar="FILE", help="a .tesla file")
+        if name == "plan":
+            action.add_argument("--json", action="store_true", help="the plan as JSON")
+            action.add_argument("-o", "--output", metavar="PICTURE", help="draw it: a .svg, .png, .pdf or .dot file")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -24,9 +34,33 @@ def execute(args: argparse.Namespace) -> int:
     found = load_rules(args.file)
     for warning in found.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    if args.action == "format":
+    if args.action == "plan":
+        _plan(found, args)
+    elif args.action == "format":
         sys.stdout.write(str(found))
     else:
         rules, types = len(found.rules), len(found.declarations)
         print(f"{args.file}: {rules} rule{'s' * (rules != 1)}, {types} type{'s' * (types != 1)}")
     return 0
+
+
+def _plan(rules: RuleSet, args: argparse.Namespace) -> None:
+    """Print or draw how rules are run."""
+    import json
+
+    from workbench.show.rule_set_plan import plan_data, plan_text
+    from workbench.tesla.engines.set_plan import SetPlan
+    from workbench.tesla.occurrence import has_units, in_units
+
+    timed = has_units(rules)
+    plan = SetPlan(in_units(rules, "us" if timed else None))
+    if args.output is not None:
+        from workbench.events.files import replacing
+        from workbench.show.draw import render
+
+        with replacing(Path(os.path.realpath(args.output))) as name:
+            render(plan, str(name))
+    elif args.json:
+        print(json.dumps(plan_data(plan, rules, timed=timed), indent=2))
+    else:
+        sys.stdout.write(plan_text(plan, rules, timed=timed))

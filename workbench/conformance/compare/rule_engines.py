@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.core.domain import Value
-from workbench.errors import InputError, LanguageError
+from workbench.errors import InputError, LanguageError, Refused
 from workbench.tesla import tree as t
 from workbench.tesla.check import checked
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine
@@ -56,7 +56,10 @@ def held_to_meaning(case: RuleCase, engines: Mapping[str, MakesEngine] | None = 
     """
     meant = meant_by(case)
     for name, make in (all_engines() if engines is None else engines).items():
-        found = told_by(case, make)
+        try:
+            found = told_by(case, make)
+        except Refused:  # before the first event
+            continue
         at = _parting(meant, found)
         if at is not None:
             return RuleDisagreement(case, name, meant, found, at)

@@ -119,7 +119,7 @@ class StepFacts:
     def __init__(self, step: RuleStep, facts: Facts) -> None:
         self._key = step.key if step.code.keyed else None
         self._rows: dict[Any, list[Any]] = {}
-        for row in _ordered(step, facts.get(step.type, ())):
+        for row in in_written_order(step, facts.get(step.type, ())):
             key = step.accepts(row)
             if key is not None:
                 self._rows.setdefault(key, []).append(row)
@@ -232,7 +232,7 @@ def _aggregated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
     return extend
 
 
-def _ordered(step: RuleStep, rows: Sequence[Any]) -> Sequence[Any]:
+def in_written_order(step: RuleStep, rows: Sequence[Any]) -> Sequence[Any]:
     """Rows in the order that is written, those that are equal in it as they stand."""
     ordering = step.part.ordering if isinstance(step.part, t.Predicate) else ()
     found = list(rows)

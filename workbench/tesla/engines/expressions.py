@@ -172,7 +172,9 @@ class PredicateCode:
     ----------
     indexed: whether equations are a key; else they are asked like the rest.
     plain: whether every event of its type is accepted under the same key.
+    local: constraints that an event of its own decides.
     equations: an expression of its own, and one of what is bound before, which have to be equal.
+    joint: the other constraints.
     """
 
     def __init__(self, part: t.Predicate | t.Aggregate, scope: MatchScope, indexed: bool = True) -> None:
@@ -185,17 +187,17 @@ class PredicateCode:
                 self._own_values.append(each)
                 names.add(each.name)
         assigned = {each.name for each in self._assigned}
-        self._local: list[t.Expression] = []
-        self._joint: list[t.Expression] = []
+        self.local: list[t.Expression] = []
+        self.joint: list[t.Expression] = []
         self.equations: list[tuple[t.Expression, t.Expression]] = []
         for constraint in part.constraints:
             if not _foreign(constraint, names):
-                self._local.append(constraint)
+                self.local.append(constraint)
             elif (pair := _equation(constraint, names, assigned)) is not None:
                 self.equations.append(pair)
             else:
-                self._joint.append(constraint)
-        self.plain = not self._local and not self.keyed
+                self.joint.append(constraint)
+        self.plain = not self.local and not self.keyed
 
     @property
     def keyed(self) -> bool:
@@ -210,12 +212,12 @@ class PredicateCode:
     @property
     def constraints(self) -> list[t.Expression]:
         """What more than the event decides, equations among it."""
-        return [*(t.Operation("==", pair) for pair in self.equations), *self._joint]
+        return [*(t.Operation("==", pair) for pair in self.equations), *self.joint]
 
     @property
     def _asked(self) -> list[t.Expression]:
         """What more than the event and its key decides."""
-        return self._joint if self.indexed else self.constraints
+        return self.joint if self.indexed else self.constraints
 
     def accepts(self, equations: Sequence[int] | None = None) -> Callable[[Any], Any]:
         """Of an event: its key, True without equations; None where it is none that the predicate is about.
@@ -224,7 +226,7 @@ class PredicateCode:
         """
         code = PythonLines(self._scope, "e")
         code.assign(self._own_values)
-        code.require(self._local)
+        code.require(self.local)
         places = range(len(self.equations) if self.keyed else 0) if equations is None else equations
         chosen = [self.equations[i] for i in places]
         code.key(own for own, _ in chosen)
@@ -246,7 +248,7 @@ class PredicateCode:
         code = PythonLines(self._scope, "m, e")
         code.assign(self._assigned)
         if all_of_it:
-            code.require(self._local)
+            code.require(self.local)
         code.require(self.constraints if all_of_it else self._asked)
         code.lines.append(f"return {_tuple(f'a_{each.name}' for each in self._assigned)}")
         return code.function()

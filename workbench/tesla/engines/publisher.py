@@ -9,7 +9,7 @@ Sources: Di Pilla's thesis, 4.4 (listing 4.1, the index by types).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from time import process_time
@@ -73,7 +73,7 @@ class Publisher:
 
     def process(self, event: Occurrence) -> list[Occurrence]:
         """The composites that an event causes, those of the clock first."""
-        self._see(event)
+        see_event(event, self._rules, self.now, self.passed)
         found: list[Occurrence] = []
         if self.waiting and self.waiting[0][0] < event.time:
             self._tell(event.time - 1, found)
@@ -94,20 +94,6 @@ class Publisher:
         return [runner.cost for runner in self.runners if runner.cost is not None]
 
     # --- events -----------------------------------------------------------------------------------------
-
-    def _see(self, event: Occurrence) -> None:
-        declared = self._rules.declarations.get(event.type)
-        if declared is None or declared.fact:
-            hint = did_you_mean(event.type, self._rules.events, "declared are: ")
-            raise InputError(f"no type '{event.type}' of events is declared", hint=hint)
-        if len(event.values) != len(declared.attributes):
-            what = f"an event of type {event.type} has {len(event.values)} values"
-            raise InputError(what, hint=f"it is declared as {declared}")
-        if self.now is not None and event.time < self.now:
-            raise InputError(f"the time of events goes back from {self.now} to {event.time}", hint="sort them by time")
-        if self.passed is not None and event.time <= self.passed:
-            what = f"an event of time {event.time} comes when the clock has passed {self.passed}"
-            raise InputError(what, hint="move the clock only as far as all events have come")
 
     def _publish(self, todo: list[tuple[Occurrence, CauseLink | None]], found: list[Occurrence]) -> None:
         """Process events in turn, each with all that it causes before the next; composites are put with `found`."""
@@ -248,7 +234,13 @@ class Publisher:
         """The state as bytes."""
         store = EventStore()
         waiting = [
-            [deadline, order, store.numbers([due.trigger])[0], list(map(store.packed, due.matches)), _names(due.chain)]
+            [
+                deadline,
+                order,
+                store.numbers([due.trigger])[0],
+                list(map(store.packed, due.matches)),
+                chain_names(due.chain),
+            ]
             for deadline, order, _, due in sorted(self.waiting, key=lambda each: each[:3])
         ]
         runners = [[each.order, each.state(store)] for each in self.runners]
@@ -266,7 +258,7 @@ class Publisher:
             by_order[order].set_state(each, store)
         self.waiting = []
         for deadline, order, number, matches, names in waiting:
-            due = DueAbsence(deadline, store.events[number], list(map(store.unpacked, matches)), _chained(names))
+            due = DueAbsence(deadline, store.events[number], list(map(store.unpacked, matches)), chained(names))
             by_order[order].matcher.wait(due)
             heappush(self.waiting, (deadline, order, number, due))
         self._run(made)
@@ -286,21 +278,44 @@ class Publisher:
                 self.index.setdefault(type, []).append(interest)
 
 
+def see_event(event: Occurrence, rules: RuleSet, now: int | None, passed: int | None) -> None:
+    """InputError where an event from outside cannot come: no such is declared, or its time has passed."""
+    declared = rules.declarations.get(event.type)
+    if declared is None or declared.fact:
+        hint = did_you_mean(event.type, rules.events, "declared are: ")
+        raise InputError(f"no type '{event.type}' of events is declared", hint=hint)
+    if len(event.values) != len(declared.attributes):
+        what = f"an event of type {event.type} has {len(event.values)} values"
+        raise InputError(what, hint=f"it is declared as {declared}")
+    see_time(event.time, now, passed)
+
+
+def see_time(time: int, now: int | None, passed: int | None) -> None:
+    """InputError where a time has passed."""
+    if now is not None and time < now:
+        raise InputError(f"the time of events goes back from {now} to {time}", hint="sort them by time")
+    if passed is not None and time <= passed:
+        what = f"an event of time {time} comes when the clock has passed {passed}"
+        raise InputError(what, hint="move the clock only as far as all events have come")
+
+
+def endless_chain(names: Sequence[str]) -> InputError:
+    """The error of a chain of causes that is too long, given its rules, the last one first."""
+    again = next((i for i, name in enumerate(names[1:], 1) if name == names[0]), len(names) - 1)
+    cycle = " -> ".join(reversed(names[: again + 1]))
+    what = f"an event causes a chain of more than {LONGEST_CHAIN} composites: {cycle}"
+    return InputError(what, hint="let a condition or a window end the cascade")
+
+
 def _linked(composite: Occurrence, before: CauseLink | None) -> CauseLink:
     """The link of a composite; InputError where its chain is too long."""
     link = CauseLink(1 if before is None else before.length + 1, composite.rule, before)
     if link.length > LONGEST_CHAIN:
-        names = [link.rule]
-        while before is not None and before.rule != link.rule:
-            names.append(before.rule)
-            before = before.before
-        cycle = " -> ".join([link.rule, *reversed(names)])
-        what = f"an event causes a chain of more than {LONGEST_CHAIN} composites: {cycle}"
-        raise InputError(what, hint="let a condition or a window end the cascade")
+        raise endless_chain(chain_names(link))
     return link
 
 
-def _names(link: CauseLink | None) -> list[str]:
+def chain_names(link: CauseLink | None) -> list[str]:
     """The rules of a chain, the last one first."""
     found = []
     while link is not None:
@@ -309,7 +324,8 @@ def _names(link: CauseLink | None) -> list[str]:
     return found
 
 
-def _chained(names: list[str]) -> CauseLink | None:
+def chained(names: list[str]) -> CauseLink | None:
+    """The chain of rules, the last one first."""
     link: CauseLink | None = None
     for length, name in enumerate(reversed(names), 1):
         link = CauseLink(length, name, link)

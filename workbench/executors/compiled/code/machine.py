@@ -48,6 +48,13 @@ class MachineLoop:
         if function is not None:
             self._made[kinds] = function
 
+    def ready(self, given: Sequence[Any]) -> bool:
+        """Whether there is code for arguments of these kinds, or it has been kept."""
+        kinds, _ = _passed(given)
+        if kinds not in self._made and (function := self._kept(kinds)) is not None:
+            self._made[kinds] = function
+        return kinds in self._made
+
     def _kept(self, kinds: Kinds) -> ObjectFunction | None:
         found = kept(self._source, kinds)
         if found is None:

@@ -31,6 +31,11 @@ class UnstalledLoop:
 
         return MachineLoop(self._source())
 
+    @property
+    def waits(self) -> bool:
+        """Whether Python runs it still."""
+        return self._thread is None or self._thread.is_alive()
+
     def __call__(self, *given: Any) -> Any:
         if self._thread is None:
             self._thread = Thread(target=lambda: self.code.fetch(given), daemon=True)

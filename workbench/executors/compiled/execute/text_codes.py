@@ -7,7 +7,7 @@ Texts that no state holds any more are forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,11 @@ class TextCodes:
             return TextColumn(numbers, [known[code] for code in found])
 
         return texts
+
+    @property
+    def by_code(self) -> Mapping[int, str]:
+        """The texts that are known now by their numbers, also when they have been forgotten here."""
+        return self._texts
 
     def known(self, codes: Any) -> Any:
         """An array of texts for numbers; where nothing stands that is a number of one, there is an empty text."""

@@ -1,0 +1,135 @@
+"""The compiled engine: machine code says what Python says, blocks what single events say, and what it refuses."""
+
+from dataclasses import replace
+
+import pytest
+
+from workbench.conformance.compare.rule_engines import same_occurrence
+from workbench.errors import InputError, Refused
+from workbench.executors.compiled.rules.engine import CompiledRules
+from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.tesla.check import rules
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.set_plan import SetPlan
+from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.event_block import event_block
+from workbench.tesla.occurrence import Occurrence
+
+TYPES = """
+declare A(x: int, f: float) declare B(x: int, s: string) declare P(x: int, f: float, s: string)
+"""
+MANY_KINDS = (
+    TYPES
+    + """
+declare fact G(x: int, f: float)
+rule one: from A[$x = x] and each B(x == $x) within 9 from A and last A(x == $x) as Old within 9 from B
+  and $n = COUNT(B(x > 0) within 20 from A) and $a = AVG(A(x == $x).f within 20 from A)
+  where $n > 1 limit 2 emit P(x = $n, f = $a, s = B.s) at most once in 2 per $x consuming B
+rule two: from P[$x = x] and first A(x < $x) within forever from P and not B(s == "b") between A and P
+  and each G(x == A.x) and $s = SUM(A(x > 0, f < 1.5).f within 12 from P) emit P(x = A.x - 1, f = $s / 3, s = "b")
+"""
+)
+
+
+def events(count: int) -> list[Occurrence]:
+    """A stream with nulls in it."""
+    found = []
+    for i in range(count):
+        x = None if i % 17 == 3 else i * i % 5
+        if i % 3:
+            found.append(Occurrence("A", i // 2, (x, None if i % 13 == 1 else i % 7 / 10)))
+        else:
+            found.append(Occurrence("B", i // 2, (x, "ab"[i % 2])))
+    return found
+
+
+def alike(one, other):
+    return len(one) == len(other) and all(map(same_occurrence, one, other))
+
+
+FACTS = {"G": [(1, 0.5), (0, None), (1, 2.5)]}
+
+
+def told(engine, stream):
+    return [each for event in stream for each in engine.process(event)]
+
+
+def test_blocks_and_states_say_what_single_events_say():
+    text, stream = rules(MANY_KINDS), events(600)
+    expected = told(rule_engine(text, "cdp", FACTS), stream)
+    assert len(expected) > 100
+    engine = CompiledRules(text, FACTS, EngineSettings(), code=False)
+    block = event_block(text, stream, engine.texts.put)
+    found = []
+    for first in range(0, len(block), 250):
+        for part in engine.process_block(block.part(first, first + 250), sources=True):
+            found += part.occurrences(text)
+    assert alike(found, expected)
+    middle, other = (CompiledRules(text, FACTS, EngineSettings(), code=False) for _ in range(2))
+    early = told(middle, stream[:300])
+    other.restore(middle.snapshot())
+    assert alike(early + told(other, stream[300:]), expected)
+
+
+@pytest.mark.slow
+def test_machine_code_says_what_python_says():
+    """Compiled anew, it takes seconds: there is nothing smaller that has all kinds of code in it."""
+    text, stream = rules(MANY_KINDS), events(600)
+    machine = CompiledRules(text, FACTS, EngineSettings(), code=True)
+    assert alike(told(machine, stream), told(rule_engine(text, "cdp", FACTS), stream))
+
+
+def test_rules_that_are_written_alike_are_one_function():
+    rule = "rule r{0}: from A[$x = x](f > {0}.5) and last B(x == $x) within {0} from A emit P(x = {0}, f = 0, s = B.s)"
+    lines = map(rule.format, range(1, 100))
+    program = RuleProgram(SetPlan(rules(TYPES + "\n".join(lines))), EngineSettings())
+    assert program.source.count("def fire_") == 1
+    assert len(program.plan.columns) == 1
+
+
+def test_an_index_finds_the_rules_that_an_event_triggers():
+    lines = [f"rule e{i}: from B(x == {i}) emit P(x = {i}, f = 0, s = B.s)" for i in range(20)]
+    lines += [f"rule g{i}: from B({i} <= x, s == 'ab') emit P(x = {-i}, f = 0, s = 'a')" for i in range(20)]
+    text = rules(TYPES + "\n".join(lines).replace("'", '"'))
+    plan = SetPlan(text)
+    assert {plan.index(i).operator for i in range(40)} == {"=="}
+    text = rules(TYPES + "\n".join(lines).replace(", s == 'ab'", "").replace("'", '"'))
+    assert {SetPlan(text).index(i).operator for i in range(40)} == {"==", ">="}
+    stream = [Occurrence("B", i, (x, "ab")) for i, x in enumerate((3, None, 19, -1, 25))]
+    cdp, compiled = (rule_engine(text, name) for name in ("cdp", "compiled"))
+    for event in stream:
+        assert alike(compiled.process(event), cdp.process(event))
+
+
+def test_numbers_of_more_than_64_bits_are_exact():
+    """`cdp` goes on where words do not suffice, and gives back what it knows."""
+    text = rules(TYPES + "from A and last A(x > 0) as Old within 5000 from A emit P(x = A.x + Old.x, f = A.f, s = '')"
+                 .replace("'", '"'))  # fmt: skip
+    stream = [Occurrence("A", i, (2**62 if i == 4 else i, 0.5)) for i in range(3000)]
+    stream[5] = replace(stream[5], values=(2**62, 0.5))
+    stream[6] = replace(stream[6], values=(2**70, 0.5))
+    engine, cdp = CompiledRules(text, {}, EngineSettings(), code=False), rule_engine(text, "cdp")
+    for event in stream:
+        assert alike(engine.process(event), cdp.process(event))
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("from B emit P(x = 1, f = 1, s = B.s + B.s)", "does not compute '\\+' on texts"),
+        ("from B(s < 'a') emit P(x = 1, f = 1, s = B.s)", "does not compute '<' on texts"),
+        ("from B and $m = MAX(B().s within 5 from B) emit P(x = 1, f = 1, s = $m)", "does not compute MAX of texts"),
+        ("from B(x < 9223372036854775808) emit P(x = 1, f = 1, s = B.s)", "no numbers such as 9223372036854775808"),
+    ],
+)
+def test_what_is_refused_is_told_before_the_first_event(rule, told):
+    with pytest.raises(Refused, match=told):
+        rule_engine(rules(TYPES + rule.replace("'", '"')), "compiled")
+
+
+def test_times_of_a_block_do_not_go_back():
+    text = rules(TYPES + 'from A emit P(x = 1, f = A.f, s = "a")')
+    engine = CompiledRules(text, {}, EngineSettings())
+    block = event_block(text, [Occurrence("A", 5, (1, 1.0)), Occurrence("A", 4, (1, 1.0))], engine.texts.put)
+    with pytest.raises(InputError, match="goes back from 5 to 4"):
+        engine.process_block(block)

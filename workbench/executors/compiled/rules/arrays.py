@@ -1,0 +1,219 @@
+"""The arrays of a running rule program, and how they grow.
+
+The rule of this module: an array grows by twice at least, and what is in it keeps its meaning. Regions of `W` and `H`
+that have moved leave their place unused, less than what is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import Refused
+from workbench.executors.compiled.rules import layout as at
+from workbench.executors.compiled.rules.lines import OTHERS, WORD
+from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.tesla.engines.candidates import in_written_order
+from workbench.tesla.occurrence import Facts
+
+FIRST = 64
+"""Rows of a type, and entries of a ring or a table, at first: a power of two."""
+
+
+class RuleArrays:
+    """What a program knows of what has happened.
+
+    Attributes
+    ----------
+    W, H, V, O, X, J, S, B: see `layout`: rows; columns; where it is; what comes out; scratch; what has been changed;
+        what is to be published; where in `O` what has been published is.
+    """
+
+    def __init__(
+        self, program: RuleProgram, facts: Facts, row_words: Callable[[str, Sequence[Any]], list[int]]
+    ) -> None:
+        self.program = program
+        self.T, self.K, self.R = (array.copy() for array in (program.T, program.K, program.R))
+        self.W: Any = np.zeros(1 << 10, np.int64)
+        self.H: Any = np.zeros(1 << 10, np.int64)
+        self.V: Any = np.zeros(at.STATE_WORDS, np.int64)
+        self.X: Any = np.zeros(at.FIXED + (1 << 10), np.int64)
+        self.J: Any = np.zeros(1 << 10, np.int64)
+        self._free: dict[tuple[str, int], list[int]] = {}
+        self._used = {"W": 0, "H": 2 * len(program.types)}
+        self._output(1 << 12)
+        for y, name in enumerate(program.types):
+            declared = program.plan.rules.declarations.get(name)
+            rows = len(facts.get(name, ())) if declared is not None and declared.fact else FIRST
+            self._rows(y, max(FIRST, 1 << (rows - 1).bit_length() if rows else 1))
+        self.V[at.TABLE_WIDTH] = 4 + max((len(each.rule.per) for each in program.plan.plans), default=0)
+        self._table(FIRST)
+        self.V[at.DUE], (self.V[at.AWAITING], self.V[at.AWAITING_END]) = at.NEVER, program.awaiting
+        self.V[at.COSTS] = -1
+        if program.settings.profiled:
+            size = 1 + len(self.R) * at.COST_WORDS + len(program.types)
+            self.V[at.COSTS] = self._place("H", size) + 1
+        for planned in program.plan.columns:
+            if planned.fact:
+                self._facts(planned, facts, row_words)
+            elif not planned.whole and not planned.keys:
+                self._ring(planned.number, FIRST)
+
+    def _place(self, name: str, size: int) -> int:
+        """Where so many words begin that are zero."""
+        if free := self._free.get((name, size)):
+            place = free.pop()
+            getattr(self, name)[place : place + size] = 0
+            return place
+        array, used = getattr(self, name), self._used[name]
+        if used + size > len(array):
+            longer: Any = np.zeros(max(2 * len(array), used + size), np.int64)
+            longer[:used] = array[:used]
+            setattr(self, name, longer)
+        self._used[name] = used + size
+        return used
+
+    # --- rows -------------------------------------------------------------------------------------------
+
+    def _rows(self, y: int, size: int) -> None:
+        row = self.T[y]
+        row[at.BASE], row[at.MASK] = self._place("W", size * int(row[at.WIDTH])), size - 1
+        for k in self._chains(y):
+            self.K[k, at.HEADS], self.K[k, at.HEADS_MASK] = self._place("H", size), size - 1
+            self.H[self.K[k, at.HEADS] : self.K[k, at.HEADS] + size] = -1
+
+    def _chains(self, y: int) -> list[int]:
+        columns = self.program.plan.columns
+        return [k for k, each in enumerate(columns) if self.K[k, at.TYPE] == y and each.keys and not each.fact]
+
+    def rows_of(self, y: int) -> Any:
+        """The rows of a type that are there, in their order."""
+        start, end = self.H[2 * y : 2 * y + 2].tolist()
+        return self._rows_at(y)[np.arange(start, end) & int(self.T[y, at.MASK])]
+
+    def _rows_at(self, y: int) -> Any:
+        width, base, mask = self.T[y, : at.MASK + 1].tolist()
+        return self.W[base : base + (mask + 1) * width].reshape(mask + 1, width)
+
+    def grow_rows(self, y: int) -> None:
+        """Twice as many rows of a type; its chains are to be made anew."""
+        there = self.rows_of(y)
+        start, end = self.H[2 * y : 2 * y + 2].tolist()
+        self._rows(y, 2 * (int(self.T[y, at.MASK]) + 1))
+        self._rows_at(y)[np.arange(start, end) & int(self.T[y, at.MASK])] = there
+
+    # --- columns ----------------------------------------------------------------------------------------
+
+    def _ring(self, k: int, size: int) -> None:
+        ring = self._place("H", size + 2) + 2
+        self.K[k, at.RING], self.K[k, at.RING_MASK] = ring, size - 1
+
+    def grow_ring(self, k: int) -> None:
+        """Twice as many entries of a column."""
+        ring, mask = self.K[k, at.RING : at.RING_MASK + 1].tolist()
+        start, end = self.H[ring - 2 : ring].tolist()
+        places = np.arange(start, end)
+        there = self.H[ring + (places & mask)]
+        self._ring(k, 2 * (mask + 1))
+        ring, mask = self.K[k, at.RING : at.RING_MASK + 1].tolist()
+        self.H[ring - 2 : ring] = start, end
+        self.H[ring + (places & mask)] = there
+
+    def _facts(self, planned: Any, facts: Facts, row_words: Callable[[str, Sequence[Any]], list[int]]) -> None:
+        """Rows of facts, and their places in the order that is written, those of one hash together."""
+        y, k = self.program.types.index(planned.type), planned.number
+        rows = [tuple(row) for row in facts.get(planned.type, ())]
+        self.H[2 * y + 1] = len(rows)
+        for place, row in enumerate(rows):
+            words = [0, place, *row_words(planned.type, row)]
+            if large := [word for word in words if not -WORD <= word < WORD]:
+                raise Refused(
+                    f"the engine 'compiled' has no numbers such as {large[0]}, a fact {planned.type}", hint=OTHERS
+                )
+            self._rows_at(y)[place, : len(words)] = words
+        _, step = planned.users[0]
+        order = [row[-1] for row in in_written_order(step, [(*row, i) for i, row in enumerate(rows)])]
+        size = 1 << max(len(rows) - 1, 0).bit_length() if planned.keys else 1
+        hashes = [self._hash(k, y, place) for place in order]
+        buckets = [
+            [place for place, h in zip(order, hashes, strict=True) if h >= 0 and h & (size - 1) == b]
+            for b in range(size)
+        ]
+        heads = self._place("H", size + 1)
+        self.K[k, at.HEADS], self.K[k, at.HEADS_MASK] = heads, size - 1
+        self.H[heads : heads + size + 1] = np.cumsum([0, *map(len, buckets)])
+        self.K[k, at.RING] = ring = self._place("H", len(rows) + 1)
+        found = [place for bucket in buckets for place in bucket]
+        self.H[ring : ring + len(found)] = found
+
+    def _hash(self, k: int, y: int, place: int) -> int:
+        """What a column of facts has of a row."""
+        from workbench.executors.compiled.code.plain import PlainArray
+
+        accept = self.program.plain().scope["accept"]
+        a = int(self.T[y, at.BASE] + place * self.T[y, at.WIDTH])
+        arrays = self.program.C, self.program.C.view(float), self.W, self.W.view(float), self.X, self.X.view(float)
+        found: int = accept(*self.K[k, at.ACCEPT : at.ACCEPT_CONSTANTS + 1].tolist(), a, *map(PlainArray, arrays))
+        return found
+
+    # --- the rest ---------------------------------------------------------------------------------------
+
+    def _table(self, size: int) -> None:
+        width = int(self.V[at.TABLE_WIDTH])
+        self.V[at.TABLE], self.V[at.TABLE_MASK] = self._place("H", 1 + size * width) + 1, size - 1
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the table is too full to be used for long."""
+        return bool(4 * self.H[self.V[at.TABLE] - 1] > self.V[at.TABLE_MASK])
+
+    def other_table(self, *, larger: bool) -> tuple[int, int]:
+        """Another table, which is empty; where the old one lies, whose place is free, and how many entries it has."""
+        old, mask = self.V[at.TABLE : at.TABLE_MASK + 1].tolist()
+        events = range(len(self.program.plan.rules.events))
+        numbers = [int(rows[0, at.NUMBER]) for y in events if len(rows := self.rows_of(y))]
+        self.V[at.LEAST] = min(numbers, default=int(self.V[at.COUNT]))
+        self._table((mask + 1) * (2 if larger else 1))
+        self._free.setdefault(("H", 1 + (mask + 1) * int(self.V[at.TABLE_WIDTH])), []).append(old - 1)
+        return old, mask + 1
+
+    def _output(self, size: int) -> None:
+        longer: Any = np.zeros(size, np.int64)
+        if hasattr(self, "O"):
+            longer[: len(self.O)] = self.O
+        self.O: Any = longer
+        most = size // at.RECORD + len(self.program.plan.plans) + 1
+        self.S: Any = np.zeros(most, np.int64)
+        published: Any = np.zeros(most, np.int64)
+        if hasattr(self, "B"):
+            published[: len(self.B)] = self.B
+        self.B: Any = published
+
+    def costs(self) -> Any:
+        """What each rule has cost; all ticks; and how many events of each type there were."""
+        at_rules, words = int(self.V[at.COSTS]), len(self.R) * at.COST_WORDS
+        events = self.H[at_rules + words : at_rules + words + len(self.program.types)]
+        rules = self.H[at_rules : at_rules + words].reshape(len(self.R), at.COST_WORDS)
+        return rules[:-1], max(1, int(self.H[at_rules - 1])), events
+
+    def grow_output(self) -> None:
+        """Room for what is wanted, twice as much as there is at least."""
+        self._output(max(2 * len(self.O), int(self.V[at.WANTED]) + 1))
+
+    def grow(self, name: str, least: int = 0) -> None:
+        """Twice as many words in an array."""
+        array = getattr(self, name)
+        longer: Any = np.zeros(max(2 * len(array), 2 * least), np.int64)
+        longer[: len(array)] = array
+        setattr(self, name, longer)
+
+    def arrays(self) -> list[Any]:
+        """What every call is given, in the order of `matching.run`."""
+        program = self.program
+        real = {name: getattr(self, name).view(np.float64) for name in "WOX"}
+        return [
+            self.T, self.K, self.R, program.C, program.C.view(np.float64), self.W, real["W"], self.H, self.V, self.O,
+            real["O"], self.X, real["X"], self.J, program.L, self.S, self.B,
+        ]  # fmt: skip

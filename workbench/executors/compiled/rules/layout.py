@@ -1,0 +1,67 @@
+"""Where the compiled engine of rules has what: the words of rows, of tables, and of what comes out.
+
+The rule of this module: everything is a whole number of 64 bits in an array, a float by its bits. An event is a row in
+the ring of its type; what points to it is its place among all events of its type, which never changes.
+"""
+
+from __future__ import annotations
+
+TIME, NUMBER, NULLS, VALUES = 0, 1, 2, 3
+"""The words of a row; nulls are bits. Behind the values are the links of chains."""
+
+(
+    WIDTH, BASE, MASK, ATTRIBUTES, INPUT, COLUMNS, COLUMNS_END, RULES, RULES_END, INDEXES, INDEXES_END,
+    KEPT, WATCHED, HORIZON, LATEST, TYPE_WORDS,
+) = range(16)  # fmt: skip
+"""What `T` says of a type: its rows in `W`, its columns of input in `A`; columns, rules and indexes in `L`; whether it
+is kept, whether anything looks at it, how long it is kept (-1: forever), and of how many
+of the latest events it is kept in any case."""
+
+TYPE, LINK, HEADS, HEADS_MASK, ACCEPT, ACCEPT_CONSTANTS, RING, RING_MASK, COLUMN_WORDS = range(9)
+"""What `K` says of a column: where chains begin in `H`, or the ring of places, -1 where it is none."""
+
+(
+    SHAPE, CONSTANTS, EMITS, SIZE, GIVEN, CONSUMED, CONSUMED_END, PAUSE, JUDGE, WAITING, RULE_WORDS,
+) = range(11)  # fmt: skip
+"""What `R` says of a rule: its function and constants, the type that it emits, the words of a composite, how many
+values it has, in `L` which of its sources are consumed and as what, how long it is silent, its function of what it
+waits for, and the type of rows of what waits."""
+
+(
+    COUNT, NOW, MADE, PUBLISHED, JOURNAL, WANTED, STACK, TABLE, TABLE_MASK, TABLE_WIDTH, REACHED, LEAST, DUE, DEEP,
+    AWAITING, AWAITING_END, UNTIL, COSTS, STATE_WORDS,
+) = range(19)  # fmt: skip
+"""What `V` says: events so far, the time, words and composites that have come out, entries of the journal, what there
+is no room for, what is to be published, where the table lies in `H` of what is consumed and of who is silent, its size
+and the words of an entry, how far a run has come, the least number of an event that is there, a time before which
+nothing is due, how long the chain of causes of the event is that is processed, where in `L` the rules are that wait
+for something, up to which time the clock is to move, and where in `H` is what rules have cost, -1 where nobody asks."""
+
+PARTIAL, FULL, COMPOSED, TICKS, COST_WORDS = range(5)
+"""What each rule has cost: partial and full matches, composites, and ticks of a clock. Before that stand all ticks,
+behind it how many events of each type there were."""
+
+RULE, WHEN, ID, DEPTH, CAUSE, GAPS, RECORD = range(7)
+"""The words of a composite: its rule, time and number, how long its chain of causes is and which comes before it,
+nulls; behind them its values and the numbers of its sources."""
+
+DONE, GROW_ROWS, GROW_RING, GROW_OUTPUT, GROW_SCRATCH, GROW_JOURNAL, GROW_TABLE, BEYOND, ENDLESS = range(9)
+"""What a run ends with."""
+
+WAITED = 3
+"""The first words of what waits: its deadline, the number of its trigger, how long that one's chain of causes is;
+behind them the rows that are bound, and values of aggregates, each with whether it is null."""
+
+NEVER = 1 << 62
+"""A time that does not come."""
+
+QUIET = 2
+"""What is added to what ends a run, where 1 is silence."""
+
+KEY_WORDS = 16
+"""Where in the scratch the values are for which a rule is silent."""
+
+FIXED = 64
+"""Words of scratch that have a use of their own; candidates are behind them."""
+LIMBS = 72
+"""Words of an exact sum of floats."""

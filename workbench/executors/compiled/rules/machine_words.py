@@ -1,0 +1,64 @@
+"""The same as `words`, compiled: imports numba."""
+
+# mypy: allow-untyped-defs
+# numba finds the types.
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from workbench.executors.compiled.code.kernels import SCOPE
+from workbench.executors.compiled.rules.program import COMPILED, put_functions
+from workbench.executors.compiled.rules.words import ODD
+
+HALF, SCATTER = np.uint64(32), np.uint64(ODD)
+POSITIVE = np.uint64((1 << 63) - 1)
+
+helper = numba.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@helper
+def scattered(mixed, word):
+    """A hash of a word and of the hash of those before it, not negative."""
+    both = (np.uint64(mixed) ^ np.uint64(word)) * SCATTER
+    return np.int64((both ^ (both >> HALF)) & POSITIVE)
+
+
+@intrinsic
+def ticks(context):
+    """A clock that only its differences mean something of."""
+    del context
+
+    def code(_, builder, __, ___):
+        kind = ir.FunctionType(ir.IntType(64), [])
+        return builder.call(builder.module.declare_intrinsic("llvm.readcyclecounter", (), kind), [])
+
+    return types.int64(), code
+
+
+def _loads(bits: int) -> Any:
+    @intrinsic
+    def load(context, address, place):
+        del context, address, place
+
+        def code(_, builder, __, args):
+            pointer = builder.inttoptr(args[0], ir.IntType(bits).as_pointer())
+            found = builder.load(builder.gep(pointer, [args[1]]))
+            return found if bits == 64 else builder.zext(found, ir.IntType(64))
+
+        return types.int64(types.int64, types.int64), code
+
+    return load
+
+
+def put_machine_functions(scope: dict[str, Any]) -> None:
+    """Put what generated code calls into its scope: all compiled as they are called."""
+    more = {"helper": helper, "scattered": scattered, "word_at": _loads(64), "byte_at": _loads(8), "ticks": ticks}
+    scope.update({**SCOPE, **more})
+    put_functions(scope, COMPILED, helper)

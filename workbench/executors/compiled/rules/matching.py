@@ -1,0 +1,552 @@
+"""The loop over events, around the functions that are generated from rules: runs as plain Python and as machine code.
+
+The rule of this module: an event is processed in full, or not at all. What it changes of what lasts is written down
+first (`put`), so that it can be taken back: then there is more room, or exact arithmetic, and it is done again.
+
+Sources: Di Pilla's thesis, 4.4 (listing 4.1, depth first); Cugola and Margara, 4.2.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+# numba finds the types.
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.executors.compiled.rules.layout import (
+    ACCEPT,
+    ACCEPT_CONSTANTS,
+    ATTRIBUTES,
+    AWAITING,
+    AWAITING_END,
+    BASE,
+    BEYOND,
+    CAUSE,
+    COLUMNS,
+    COLUMNS_END,
+    CONSUMED,
+    CONSUMED_END,
+    COST_WORDS,
+    COSTS,
+    COUNT,
+    DEEP,
+    DEPTH,
+    DONE,
+    DUE,
+    EMITS,
+    ENDLESS,
+    GAPS,
+    GIVEN,
+    GROW_JOURNAL,
+    GROW_RING,
+    GROW_ROWS,
+    GROW_TABLE,
+    HEADS,
+    HEADS_MASK,
+    HORIZON,
+    ID,
+    INDEXES,
+    INDEXES_END,
+    INPUT,
+    JOURNAL,
+    JUDGE,
+    KEPT,
+    KEY_WORDS,
+    LATEST,
+    LEAST,
+    LINK,
+    MADE,
+    MASK,
+    NEVER,
+    NOW,
+    NULLS,
+    NUMBER,
+    PAUSE,
+    PUBLISHED,
+    QUIET,
+    REACHED,
+    RECORD,
+    RING,
+    RING_MASK,
+    RULES,
+    RULES_END,
+    SHAPE,
+    SIZE,
+    STACK,
+    TABLE,
+    TABLE_MASK,
+    TABLE_WIDTH,
+    TICKS,
+    UNTIL,
+    VALUES,
+    WAITING,
+    WANTED,
+    WATCHED,
+    WHEN,
+    WIDTH,
+)  # fmt: skip
+from workbench.executors.compiled.rules.words import byte_at, scattered, ticks, word_at
+
+fire: Any = None
+judge: Any = None
+accept: Any = None
+"""Generated: the functions of rules by their shapes, and what a column asks of an event."""
+
+
+def first_place(word, value, low, high, base, mask, width, ring, ring_mask, W, H):
+    """The first place whose row has a word that is not less than a value; places are of a type, or of a ring."""
+    while low < high:
+        middle = (low + high) >> 1
+        i = middle if ring < 0 else H[ring + (middle & ring_mask)]
+        if W[base + (i & mask) * width + word] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def put(place, value, H, V, J):
+    """Change what lasts, in a way that can be taken back."""
+    n = V[JOURNAL]
+    J[n], J[n + 1] = place, H[place]
+    V[JOURNAL] = n + 2
+    H[place] = value
+
+
+def counted(place, H, V, J):
+    """Count what a rule has cost."""
+    if V[JOURNAL] + 2 > len(J):
+        return GROW_JOURNAL
+    put(place, H[place] + 1, H, V, J)
+    return DONE
+
+
+def take_back(H, V, J):
+    """Make what lasts as it was before the event."""
+    n = V[JOURNAL]
+    while n > 0:
+        n -= 2
+        H[J[n]] = J[n + 1]
+    V[JOURNAL] = 0
+
+
+# --- tables ---------------------------------------------------------------------------------------------
+
+
+def table_place(first, second, H, V):
+    """The place of an entry in the table, or the free one where it belongs. See `layout`: `V` says where it lies."""
+    at, mask, width = V[TABLE], V[TABLE_MASK], V[TABLE_WIDTH]
+    slot = scattered(scattered(0, first), second) & mask
+    while H[at + slot * width] != 0 and (H[at + slot * width] != first or H[at + slot * width + 1] != second):
+        slot = (slot + 1) & mask
+    return at + slot * width
+
+
+def consumed(role, number, H, V):
+    """Whether an event has been consumed by a rule."""
+    return H[table_place(role, number, H, V)] != 0
+
+
+def silent(r, now, pause, gaps, count, H, V, X, J):
+    """Whether a rule has emitted for these values less than the pause ago; else it is written down that it does now.
+
+    1 if so, 0 if not; greater by 2 than what ends the run, where it does.
+    """
+    key = scattered(gaps, count)
+    for i in range(count):
+        key = scattered(key, X[KEY_WORDS + i])
+    at, mask, width = V[TABLE], V[TABLE_MASK], V[TABLE_WIDTH]
+    slot = scattered(scattered(0, -1 - r), key) & mask
+    while H[at + slot * width] != 0:
+        place = at + slot * width
+        same = H[place] == -1 - r and H[place + 1] == key and H[place + 3] == gaps
+        for i in range(count):
+            same = same and H[place + 4 + i] == X[KEY_WORDS + i]
+        if same:
+            if now - H[place + 2] < pause:
+                return 1
+            if V[JOURNAL] + 2 > len(J):
+                return QUIET + GROW_JOURNAL
+            put(place + 2, now, H, V, J)
+            return 0
+        slot = (slot + 1) & mask
+    if V[JOURNAL] + 2 * (6 + count) > len(J):
+        return QUIET + GROW_JOURNAL
+    if 2 * (H[V[TABLE] - 1] + 1) > mask:
+        return QUIET + GROW_TABLE
+    place = at + slot * width
+    put(V[TABLE] - 1, H[V[TABLE] - 1] + 1, H, V, J)
+    put(place, -1 - r, H, V, J)
+    put(place + 1, key, H, V, J)
+    put(place + 2, now, H, V, J)
+    put(place + 3, gaps, H, V, J)
+    for i in range(count):
+        put(place + 4 + i, X[KEY_WORDS + i], H, V, J)
+    return 0
+
+
+def consume(r, o, R, O, H, V, J, L):
+    """A composite has come of a match: what the rule consumes of it is not selected again."""
+    for n in range(R[r, CONSUMED], R[r, CONSUMED_END], 2):
+        number, role = O[o + RECORD + R[r, GIVEN] + L[n]], r * 4096 + L[n + 1] + 1
+        place = table_place(role, number, H, V)
+        if H[place] == 0:
+            if V[JOURNAL] + 8 > len(J):
+                return GROW_JOURNAL
+            if 2 * (H[V[TABLE] - 1] + 1) > V[TABLE_MASK]:
+                return GROW_TABLE
+            put(V[TABLE] - 1, H[V[TABLE] - 1] + 1, H, V, J)
+            put(place, role, H, V, J)
+            put(place + 1, number, H, V, J)
+    return 0
+
+
+# --- columns --------------------------------------------------------------------------------------------
+
+
+def row_room(y, T, W, H, V):
+    """See that there is room for a row of a type: the oldest make room, as far as nothing asks for them any more."""
+    start, end, mask = H[2 * y], H[2 * y + 1], T[y, MASK]
+    if end - start <= mask:
+        return 0
+    if T[y, HORIZON] >= 0:
+        oldest = V[NOW] - T[y, HORIZON]
+        a = T[y, BASE] + (start & mask) * T[y, WIDTH]
+        while start < end and W[a] < oldest and W[a + NUMBER] < V[COUNT] - T[y, LATEST]:
+            start += 1
+            a = T[y, BASE] + (start & mask) * T[y, WIDTH]
+        H[2 * y] = start
+    if 4 * (end - start) > 3 * (mask + 1):
+        V[WANTED] = y
+        return GROW_ROWS
+    return 0
+
+
+def adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L):
+    """Put an event on top of the columns of its type."""
+    end = H[2 * y + 1]
+    first, last = T[y, COLUMNS], T[y, COLUMNS_END]
+    if V[JOURNAL] + 6 * (last - first) + 2 > len(J):
+        return GROW_JOURNAL
+    for n in range(first, last):
+        k = L[n]
+        h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, X, XF)
+        if h == -2:
+            return BEYOND
+        if h < 0:
+            continue
+        if K[k, HEADS] >= 0:
+            head = K[k, HEADS] + (h & K[k, HEADS_MASK])
+            W[a + K[k, LINK]] = H[head]
+            put(head, end, H, V, J)
+        else:
+            ring, mask, oldest = K[k, RING], K[k, RING_MASK], H[2 * y]
+            start, behind = H[ring - 2], H[ring - 1]
+            while start < behind and H[ring + (start & mask)] < oldest:
+                start += 1
+            H[ring - 2] = start
+            if behind - start > mask:
+                V[WANTED] = k
+                return GROW_RING
+            put(ring + (behind & mask), end, H, V, J)
+            put(ring - 1, behind + 1, H, V, J)
+    put(2 * y + 1, end + 1, H, V, J)
+    return 0
+
+
+def relink(y, T, K, C, CF, W, F, H, X, XF, L):
+    """Make the chains of a type anew, whose heads are empty."""
+    for i in range(H[2 * y], H[2 * y + 1]):
+        a = T[y, BASE] + (i & T[y, MASK]) * T[y, WIDTH]
+        for n in range(T[y, COLUMNS], T[y, COLUMNS_END]):
+            k = L[n]
+            if K[k, HEADS] >= 0:
+                h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, X, XF)
+                if h >= 0:
+                    head = K[k, HEADS] + (h & K[k, HEADS_MASK])
+                    W[a + K[k, LINK]] = H[head]
+                    H[head] = i
+    return 0
+
+
+def move_table(old, size, R, H, V):
+    """Put what still counts of an old table into the new one, which is empty."""
+    at, mask, width = V[TABLE], V[TABLE_MASK], V[TABLE_WIDTH]
+    for place in range(old, old + size * width, width):
+        first = H[place]
+        if first == 0 or (first > 0 and H[place + 1] < V[LEAST]):
+            continue
+        if first < 0 and V[NOW] - H[place + 2] >= R[-1 - first, PAUSE]:
+            continue
+        slot = scattered(scattered(0, first), H[place + 1]) & mask
+        while H[at + slot * width] != 0:
+            slot = (slot + 1) & mask
+        for i in range(width):
+            H[at + slot * width + i] = H[place + i]
+        H[at - 1] += 1
+    return 0
+
+
+# --- rules ----------------------------------------------------------------------------------------------
+
+
+def fired(r, a, begun, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L):
+    """What a rule makes of a trigger; what comes of it consumes."""
+    since = ticks() if V[COSTS] >= 0 else 0
+    code = fire(R[r, SHAPE], r, a, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L)
+    if V[COSTS] >= 0:
+        H[V[COSTS] + r * COST_WORDS + TICKS] += ticks() - since
+    return consumption(r, begun, R, O, H, V, J, L) if code == 0 else code
+
+
+def consumption(r, begun, R, O, H, V, J, L):
+    """What a rule consumes with the composites that it has made."""
+    code = 0
+    if R[r, CONSUMED_END] > R[r, CONSUMED]:
+        o = begun
+        while o < V[MADE] and code == 0:
+            code = consume(r, o, R, O, H, V, J, L)
+            o += R[r, SIZE]
+    return code
+
+
+def asked(y, a, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
+    """What the rules make of an event that triggers them, in their order."""
+    if T[y, INDEXES] == T[y, INDEXES_END]:
+        for n in range(T[y, RULES], T[y, RULES_END]):
+            code = fired(L[n], a, V[MADE], T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L)
+            if code != 0:
+                return code
+        return 0
+    first = V[STACK]  # behind what is to be published
+    for n in range(first, found_rules(y, a, first, T, L, C, CF, W, F, S)):
+        code = fired(S[n], a, V[MADE], T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L)
+        if code != 0:
+            return code
+    return 0
+
+
+def found_rules(y, a, first, T, L, C, CF, W, F, S):
+    """The rules that an index says an event may trigger, in their order, written to `S` from a place on."""
+    last = first
+    for n in range(T[y, RULES], T[y, RULES_END]):
+        S[last] = L[n]
+        last += 1
+    for n in range(T[y, INDEXES], T[y, INDEXES_END], 5):
+        at, kind, place, size, rules = L[n], L[n + 1], L[n + 2], L[n + 3], L[n + 4]
+        if (W[a + NULLS] >> at) & 1 != 0:
+            continue
+        low, high = index_range(W[a + VALUES + at], F[a + VALUES + at], kind, place, size, C, CF)
+        for i in range(low, high):
+            S[last] = L[rules + i]
+            last += 1
+    for i in range(first + 1, last):  # few, and mostly in order
+        rule, j = S[i], i - 1
+        while j >= first and S[j] > rule:
+            S[j + 1] = S[j]
+            j -= 1
+        S[j + 1] = rule
+    return last
+
+
+def index_range(word, real, kind, place, size, C, CF):
+    """Which of the constants of an index, in their order, a value satisfies.
+
+    Kinds are 0 `==`, 1 `>`, 2 `>=`, 3 `<`, 4 `<=`; of floats 5 more.
+    """
+    floats, kind = kind >= 5, kind % 5
+    if floats and real != real:
+        return 0, 0
+    low, high = place, place + size
+    while low < high:  # the first constant not less than the value
+        middle = (low + high) >> 1
+        less = CF[middle] < real if floats else C[middle] < word
+        if less:
+            low = middle + 1
+        else:
+            high = middle
+    equal, end = low, place + size
+    while equal < end and (CF[equal] == real if floats else C[equal] == word):
+        equal += 1
+    if kind == 0:
+        return low - place, equal - place
+    if kind == 1:
+        return 0, low - place
+    if kind == 2:
+        return 0, equal - place
+    if kind == 3:
+        return equal - place, size
+    return low - place, size
+
+
+# --- events ---------------------------------------------------------------------------------------------
+
+
+def processed(y, a, cause, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
+    """An event, whose row is written, with what it causes at once; that is to be published next."""
+    if V[COSTS] >= 0:
+        code = counted(V[COSTS] + len(R) * COST_WORDS + y, H, V, J)
+        if code != 0:
+            return code
+    W[a + NUMBER] = V[COUNT]
+    V[COUNT] += 1
+    begun, V[DEEP] = V[MADE], 0 if cause < 0 else O[cause + DEPTH]
+    code = asked(y, a, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S)
+    if code == 0 and T[y, KEPT] != 0:
+        code = adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L)
+    if code != 0 or V[MADE] == begun:
+        return code
+    return put_before(begun, V[DEEP] + 1, cause, R, O, V, S)
+
+
+def put_before(begun, depth, cause, R, O, V, S):
+    """Have the composites that have been made be published next, before what waits for it already."""
+    o, count = begun, 0
+    while o < V[MADE]:
+        O[o + DEPTH], O[o + CAUSE] = depth, cause
+        o += R[O[o], SIZE]
+        count += 1
+    o, top = begun, V[STACK] + count
+    for n in range(count):
+        S[top - 1 - n] = o
+        o += R[O[o], SIZE]
+    V[STACK] = top
+    if depth > 1000:
+        V[WANTED] = begun
+        return ENDLESS
+    return 0
+
+
+def published(first, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
+    """What has been caused, each with all that it causes before the next."""
+    while V[STACK] > first:
+        V[STACK] -= 1
+        o = S[V[STACK]]
+        B[V[PUBLISHED]] = o
+        V[PUBLISHED] += 1
+        y = R[O[o], EMITS]
+        O[o + ID] = V[COUNT]
+        if T[y, WATCHED] == 0:
+            V[COUNT] += 1
+            continue
+        code = row_room(y, T, W, H, V)
+        if code != 0:
+            return code
+        a = T[y, BASE] + (H[2 * y + 1] & T[y, MASK]) * T[y, WIDTH]
+        W[a], W[a + NULLS] = O[o + WHEN], O[o + GAPS]
+        for i in range(T[y, ATTRIBUTES]):
+            W[a + VALUES + i] = O[o + RECORD + i]
+        code = processed(y, a, o, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S)
+        if code != 0:
+            return code
+    return 0
+
+
+def told(until, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
+    """What comes of one absence up to a time, if there is one: the first by deadline, then rule, then trigger."""
+    due, rule, code = NEVER, -1, DONE
+    for n in range(V[AWAITING], V[AWAITING_END]):
+        y = R[L[n], WAITING]
+        start = H[2 * y]
+        if start < H[2 * y + 1]:
+            deadline = W[T[y, BASE] + (start & T[y, MASK]) * T[y, WIDTH]]
+            if deadline < due:
+                due, rule = deadline, L[n]
+    V[DUE] = due
+    if due <= until:
+        code = judged(rule, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S)
+        if code == DONE and V[STACK] > 0:
+            code = published(0, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
+    return code
+
+
+def judged(r, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
+    """What comes of the matches of the trigger that has waited longest for what must not come."""
+    y = R[r, WAITING]
+    base, mask, width = T[y, BASE], T[y, MASK], T[y, WIDTH]
+    first, end, begun = H[2 * y], H[2 * y + 1], V[MADE]
+    a = base + (first & mask) * width
+    deadline, trigger, deep, since = W[a], W[a + 1], W[a + 2], W[a + 3]
+    last = first + 1
+    while last < end and W[base + (last & mask) * width + 1] == trigger:
+        last += 1
+    V[NOW], V[STACK] = deadline, 0
+    if V[JOURNAL] + 2 > len(J):
+        return GROW_JOURNAL
+    put(2 * y, last, H, V, J)
+    code = judge(R[r, JUDGE], r, first, last, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L)
+    if code == 0:
+        code = consumption(r, begun, R, O, H, V, J, L)
+    if code == 0 and V[MADE] > begun:  # what comes later is caused by the clock
+        code = put_before(begun, deep + 1 if since == deadline else 1, -1, R, O, V, S)
+    return code
+
+
+def happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
+    """An event from outside, with all that it causes."""
+    y = types[i] + 0  # with a sign
+    V[NOW] = times[i]
+    if T[y, WATCHED] == 0:
+        V[COUNT] += 1
+        return 0
+    code = row_room(y, T, W, H, V)
+    if code != 0:
+        return code
+    a = T[y, BASE] + (H[2 * y + 1] & T[y, MASK]) * T[y, WIDTH]
+    W[a], place, gaps = times[i], places[i], 0
+    for n in range(T[y, ATTRIBUTES]):
+        m = T[y, INPUT] + n
+        if A[m, 2] != 0 and byte_at(A[m, 2], place) != 0:
+            gaps |= 1 << n
+            W[a + VALUES + n] = 0
+        elif A[m, 1] != 0:
+            W[a + VALUES + n] = byte_at(A[m, 0], place)
+        else:
+            W[a + VALUES + n] = word_at(A[m, 0], place)
+    W[a + NULLS] = gaps
+    V[STACK] = 0
+    code = processed(y, a, -1, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S)
+    if code == 0 and V[STACK] > 0:
+        code = published(0, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
+    return code
+
+
+def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
+    """Process events from one place to before another; `V[REACHED]` says how far it came. What it ends with.
+
+    mode 1: the chains of the type `first` are made anew; mode 2: the table moves, which lay at `first` with `last`
+    entries; mode 3: the row behind the others of the type `first` is put into columns; mode 4: the clock moves.
+    """
+    if mode == 2:
+        return move_table(first, last, R, H, V)
+    if mode == 1:
+        return relink(first, T, K, C, CF, W, F, H, X, XF, L)
+    if mode == 3:
+        a = T[first, BASE] + (H[2 * first + 1] & T[first, MASK]) * T[first, WIDTH]
+        V[JOURNAL] = 0
+        code = adopt(first, a, T, K, C, CF, W, F, H, V, X, XF, J, L)
+        if code != 0:
+            take_back(H, V, J)
+        return code
+    since = ticks() if V[COSTS] >= 0 else 0
+    code = DONE
+    i = first
+    while i < last and code == DONE:
+        V[JOURNAL] = 0
+        count, now, made, published_before = V[COUNT], V[NOW], V[MADE], V[PUBLISHED]
+        until = V[UNTIL] if mode == 4 else times[i] - 1
+        moved = V[DUE] > until  # what is told is taken back one by one, for time goes on
+        if not moved:
+            code = told(until, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
+        elif mode != 4:
+            code = happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
+        if code != DONE:
+            take_back(H, V, J)
+            V[COUNT], V[NOW], V[MADE], V[PUBLISHED] = count, now, made, published_before
+            V[DUE] = -NEVER
+        elif moved:
+            i += 1
+    V[REACHED] = i
+    if V[COSTS] >= 0:
+        H[V[COSTS] - 1] += ticks() - since
+    return code

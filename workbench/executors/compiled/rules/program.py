@@ -1,0 +1,206 @@
+"""A rule set as a program on arrays: its source, which rules that are written alike share, and the tables it reads.
+
+The rule of this module: it decides nothing. What is kept and how it is found is the plan's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from workbench.core.domain import FLOAT, STR
+from workbench.executors.compiled.code.machine import MachineLoop
+from workbench.executors.compiled.code.plain import PlainArray
+from workbench.executors.compiled.code.step import text_code
+from workbench.executors.compiled.rules import layout as at
+from workbench.executors.compiled.rules import matching, sums, words
+from workbench.executors.compiled.rules.rule_source import ARGUMENTS, AcceptSource, RuleSource
+from workbench.stored import checksum
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.set_plan import SetPlan
+
+KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
+"""The numbers of comparisons in an index; of floats 5 more."""
+COMPILED = (sums, matching)
+
+
+class RuleProgram:
+    """The program of a plan.
+
+    Attributes
+    ----------
+    types: the names of all types, events first, then facts, then what rules wait for; tables have them by their places.
+    awaiting: where in `L` the rules are that wait for something.
+    source: of `run` and what it calls.
+    texts: those that rules name.
+    T, K, R, C, L: what it reads; see `layout`. Where rows and columns lie is not said yet.
+    """
+
+    def __init__(self, plan: SetPlan, settings: EngineSettings) -> None:
+        self.plan, self.settings = plan, settings
+        facts = [name for name, declared in plan.rules.declarations.items() if declared.fact]
+        awaiting = [rule for rule, of in enumerate(plan.plans) if of.absent is not None]
+        self.waiting = [f"what {plan.plans[rule].rule.name} waits for" for rule in awaiting]
+        self.types = [*plan.rules.events, *facts, *self.waiting]
+        self.texts: list[str] = []
+        self._constants: list[int | float] = []
+        self._lists: list[int] = []
+        self.T: Any = np.zeros((len(self.types) + 1, at.TYPE_WORDS), np.int64)
+        self.K: Any = np.zeros((len(plan.columns) + 1, at.COLUMN_WORDS), np.int64)
+        self.R: Any = np.zeros((len(plan.plans) + 1, at.RULE_WORDS), np.int64)
+        rules = self._functions()
+        accepts = self._shapes("accept", self._accepts())
+        self._types()
+        self.awaiting = len(self._lists), len(self._lists) + len(awaiting)
+        self._lists += awaiting
+        self.source = _HEAD.format(_marks()) + rules + accepts
+        self.C: Any = np.array([0 if isinstance(each, float) else each for each in [*self._constants, 0]], np.int64)
+        real: Any = self.C.view(np.float64)
+        for i, each in enumerate(self._constants):
+            if isinstance(each, float):
+                real[i] = each
+        self.L: Any = np.array([*self._lists, 0], np.int64)
+
+    # --- functions --------------------------------------------------------------------------------------
+
+    def _functions(self) -> str:
+        """The functions of rules, and of those that wait for something a second one."""
+        made = [RuleSource(self.plan, rule, self.types, self.settings) for rule in range(len(self.plan.plans))]
+        fires = self._shapes("fire", ((each, self.R[rule, at.SHAPE :]) for rule, each in enumerate(made)))
+        places: dict[str, int] = {}
+        for rule, (of, each) in enumerate(zip(self.plan.plans, made, strict=True)):
+            row = self.R[rule]
+            row[at.EMITS], row[at.SIZE] = self.types.index(of.rule.emits), each.size
+            row[at.GIVEN], row[at.PAUSE] = len(of.emitted.attributes), of.pause or 0
+            row[at.CONSUMED] = len(self._lists)
+            for slot in of.consumed_slots:
+                self._lists += [of.event_slots.index(slot), slot if self.settings.trex else 0]
+            row[at.CONSUMED_END] = len(self._lists)
+            if each.judged is not None:
+                row[at.WAITING] = y = self.types.index(f"what {of.rule.name} waits for")
+                row[at.JUDGE] = places.setdefault(each.judging("judge"), len(places))
+                self.T[y, at.WIDTH], self.T[y, at.KEPT], self.T[y, at.HORIZON] = each.waiting, 1, -1
+        return fires + _dispatched("judge", f"r, first, last, {ARGUMENTS}", places, "0")
+
+    def _accepts(self) -> Iterator[tuple[AcceptSource, Any]]:
+        for planned in self.plan.columns:
+            row = self.K[planned.number]
+            row[at.TYPE], row[at.LINK], row[at.HEADS], row[at.RING] = self.types.index(planned.type), -1, -1, -1
+            yield AcceptSource(self.plan, planned.number), row[at.ACCEPT : at.ACCEPT_CONSTANTS + 1]
+
+    def _shapes(self, name: str, made: Iterable[tuple[Any, Any]]) -> str:
+        """The functions, each text once, and the one that calls them by their number."""
+        places: dict[str, int] = {}
+        for each, row in made:
+            row[:2] = places.setdefault(each.text(name), len(places)), len(self._constants)
+            self._constants += each.constants.values
+            self.texts += each.constants.texts
+        given = f"r, a, {ARGUMENTS}" if name == "fire" else "c, a, C, CF, W, F, X, XF"
+        return _dispatched(name, given, places, "0" if name == "fire" else "-1")
+
+    # --- tables -----------------------------------------------------------------------------------------
+
+    def _types(self) -> None:
+        inputs = 0
+        for y, name in enumerate(self.types[: len(self.types) - len(self.waiting)]):
+            declared, row = self.plan.rules.declarations[name], self.T[y]
+            row[at.ATTRIBUTES], row[at.INPUT] = len(declared.attributes), inputs
+            inputs += len(declared.attributes)
+            own = [each for each in self.plan.columns if each.type == name and not each.fact]
+            links = 0
+            row[at.COLUMNS] = len(self._lists)
+            for each in own:
+                if each.keys:
+                    self.K[each.number, at.LINK] = at.VALUES + len(declared.attributes) + links
+                    links += 1
+                if not each.whole:
+                    self._lists.append(each.number)
+            row[at.COLUMNS_END] = len(self._lists)
+            row[at.WIDTH] = at.VALUES + len(declared.attributes) + links
+            row[at.KEPT] = bool(own)
+            row[at.WATCHED] = bool(own) or name in self.plan.triggered
+            row[at.HORIZON] = -1 if any(e.reach is None for e in own) else max((e.reach or 0 for e in own), default=0)
+            row[at.LATEST] = max((each.latest for each in own), default=0)
+            self._triggers(name, row)
+
+    def _triggers(self, name: str, row: Any) -> None:
+        """The rules that are asked each time, and the indexes of the others."""
+        row[at.RULES] = len(self._lists)
+        groups: dict[tuple[int, str], list[tuple[Any, int]]] = {}
+        for rule in self.plan.triggered.get(name, ()):
+            index = self.plan.index(rule)
+            if index is None:
+                self._lists.append(rule)
+            else:
+                groups.setdefault((index.attribute, index.operator), []).append((index.constant, rule))
+        row[at.RULES_END] = len(self._lists)
+        heads = []
+        domains = list(self.plan.rules.declarations[name].domains.values())
+        for (attribute, operator), found in groups.items():
+            real, text = domains[attribute] == FLOAT, domains[attribute] == STR
+            pairs = sorted((text_code(constant) if text else constant, rule) for constant, rule in found)
+            kind = KINDS[operator] + 5 * real
+            heads.append([attribute, kind, len(self._constants), len(pairs), len(self._lists)])
+            self._constants += [constant for constant, _ in pairs]
+            self._lists += [rule for _, rule in pairs]
+        row[at.INDEXES] = len(self._lists)
+        for head in heads:
+            self._lists += head
+        row[at.INDEXES_END] = len(self._lists)
+
+    # --- what runs --------------------------------------------------------------------------------------
+
+    def machine(self) -> MachineLoop:
+        """The program as machine code."""
+        return MachineLoop(self.source)
+
+    def plain(self) -> PlainProgram:
+        """The program as Python."""
+        return PlainProgram(self.source.partition(_END)[2])
+
+
+class PlainProgram:
+    """A program that Python runs."""
+
+    def __init__(self, source: str) -> None:
+        self.scope: dict[str, Any] = dict(words.PLAIN)
+        put_functions(self.scope, COMPILED, lambda function: function)
+        exec(compile(source, "<compiled rules>", "exec"), self.scope)
+
+    def __call__(self, *given: Any) -> int:
+        found: int = self.scope["run"](*(PlainArray(each) if isinstance(each, np.ndarray) else each for each in given))
+        return found
+
+
+def _dispatched(name: str, given: str, places: Mapping[str, int], none: str) -> str:
+    """Functions, and the one that calls them by their number."""
+    lines = [text.replace(f"def {name}(", f"def {name}_{i}(", 1) for text, i in places.items()]
+    calls = "".join(f"    if s == {i}: return {name}_{i}({given})\n" for i in range(len(places)))
+    return "".join(lines) + f"@helper\ndef {name}(s, {given}):\n{calls}    return {none}\n"
+
+
+def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: Any) -> None:
+    """Put the functions and numbers of modules into a scope, where the functions find each other."""
+    for module in modules:
+        for name, each in vars(module).items():
+            if isinstance(each, FunctionType) and each.__module__ == module.__name__:
+                scope[name] = made(FunctionType(each.__code__, scope, name, each.__defaults__))
+            elif isinstance(each, int | float):
+                scope[name] = each
+
+
+def _marks() -> str:
+    """What tells the texts of the modules that are compiled along."""
+    folder = Path(__file__).parent
+    names = ("matching.py", "sums.py", "layout.py", "machine_words.py")
+    return checksum(b"\0".join((folder / name).read_bytes() for name in names)).hex()
+
+
+_END = "# rules\n"
+_HEAD = """from workbench.executors.compiled.rules.machine_words import put_machine_functions  # {}
+put_machine_functions(globals())
+""" + _END  # fmt: skip

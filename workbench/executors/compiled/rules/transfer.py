@@ -1,0 +1,276 @@
+"""The state of a compiled rule set as that of the engine `cdp`, and back.
+
+The rule of this module: what either of them would answer to what comes next is the same. What `cdp` has in columns of
+each predicate is once in the rows of its type here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from heapq import heappush
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.core.domain import FLOAT
+from workbench.executors.compiled.rules import layout as at
+from workbench.executors.compiled.rules.outputs import value_of
+from workbench.executors.compiled.rules.words import scattered
+from workbench.tesla import tree as t
+from workbench.tesla.engines.cdp.matcher import CDPMatcher
+from workbench.tesla.engines.publisher import Publisher, chain_names, chained
+from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
+from workbench.tesla.engines.runner import DueAbsence, RuleRunner
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.scope import aggregate_domain
+
+if TYPE_CHECKING:
+    from workbench.executors.compiled.rules.engine import CompiledRules
+
+WORD = 1 << 63
+
+
+def to_publisher(engine: CompiledRules) -> Publisher:
+    """An engine `cdp` that has seen the same."""
+    memory, program = engine.memory, engine.program
+    made = Publisher("compiled", engine.rules, engine.facts, engine.settings, CDPMatcher)
+    made.now, made.passed, made.count = engine.now, engine.passed, int(memory.V[at.COUNT])
+    events = {event.number: event for event in _events(engine)}
+    for due in _awaiting(engine, made, events):
+        heappush(made.waiting, due)
+    for _, rule, _, absence in sorted(made.waiting, key=lambda each: each[:3]):
+        made.runners[rule].matcher.wait(absence)
+    for runner in made.runners:
+        kept = [*runner.plan.steps[1:], *([runner.plan.absent] if runner.plan.absent is not None else [])]
+        types = {step.type for step in kept if not step.fact}
+        for _, event in sorted(events.items()):
+            if event.type in types:
+                runner.matcher.add(event)
+        for column in runner.matcher.columns.values():
+            column.since, column.place = _since(engine, program.types.index(column.step.type))
+    for rule, slot, number in _consumed(engine):
+        if number in events:
+            consumed = made.runners[rule].consumed
+            assert consumed is not None
+            consumed.get(slot, next(iter(consumed.values())))[number] = events[number].time
+    for rule, key, time in _emitted(engine):
+        made.runners[rule].emitted[key] = time
+    return made
+
+
+def _awaiting(
+    engine: CompiledRules, made: Publisher, events: Mapping[int, Occurrence]
+) -> Iterator[tuple[int, int, int, DueAbsence]]:
+    """The absences that rules wait for."""
+    for rule, runner in enumerate(made.runners):
+        if runner.plan.absent is None:
+            continue
+        rows = engine.memory.rows_of(int(engine.program.R[rule, at.WAITING]))
+        due: DueAbsence | None = None
+        for row in rows:
+            deadline, number, deep = row[:3].tolist()
+            match = _match(engine, runner.plan, row)
+            trigger = events.get(number, match[0])
+            if due is None or due.trigger.number != number:
+                if due is not None:
+                    yield due.deadline, rule, due.trigger.number, due
+                due = DueAbsence(deadline, trigger, [], chained([runner.plan.rule.name] * deep))
+            due.matches.append(match)
+        if due is not None:
+            yield due.deadline, rule, due.trigger.number, due
+
+
+def _match(engine: CompiledRules, plan: RulePlan, row: Any) -> PartialMatch:
+    """A match that has been written down."""
+    match: PartialMatch = ()
+    reals, begin = row.view(np.float64), at.WAITED
+    for step in plan.steps:
+        if isinstance(step.part, t.Aggregate):
+            domain = aggregate_domain(step.part.function, step.values)
+            found = value_of(domain, int(row[begin]), reals[begin], engine.known)
+            match = (*match, None if row[begin + 1] else found)
+            begin += 2
+        elif step.policy is not t.Policy.NOT:
+            size = at.VALUES + len(step.declared.attributes)
+            event = _event(engine, step.type, row[begin : begin + size])
+            item = event.values if step.fact else event
+            match = (*match, item, *((step.fits(match, item) or ()) if step.fits is not None else ()))
+            begin += size
+    return match
+
+
+def _event(engine: CompiledRules, name: str, row: Any) -> Occurrence:
+    """An event or a fact of which there is a row."""
+    words, reals = row.tolist(), row.view(np.float64)
+    values = tuple(
+        None if words[at.NULLS] >> n & 1 else value_of(domain, words[at.VALUES + n], reals[at.VALUES + n], engine.known)
+        for n, domain in enumerate(engine.rules.declarations[name].domains.values())
+    )
+    return Occurrence(name, words[at.TIME], values, words[at.NUMBER])
+
+
+def _events(engine: CompiledRules) -> Iterator[Occurrence]:
+    for y, name in enumerate(engine.rules.events):
+        for row in engine.memory.rows_of(y):
+            yield _event(engine, name, row)
+
+
+def _since(engine: CompiledRules, y: int) -> tuple[int | None, int]:
+    """From which time and which place on all events of a type are there."""
+    rows = engine.memory.rows_of(y)
+    if engine.memory.H[2 * y] == 0:
+        return engine.since.get(y, (None, 0))
+    if not len(rows):
+        return int(engine.memory.V[at.NOW]) + 1, int(engine.memory.V[at.COUNT])
+    return int(rows[0, at.TIME]), int(rows[0, at.NUMBER])
+
+
+def _entries(engine: CompiledRules) -> Iterator[tuple[list[int], Any]]:
+    """The entries of the table, as whole numbers and as floats."""
+    begin, mask, width = engine.memory.V[at.TABLE : at.TABLE_WIDTH + 1].tolist()
+    table = engine.memory.H[begin : begin + (mask + 1) * width].reshape(mask + 1, width)
+    for entry in table[table[:, 0] != 0]:
+        yield entry.tolist(), entry.view(np.float64)
+
+
+def _consumed(engine: CompiledRules) -> Iterator[tuple[int, int, int]]:
+    for (role, number, *_), _ in _entries(engine):
+        if role > 0:
+            yield (role - 1) // 4096, (role - 1) % 4096, number
+
+
+def _emitted(engine: CompiledRules) -> Iterator[tuple[int, tuple[Any, ...], int]]:
+    for (role, _, time, gaps, *_), reals in _entries(engine):
+        if role < 0:
+            plan = engine.plan.plans[-1 - role]
+            key: list[Any] = []
+            for i, each in enumerate(plan.rule.per):
+                word, real = int(reals.view(np.int64)[4 + i]), float(reals[4 + i])
+                found = value_of(plan.scope.types.domain(each), word, real, engine.known)
+                key.append(None if gaps >> i & 1 else "nan" if found != found else found)
+            yield -1 - role, tuple(key), time
+
+
+# --- back -----------------------------------------------------------------------------------------------
+
+
+def returnable(exact: Publisher) -> bool:
+    """Whether the state can be said in words, and every rule has all the history that its windows reach."""
+    waiting = (item for *_, due in exact.waiting for match in due.matches for item in match)
+    complete = all(_complete(runner, exact.now) for runner in exact.runners)
+    return complete and all(map(_small, _held(exact).values())) and all(map(_small, waiting))
+
+
+def _complete(runner: RuleRunner, now: int | None) -> bool:
+    for column in runner.matcher.columns.values():
+        horizon = runner.plan.horizon(column.step)
+        if column.since is not None and (horizon is None or now is None or column.since + horizon > now):
+            return False
+    return True
+
+
+def _small(item: Any) -> bool:
+    """Whether an event, a fact or a value has room in words."""
+    event = isinstance(item, Occurrence)
+    values = (item.time * 2, *item.values) if event else item if isinstance(item, tuple | list) else (item,)
+    return all(not isinstance(value, int) or -WORD <= value < WORD for value in values)
+
+
+def _held(exact: Publisher) -> dict[int, Occurrence]:
+    """All events that are kept: but for those in matches that wait."""
+    columns = [column.column for runner in exact.runners for column in runner.matcher.columns.values()]
+    matchers = (runner.matcher for runner in exact.runners)
+    columns += [each.absent.column for each in matchers if isinstance(each, CDPMatcher) and each.absent is not None]
+    return {event.number: event for column in columns for event in column}
+
+
+def to_memory(exact: Publisher, engine: CompiledRules) -> None:
+    """Let a compiled rule set that has seen nothing know what `cdp` knows."""
+    memory, program = engine.memory, engine.program
+    for _, event in sorted(_held(exact).items()):
+        _put(engine, event)
+    if exact.now is not None:
+        memory.V[at.NOW] = exact.now
+    memory.V[at.COUNT] = exact.count
+    for _, rule, _, due in sorted(exact.waiting, key=lambda each: each[:3]):
+        _await(engine, [each.order for each in exact.runners].index(rule), due)
+    for rule, runner in enumerate(exact.runners):
+        for column in runner.matcher.columns.values():
+            y = program.types.index(column.step.type)
+            if column.since is not None:
+                engine.since[y] = max(engine.since.get(y, (column.since, 0)), (column.since, column.place))
+        for slot, consumed in (runner.consumed or {}).items():
+            for number in consumed:
+                _enter(engine, [rule * 4096 + (slot if engine.settings.trex else 0) + 1, number])
+        for key, time in runner.emitted.items():
+            _enter(engine, [-1 - rule, *_silence(engine, rule, key, time)])
+
+
+def _put(engine: CompiledRules, event: Occurrence) -> None:
+    """An event joins the history."""
+    memory, y = engine.memory, engine.program.types.index(event.type)
+    memory.V[at.NOW] = event.time
+    while True:
+        start, end = memory.H[2 * y : 2 * y + 2].tolist()
+        if end - start > memory.T[y, at.MASK]:
+            memory.V[at.WANTED] = y
+            engine.grow(at.GROW_ROWS)
+        row = int(memory.T[y, at.BASE] + (end & int(memory.T[y, at.MASK])) * memory.T[y, at.WIDTH])
+        words = [event.time, event.number, *engine.words(event.type, event.values)]
+        memory.W[row : row + len(words)] = words
+        code = engine.ask(3, y, 0)
+        if code == at.DONE:
+            return
+        engine.grow(code)
+
+
+def _await(engine: CompiledRules, rule: int, due: DueAbsence) -> None:
+    """Write matches down that wait."""
+    memory, plan, y = engine.memory, engine.plan.plans[rule], int(engine.program.R[rule, at.WAITING])
+    for match in due.matches:
+        words = [due.deadline, due.trigger.number, len(chain_names(due.chain))]
+        for step in plan.steps:
+            if isinstance(step.part, t.Aggregate):
+                domain, value = aggregate_domain(step.part.function, step.values), match[step.slot]
+                words += [engine.word(value, domain), int(value is None)]
+            elif step.policy is not t.Policy.NOT:
+                event = match[step.slot]
+                head = [0, 0] if step.fact else [event.time, event.number]
+                words += [*head, *engine.words(step.type, event if step.fact else event.values)]
+        start, end = memory.H[2 * y : 2 * y + 2].tolist()
+        if end - start > memory.T[y, at.MASK]:
+            memory.grow_rows(y)
+        a = int(memory.T[y, at.BASE] + (end & int(memory.T[y, at.MASK])) * memory.T[y, at.WIDTH])
+        memory.W[a : a + len(words)] = words
+        memory.H[2 * y + 1] += 1
+    memory.V[at.DUE] = min(int(memory.V[at.DUE]), due.deadline)
+
+
+def _silence(engine: CompiledRules, rule: int, key: tuple[Any, ...], time: int) -> list[int]:
+    plan = engine.plan.plans[rule]
+    domains = [plan.scope.types.domain(each) for each in plan.rule.per]
+    gaps = sum(1 << i for i, value in enumerate(key) if value is None)
+    words = []
+    for value, domain in zip(key, domains, strict=True):
+        value = float("nan") if value == "nan" and domain == FLOAT else value
+        words.append(engine.word(value + 0.0 if domain == FLOAT and value is not None else value, domain))
+    mark = scattered(gaps, len(key))
+    for word in words:
+        mark = scattered(mark, word)
+    return [mark, time, gaps, *words]
+
+
+def _enter(engine: CompiledRules, entry: list[int]) -> None:
+    """Put an entry into the table."""
+    memory = engine.memory
+    begin, mask, width = memory.V[at.TABLE : at.TABLE_WIDTH + 1].tolist()
+    if 2 * (memory.H[begin - 1] + 1) > mask:
+        engine.grow(at.GROW_TABLE)
+        begin, mask, width = memory.V[at.TABLE : at.TABLE_WIDTH + 1].tolist()
+    slot = scattered(scattered(0, entry[0]), entry[1]) & mask
+    while memory.H[begin + slot * width] != 0:
+        if memory.H[begin + slot * width : begin + slot * width + 2].tolist() == entry[:2] and entry[0] > 0:
+            return
+        slot = (slot + 1) & mask
+    memory.H[begin + slot * width : begin + slot * width + len(entry)] = entry
+    memory.H[begin - 1] += 1

@@ -1,0 +1,57 @@
+"""What generated code of rules calls, on plain Python numbers: hashing, memory, and exact division.
+
+The rule of this module: `machine_words` has the same functions for numba; two forms of one give the same.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from typing import Any
+
+from workbench.core.ops import OVERFLOWS
+
+ODD = 0x9E3779B97F4A7C15
+MASK64 = (1 << 64) - 1
+
+
+def helper(function: Any) -> Any:
+    """What is compiled in the other form."""
+    return function
+
+
+def scattered(mixed: int, word: int) -> int:
+    """A hash of a word and of the hash of those before it, not negative."""
+    both = ((mixed ^ word) & MASK64) * ODD & MASK64
+    return (both ^ (both >> 32)) & (MASK64 >> 1)
+
+
+def word_at(address: int, place: int) -> int:
+    """The word at a place behind an address."""
+    return ctypes.c_int64.from_address(address + 8 * place).value
+
+
+def byte_at(address: int, place: int) -> int:
+    """The byte at a place behind an address."""
+    return ctypes.c_uint8.from_address(address + place).value
+
+
+def low_bits(word: int) -> int:
+    """The lower half of a word."""
+    return word & 0xFFFFFFFF
+
+
+def ticks() -> int:
+    """A clock that only its differences mean something of."""
+    return time.perf_counter_ns()
+
+
+PLAIN: dict[str, Any] = {
+    **{op.name: op.exact for op in OVERFLOWS.values()},
+    "helper": helper, "scattered": scattered, "word_at": word_at, "byte_at": byte_at,
+    "ticks": ticks,
+    "int_same": lambda number, x: number == x,
+    "int_below": lambda number, x: number < x,
+    "int_above": lambda number, x: number > x,
+}  # fmt: skip
+"""What generated code calls, by name."""

@@ -1,0 +1,140 @@
+"""The plan of a rule set, for people: as text, as data, and as a picture.
+
+The rule of this module: it shows what the plan says, and why, and decides nothing. In pictures columns are on the left,
+rules on the right, and an arrow leads from a column to each predicate that looks into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workbench.core.units import MICROSECONDS
+from workbench.show.rule_graph import FAINT, HEAD, as_quoted, as_table
+from workbench.tesla import tree as t
+from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan
+from workbench.tesla.rule_set import RuleSet
+
+MOST_LISTED = 8
+"""Predicates that are listed with a column; of more the number is told."""
+
+
+def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool) -> dict[str, Any]:
+    """The plan as data.
+
+    Parameters
+    ----------
+    written: the rules with the windows as they are written.
+    timed: whether windows are microseconds; else they are in the unit of the log.
+    """
+    return {
+        "rules": plan.rules.name,
+        "columns": [
+            {
+                "number": each.number, "type": each.type, "filters": list(map(str, each.filters)),
+                "keys": list(map(str, each.keys)), "ordered_by": list(map(str, each.ordering)), "facts": each.fact,
+                "reach": _reach(each, timed), "used_by": _users(plan, each),
+            }
+            for each in plan.columns
+        ],
+        "triggers": {type: list(_indexes(plan, type)) for type in plan.triggered},
+        "steps": [
+            {"rule": of.rule.name, "trigger": str(of.trigger.part), "where": _conditions(plan, number, 0), "steps": [
+                {"predicate": str(part), "column": each.column, "access": each.access,
+                 "reason": each.reason, "where": _conditions(plan, number, each.step.number)}
+                for part, each in zip(_all_parts(rule), _all_steps(plan, number), strict=True)
+            ]}
+            for number, (of, rule) in enumerate(zip(plan.plans, written.rules, strict=True))
+        ],
+    }  # fmt: skip
+
+
+def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool) -> str:
+    """The plan as lines of text."""
+    data = plan_data(plan, written, timed=timed)
+    lines = ["columns"]
+    for column, each in zip(plan.columns, data["columns"], strict=True):
+        users = each["used_by"]
+        used = ", ".join(users[:MOST_LISTED]) + (f" and {len(users) - MOST_LISTED} more" * (len(users) > MOST_LISTED))
+        lines.append(f"  {column.number}: {column}, {each['reach']}; for {used}")
+    lines.append("triggers")
+    lines += [f"  {type}: {'; '.join(found)}" for type, found in data["triggers"].items()]
+    for each in data["steps"]:
+        lines += [f"rule {each['rule']}", f"  from {each['trigger']}", *_where(each)]
+        for step in each["steps"]:
+            lines += [f"  {step['predicate']}", f"    column {step['column']}: {step['access']} ({step['reason']})"]
+            lines += _where(step)
+    return "\n".join(lines) + "\n"
+
+
+def draw_plan(plan: SetPlan) -> str:
+    """The plan as DOT text."""
+    lines = [f"    c{each.number} [label=<{_column_table(each)}>];" for each in plan.columns]
+    for number, of in enumerate(plan.plans):
+        lines.append(f'    subgraph cluster_{number} {{ label="{as_quoted(of.rule.name)}"; color="{FAINT}";')
+        steps = [of.trigger, *(each.step for each in _all_steps(plan, number))]
+        lines += [f"        s{number}_{i} [label=<{as_table(_head(each.part), [])}>];" for i, each in enumerate(steps)]
+        lines.append("    }")
+        for i, each in enumerate(_all_steps(plan, number), 1):
+            lines.append(f'    c{each.column} -> s{number}_{i} [label="{as_quoted(each.access.split(",")[0])}"];')
+    return f'digraph "{plan.name}" {{\n{HEAD.replace("rankdir=RL", "rankdir=LR")}\n' + "\n".join(lines) + "\n}\n"
+
+
+def _column_table(column: PlannedColumn) -> str:
+    more = [f"by {', '.join(map(str, column.keys))}"] if column.keys else []
+    return as_table(column.type, [*map(str, column.filters), *more])
+
+
+def _all_steps(plan: SetPlan, rule: int) -> list[PlannedStep]:
+    absent = plan.absent[rule]
+    return [*plan.steps[rule], *([absent] if absent else [])]
+
+
+def _users(plan: SetPlan, column: PlannedColumn) -> list[str]:
+    return [f"{plan.plans[rule].rule.name}: {_head(step.part)}" for rule, step in column.users]
+
+
+def _all_parts(rule: t.Rule) -> list[t.Predicate | t.Aggregate]:
+    """What is behind the trigger, in the order of the steps."""
+    return sorted(rule.predicates, key=lambda part: getattr(part, "policy", None) is t.Policy.ABSENT)
+
+
+def _head(part: t.Predicate | t.Aggregate) -> str:
+    if isinstance(part, t.Aggregate):
+        return f"{part.function} of {part.type}"
+    return f"{part.policy.value} {part.name}".strip()
+
+
+def _where(found: dict[str, Any]) -> list[str]:
+    return [f"    where {', '.join(found['where'])}: asked here, as soon as it is known"] if found["where"] else []
+
+
+def _conditions(plan: SetPlan, rule: int, step: int) -> list[str]:
+    conditions = plan.conditions(rule)
+    return [str(each) for each in conditions[step]] if step < len(conditions) else []
+
+
+def _indexes(plan: SetPlan, type: str) -> Iterator[str]:
+    """How the rules are found that a type triggers."""
+    groups: dict[str, int] = {}
+    for rule in plan.triggered[type]:
+        index = plan.index(rule)
+        name = plan.rules.declarations[type].attributes[index.attribute].name if index else ""
+        how = f"found by {name} {index.operator} a constant" if index else "asked each time"
+        groups[how] = groups.get(how, 0) + 1
+    yield from (f"{count} rule{'s' * (count != 1)} {how}" for how, count in groups.items())
+
+
+def _reach(column: PlannedColumn, timed: bool) -> str:
+    """How long events are kept."""
+    if column.fact:
+        return "facts"
+    if column.reach is None:
+        return "forever"
+    if column.latest:
+        return f"kept of the latest {column.latest} events" + (f" and for {column.reach}" if column.reach else "")
+    units = {name: size for name, size in MICROSECONDS.items() if timed and not column.reach % size}
+    if not units:
+        return f"kept for {column.reach}"
+    name = max(units, key=lambda each: units[each])
+    return f"kept for {column.reach // units[name]} {name}"

@@ -1,0 +1,269 @@
+"""The plan of a rule set: which columns are kept, for whom, and how each predicate finds its events.
+
+The rule of this module: a plan is data. It says what the compiled engine does and why, and changes no result: `first`
+and `last`, consumption and the order of what comes out are those of the rules.
+
+Sources: Cugola and Margara, 4.2 and 6 (columns shared by predicates, what they cost); Di Pilla's thesis, 4.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from workbench.core.domain import FLOAT, INT, STR
+from workbench.tesla import tree as t
+from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
+from workbench.tesla.rule_set import RuleSet
+
+MOST_CHOSEN = 16
+"""Columns of one type that are kept for constant filters: each event is asked by every one of them."""
+FEW_TRIGGERED = 8
+"""Rules of one type that are asked one by one: an index is slower for fewer."""
+MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""Comparisons, and what they are with their sides changed."""
+
+
+@dataclass
+class PlannedColumn:
+    """Events of a type, or facts, that predicates find in one way.
+
+    Attributes
+    ----------
+    filters: what an event is asked when it comes; what is in the column has passed it.
+    keys: values of its own by which it is found, newest first; none: by its time.
+    ordering: of facts.
+    reach: how long before the present events are asked for; None: nothing bounds it.
+    latest: of how many of the latest events those of the type are asked for in any case.
+    users: the predicates that look into it, each with the place of its rule.
+    """
+
+    number: int
+    type: str
+    filters: tuple[t.Expression, ...]
+    keys: tuple[t.Expression, ...]
+    fact: bool = False
+    ordering: tuple[t.OrderedBy, ...] = ()
+    reach: int | None = 0
+    latest: int = 0
+    users: list[tuple[int, RuleStep]] = field(default_factory=list)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all events of its type, found by their time."""
+        return not (self.filters or self.keys or self.fact)
+
+    def __str__(self) -> str:
+        text = f"{self.type}({', '.join(map(str, self.filters))})" if self.filters else self.type
+        text += f" by {', '.join(map(str, self.keys))}" if self.keys else ""
+        return text + (f" ordered by {', '.join(map(str, self.ordering))}" if self.ordering else "")
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """How a predicate or aggregate finds its events.
+
+    Attributes
+    ----------
+    column: the number of the one that it looks into.
+    filtered: whether what is in it has passed the predicate's own filter.
+    access, reason: how it looks there, and why so.
+    """
+
+    step: RuleStep
+    column: int
+    filtered: bool
+    access: str
+    reason: str
+
+    @property
+    def asked(self) -> list[t.Expression]:
+        """The constraints that candidates are asked, in the order in which they are written."""
+        passed = set(map(id, self.step.code.local)) if self.filtered else set()
+        return [each for each in self.step.part.constraints if id(each) not in passed]
+
+
+@dataclass(frozen=True)
+class TriggerIndex:
+    """A constraint of a trigger on an attribute, by which rules are found.
+
+    Attributes
+    ----------
+    attribute: its place.
+    operator: `==`, or `>`, `>=`, `<`, `<=` with the attribute on the left.
+    """
+
+    attribute: int
+    operator: str
+    constant: Any
+
+
+class SetPlan:
+    """The plan of a rule set whose windows are whole numbers.
+
+    Attributes
+    ----------
+    name: of the rules.
+    plans: of each rule where a match has what.
+    columns: what is kept.
+    steps: of each rule those behind the trigger.
+    absent: of each rule what must not come.
+    """
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.rules, self.name = rules, rules.name
+        self.plans = [RulePlan(rule, rules.declarations) for rule in rules.rules]
+        self.columns: list[PlannedColumn] = []
+        self._places: dict[Any, PlannedColumn] = {}
+        wanted = {self._wanted(step) for _, _, step in self._kept() if self._wanted(step)[1]}
+        per_type: dict[str, int] = {}
+        for type, *_ in wanted:
+            per_type[type] = per_type.get(type, 0) + 1
+        self._crowded = {type for type, count in per_type.items() if count > MOST_CHOSEN}
+        made = {id(step): self._step(rule, plan, step) for rule, plan, step in self._kept()}
+        self.steps = [[made[id(step)] for step in plan.steps[1:]] for plan in self.plans]
+        self.absent = [None if plan.absent is None else made[id(plan.absent)] for plan in self.plans]
+
+    def _kept(self) -> Iterator[tuple[int, RulePlan, RuleStep]]:
+        for rule, plan in enumerate(self.plans):
+            for step in [*plan.steps[1:], *([plan.absent] if plan.absent else [])]:
+                yield rule, plan, step
+
+    # --- columns ----------------------------------------------------------------------------------------
+
+    def _wanted(self, step: RuleStep) -> tuple[str, tuple[t.Expression, ...], tuple[t.Expression, ...]]:
+        own = substitution(step.part)
+        filters = tuple(substituted(each, own) for each in step.code.local)
+        return step.type, filters, tuple(substituted(each, own) for each, _ in step.code.equations)
+
+    def _step(self, rule: int, plan: RulePlan, step: RuleStep) -> PlannedStep:
+        type, filters, keys = self._wanted(step)
+        ordering = step.part.ordering if isinstance(step.part, t.Predicate) else ()
+        crowded = not step.fact and type in self._crowded
+        column = self._column(type, () if crowded or step.fact else filters, keys, step.fact, ordering)
+        column.users.append((rule, step))
+        reach, latest = (0, None) if step.fact else (plan.horizon(step), plan.count(step))
+        if step.window is not None and step.window.after:
+            reach = step.window.most
+        if reach is None and latest is not None:
+            reach, column.latest = 0, max(column.latest, latest)
+        column.reach = None if None in (column.reach, reach) else max(column.reach or 0, reach or 0)
+        return PlannedStep(step, column.number, not step.fact and not crowded, *self._access(step, column, crowded))
+
+    def _column(
+        self, type: str, filters: tuple[t.Expression, ...], keys: tuple[t.Expression, ...], fact: bool,
+        ordering: tuple[t.OrderedBy, ...],
+    ) -> PlannedColumn:  # fmt: skip
+        name = type, tuple(map(str, filters)), tuple(map(str, keys)), tuple(map(str, ordering))
+        if name not in self._places:
+            made = PlannedColumn(len(self.columns), type, filters, keys, fact, ordering)
+            self.columns.append(made)
+            self._places[name] = made
+        return self._places[name]
+
+    @staticmethod
+    def _access(step: RuleStep, column: PlannedColumn, crowded: bool) -> tuple[str, str]:
+        more = " and the other constraints" if step.code.constrained else ""
+        later = (
+            "; its constant filter is asked there: too many filters of this type to ask each event" if crowded else ""
+        )
+        if column.fact:
+            keyed = f"the rows whose {_words(column.keys)} is equal" if column.keys else "all rows"
+            return f"{keyed}, in their order", "facts do not change" + later
+        if column.keys:
+            ends = {t.Policy.LAST: ", up to the first that fits", t.Policy.NOT: ", up to the first that fits"}
+            how = f"a chain of events with the same {_words(column.keys)}, newest first"
+            return how + ends.get(step.policy, ", back to the window's end"), f"an equation{more}{later}"  # type: ignore[arg-type]
+        if isinstance(step.part, t.Aggregate) and step.attribute is None and not (step.code.constrained or crowded):
+            return "the window's ends, found by time, are all that counts", "nothing but the window chooses"
+        if step.policy in (t.Policy.LAST, t.Policy.NOT):
+            return "the window's events, newest first, up to the first that fits", "no equation" + later
+        return "the window's events, found by time", "no equation" + later
+
+    # --- triggers ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def triggered(self) -> Mapping[str, list[int]]:
+        """The rules that each type triggers, in their order."""
+        found: dict[str, list[int]] = {}
+        for rule, plan in enumerate(self.plans):
+            found.setdefault(plan.trigger.type, []).append(rule)
+        return found
+
+    def index(self, rule: int) -> TriggerIndex | None:
+        """By what a rule is found when an event comes; None where it is asked each time."""
+        step = self.plans[rule].trigger
+        if len(self.triggered[step.type]) < FEW_TRIGGERED:
+            return None
+        own = substitution(step.part)
+        found = [each for part in step.code.local if (each := _indexed(step, substituted(part, own))) is not None]
+        return min(found, key=lambda each: each.operator != "==", default=None)
+
+    # --- filters ----------------------------------------------------------------------------------------
+
+    def conditions(self, rule: int) -> list[list[t.Expression]]:
+        """What `where` asks of matches, by the step from which on it is known; the last for all that is left."""
+        plan = self.plans[rule]
+        found: list[list[t.Expression]] = [[] for _ in plan.steps]
+        known_at: dict[str, int] = {}  # names of events and parameters to their steps
+        for i, step in enumerate(plan.steps):
+            if isinstance(step.part, t.Aggregate):
+                known_at["$" + step.part.parameter] = i
+            elif step.policy is not None and step.policy.binds:
+                known_at[step.part.name] = i
+                known_at |= {"$" + each.name: i for each in step.part.assignments}
+        for condition in plan.rule.where_clause:
+            found[max((known_at[each] for each in _names(condition)), default=0)].append(condition)
+        return found
+
+
+def substitution(part: t.Predicate | t.Aggregate) -> dict[str, t.Expression]:
+    """The parameters that a predicate assigns, as expressions of its own attributes and of what is bound before."""
+    found: dict[str, t.Expression] = {}
+    for each in part.assignments if isinstance(part, t.Predicate) else ():
+        found[each.name] = substituted(each.value, found)
+    return found
+
+
+def substituted(expression: t.Expression, own: Mapping[str, t.Expression]) -> t.Expression:
+    """An expression with parameters replaced."""
+    if isinstance(expression, t.BoundParameter):
+        return own.get(expression.name, expression)
+    if isinstance(expression, t.Operation) and own:
+        return t.Operation(expression.operator, tuple(substituted(each, own) for each in expression.operands))
+    return expression
+
+
+def _names(condition: t.Expression) -> Iterator[str]:
+    for each in t.within(condition):
+        if isinstance(each, t.BoundParameter):
+            yield "$" + each.name
+        elif isinstance(each, t.OtherAttribute):
+            yield each.of
+        elif isinstance(each, t.TimeOf):
+            yield each.name
+
+
+def _indexed(step: RuleStep, condition: t.Expression) -> TriggerIndex | None:
+    """A comparison of an attribute with a constant of its type."""
+    if not (isinstance(condition, t.Operation) and condition.operator in MIRRORED):
+        return None
+    one, other = condition.operands
+    for mine, constant, operator in (
+        (one, other, condition.operator),
+        (other, one, MIRRORED[condition.operator]),
+    ):
+        if isinstance(mine, t.OwnAttribute) and isinstance(constant, t.Literal):
+            domain, value = step.declared.domains[mine.name], constant.value
+            same = (domain == INT and type(value) is int) or (domain == FLOAT and type(value) in (int, float))
+            if same or (domain == STR and operator == "=="):
+                fitted = float(value) if domain == FLOAT else value
+                if fitted == value:
+                    return TriggerIndex(step.declared.positions[mine.name], operator, fitted)
+    return None
+
+
+def _words(keys: Sequence[t.Expression]) -> str:
+    return " and ".join(map(str, keys))
