@@ -88,6 +88,7 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/rules/arrays.py", "numpy"),
     ("executors/compiled/rules/outputs.py", "numpy"),
     ("executors/compiled/rules/program.py", "numpy"),
+    ("executors/compiled/rules/single.py", "numpy"),
     ("executors/compiled/rules/transfer.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numpy"),
     ("conformance/compare/conform.py", "hypothesis"),

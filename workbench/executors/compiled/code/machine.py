@@ -6,7 +6,8 @@ import json
 import struct
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.executors.compiled.code.objects import Kinds, ObjectFile, ObjectFunction, keep, kept
@@ -31,12 +32,16 @@ class MachineLoop:
         """How often it has been compiled in this process: it was not kept."""
 
     def __call__(self, *given: Any) -> int:
+        return self.bound(*given)()
+
+    def bound(self, *given: Any) -> Callable[[], int]:
+        """The same as a call for later ones with the same arguments, whose arrays have to stay where they are."""
         kinds, words = _passed(given)
         if kinds not in self._made:
             with self._lock:
                 if kinds not in self._made:
                     self._made[kinds] = self._kept(kinds) or self._compiled(kinds)
-        return self._made[kinds](words)
+        return partial(self._made[kinds], words)
 
     def fetch(self, given: Sequence[Any]) -> None:
         """Have what is kept for arguments of these kinds, and have another process compile it, if need be."""

@@ -25,11 +25,12 @@ from workbench.executors.compiled.rules.arrays import RuleArrays
 from workbench.executors.compiled.rules.lines import OTHERS
 from workbench.executors.compiled.rules.outputs import composite_block, composites
 from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.executors.compiled.rules.single import SingleEvents
 from workbench.executors.compiled.rules.transfer import returnable, to_memory, to_publisher
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.publisher import Publisher, endless_chain, see_event, see_time
 from workbench.tesla.engines.set_plan import SetPlan
-from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
+from workbench.tesla.event_block import EventBlock, event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -74,6 +75,7 @@ class CompiledRules:
         self.since: dict[int, tuple[int | None, int]] = {}
         self._run: Any = self.program.machine() if self._code else self.program.plain()
         self._looked = False
+        self._single = SingleEvents(self.program, self.memory, self.texts)
 
     @property
     def rules(self) -> RuleSet:
@@ -87,13 +89,26 @@ class CompiledRules:
         see_event(event, self.rules, self.now, self.passed)
         if self._exact is not None:
             return self._exactly(event)
-        try:
-            block = event_block(self._rules, [event], self.texts.put)
-        except LargeNumberError:
-            return self._give_up().process(event)
         if abs(event.time) >= FAR:
             return self._give_up().process(event)
-        return [each for part in self._parts(block, composites, list) for each in part]
+        try:
+            self._single.put(event)
+        except ValueError:  # a number of more than 64 bits
+            return self._give_up().process(event)
+        self._seen += 1
+        if self._slow:
+            self._choose((0, 0, 1, *self._single.given, *self.memory.arrays()))
+        code = self._single.run(self._run)
+        if code != at.DONE:
+            return self._again(event, code)
+        return self._taken(composites) if self.memory.V[at.PUBLISHED] else []
+
+    def _again(self, event: Occurrence, code: int) -> list[Occurrence]:
+        """An event that has not been processed, for there was no room, or words do not suffice."""
+        told: list[Occurrence] = []
+        for part in self._looped(lambda _: self._single.run(self._run), 1, composites, code):
+            told += part
+        return told + self._exact.process(event) if self._exact is not None else told
 
     def process_block(self, block: EventBlock, *, sources: bool = False) -> list[EventBlock]:
         """The composites that a block of events causes, in the order of publication, in one block or several.
@@ -218,24 +233,29 @@ class CompiledRules:
         if self._seen > SOME:
             self._run = UnstalledLoop(lambda: self.program.source, self._run)
 
-    def _looped(self, run: Callable[[int], int], last: int, made: Callable[..., Any]) -> Iterable[Any]:
+    def _looped(
+        self, run: Callable[[int], int], last: int, made: Callable[..., Any], code: int = at.DONE
+    ) -> Iterable[Any]:
         """Run from one event to behind another, with all the room that is needed, or until `cdp` has to go on."""
-        first, code = 0, at.DONE
-        while first < last and code != at.BEYOND:
-            began = process_time() if self.settings.profiled else 0.0
-            code = run(first)
-            self._seconds += process_time() - began if self.settings.profiled else 0.0
-            first = int(self.memory.V[at.REACHED])
+        first = 0
+        while True:
             if code == at.ENDLESS:
                 raise self._endless()
             if code not in (at.DONE, at.BEYOND):
                 self.grow(code)
+            if first >= last or code == at.BEYOND:
+                break
+            began = process_time() if self.settings.profiled else 0.0
+            code = run(first)
+            self._seconds += process_time() - began if self.settings.profiled else 0.0
+            first = int(self.memory.V[at.REACHED])
         yield self._taken(made)
         if code == at.BEYOND:
             self._give_up()
 
     def grow(self, code: int) -> None:
         memory = self.memory
+        self._single.moved()
         wanted = int(memory.V[at.WANTED])
         if code == at.GROW_ROWS:
             memory.grow_rows(wanted)

@@ -71,6 +71,8 @@ from workbench.tesla.scope import RuleScope, aggregate_domain
 ARGUMENTS = "T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L"
 """The arrays that every function is given."""
 ENDS = f"return {BEYOND}"
+COMPUTED = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+"""The aggregates that there is code for."""
 MOST_ATTRIBUTES, MOST_PER = 62, 30
 
 
@@ -421,6 +423,9 @@ class RuleSource:
         assert isinstance(step.part, t.Aggregate)
         function, name = step.part.function, step.part.attribute
         code.add(f"count{k} = 0")
+        if function not in COMPUTED:
+            where = step.part.where
+            raise Refused(f"the engine 'compiled' does not compute {function}", hint=OTHERS, where=where)
         if step.values == STR and function != "COUNT":
             raise Refused(f"the engine 'compiled' does not compute {function} of texts", hint=OTHERS)
         if name is None and not planned.asked and not self.plan.columns[planned.column].keys and not step.fact:
