@@ -85,7 +85,8 @@ def fed(
 
 def warmed(load: RuleLoad, name: str) -> RuleEngine:
     """An engine whose machine code is there, if it has any: another one has run the beginning of the log."""
-    totals(fed(started(load.rules, name), name, load.log.part(0, 1024)))
+    if name.split()[0] not in ONE_BY_ONE:
+        totals(fed(started(load.rules, name), name, load.log.part(0, 2 * BLOCK)))
     return started(load.rules, name)
 
 
@@ -102,7 +103,7 @@ def filled(load: RuleLoad, name: str) -> RuleEngine:
     """
     import numpy as np
 
-    engine = started(load.rules, name)
+    engine = warmed(load, name)
     before = load.log.part(0, load.fill)
     for _ in fed(engine, name, before.where(~np.isin(before.types, load.triggers))):
         pass

@@ -46,10 +46,10 @@ class RuleLog:
 
     def pieces(self, inputs: Sequence[Any]) -> Iterator[EventPiece]:
         """The events of several files, in the order of time; those of one time in the order of the files."""
-        streams = [self._file(*self._named(each)) for each in inputs]
+        streams = [self._file(*self.named(each)) for each in inputs]
         return streams[0] if len(streams) == 1 else merged(streams, self.rules, in_order=self.clock.late is None)
 
-    def _named(self, given: Any) -> tuple[Declaration | None, Any]:
+    def named(self, given: Any) -> tuple[Declaration | None, Any]:
         """The type of the events in a file, where it is said (`Temp=temp.csv`), and the file."""
         name, equals, path = str(given).partition("=")
         if not equals or not name.isidentifier():
@@ -62,14 +62,14 @@ class RuleLog:
 
     def _file(self, declared: Declaration | None, path: Any) -> Iterator[EventPiece]:
         ports = log_ports(self.rules, self.clock, declared)
-        return self._pieces(read_blocks(path, ports, self.reading, tally=self.tally), ports, declared, str(path))
+        return self.of_blocks(read_blocks(path, ports, self.reading, tally=self.tally), ports, declared, str(path))
 
     def of_data(self, blocks: Callable[[Ported, Reading, Tally], Iterator[LogBlock]]) -> Iterator[EventPiece]:
         """The events in data that are no files."""
         ports = log_ports(self.rules, self.clock)
-        return self._pieces(blocks(ports, self.reading, self.tally), ports, shown="row")
+        return self.of_blocks(blocks(ports, self.reading, self.tally), ports, shown="row")
 
-    def _pieces(
+    def of_blocks(
         self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None = None, shown: str = ""
     ) -> Iterator[EventPiece]:
         """The events in rows that have been read for `log_ports`; `shown` is where they are from."""
@@ -233,3 +233,13 @@ def _given_facts(rules: RuleSet, given: Mapping[str, Iterable[Mapping[str, Value
             read = _reader(declared, dict.fromkeys(declared.domains, ANY))
             found[name] = [read(row) for row in given[name]]
     return found
+
+
+def instant(clock: Clock, text: str) -> int:
+    """The time that `--until` names."""
+    from workbench.events.clock import UntimedError
+
+    try:
+        return clock.read(text)
+    except UntimedError as error:
+        raise InputError(f"--until {text}: expected {error}") from error

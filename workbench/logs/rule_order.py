@@ -56,6 +56,18 @@ def merged(streams: Sequence[Iterator[EventPiece]], rules: RuleSet, *, in_order:
         yield _merged(parts, rules)
 
 
+def begun(pieces: Iterator[EventPiece]) -> Iterator[EventPiece]:
+    """The same, the first event read already."""
+    for piece in pieces:
+        if isinstance(piece, EventBlock):
+            if len(piece):
+                return itertools.chain([piece], pieces)
+            continue
+        for event in piece:
+            return itertools.chain([itertools.chain([event], piece)], pieces)
+    return iter(())
+
+
 class _Head:
     """What has been read of a stream and not been given away."""
 
