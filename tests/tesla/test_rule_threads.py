@@ -90,7 +90,7 @@ def test_what_cannot_be_split_says_why():
 
 
 def test_work_is_shared_out_by_what_it_costs():
-    assert shared([5.0, 1.0, 4.0, 2.0, 2.0], 2) == [[0, 3], [1, 2, 4]]
+    assert shared([5.0, 1.0, 4.0, 2.0, 2.0], 2) == [[0, 4], [1, 2, 3]]
     assert shared([1.0], 3) == [[0]]
 
 

@@ -125,6 +125,8 @@ class CompiledRules:
         ------
         InputError: as `process`, for the block as a whole.
         """
+        if not len(block):
+            return []
         see_block(block, self.now, self.passed)
         return list(self.parts_of(block, partial(composite_block, sources=sources), self._as_block))
 
@@ -397,8 +399,7 @@ def see_block(block: EventBlock, now: int | None, passed: int | None) -> None:
     if len(back):
         before, after = times[back[0] : back[0] + 2].tolist()
         raise InputError(f"the time of events goes back from {before} to {after}", hint="sort them by time")
-    if len(block):
-        see_time(int(times[0]), now, passed)
+    see_time(int(times[0]), now, passed)
 
 
 def added_costs(one: RuleCost, other: RuleCost) -> RuleCost:

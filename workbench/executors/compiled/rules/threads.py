@@ -87,9 +87,9 @@ class RuleThreads:
 
     def process_block(self, block: EventBlock, *, sources: bool = False) -> list[EventBlock]:
         """The composites that a block of events causes, in the order of publication: see `CompiledRules`."""
-        see_block(block, self.now, self.passed)
         if not len(block):
             return []
+        see_block(block, self.now, self.passed)
         found = self._happened(block, sources=sources)
         return [composite_block(found, self.program, self._known, sources=sources)]
 
