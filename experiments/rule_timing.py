@@ -34,11 +34,16 @@ def engines(*forms: str) -> list[str]:
 
 
 def started(rules: RuleSet, name: str) -> RuleEngine:
-    """An engine in one of its forms."""
+    """An engine in one of its forms; one that makes machine code has it from the beginning."""
     engine = name.split()[0]
     if engine == "gpu" and engine not in rule_engines():
         raise EngineMissing(WITHOUT_A_DEVICE)
-    return rule_engine(rules, engine, settings=EngineSettings(indexed=SCANNING not in name))
+    settings = EngineSettings(indexed=SCANNING not in name)
+    if engine == "compiled":
+        from workbench.executors.compiled.rules.engine import CompiledRules
+
+        return CompiledRules(rules, {}, settings, code=True)
+    return rule_engine(rules, engine, settings=settings)
 
 
 class Fed(NamedTuple):
@@ -85,7 +90,8 @@ def fed(
 
 def warmed(load: RuleLoad, name: str) -> RuleEngine:
     """An engine whose machine code is there, if it has any: another one has run the beginning of the log."""
-    totals(fed(started(load.rules, name), name, load.log.part(0, 1024)))
+    if name.split()[0] not in ONE_BY_ONE:
+        totals(fed(started(load.rules, name), name, load.log.part(0, 2 * BLOCK)))
     return started(load.rules, name)
 
 
@@ -102,7 +108,7 @@ def filled(load: RuleLoad, name: str) -> RuleEngine:
     """
     import numpy as np
 
-    engine = started(load.rules, name)
+    engine = warmed(load, name)
     before = load.log.part(0, load.fill)
     for _ in fed(engine, name, before.where(~np.isin(before.types, load.triggers))):
         pass

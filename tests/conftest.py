@@ -49,6 +49,7 @@ TOGETHER = {
     "tests/lab/test_report.py": "browser",
     "tests/lab/test_serve.py": "browser",
     "tests/lab/test_spark.py": "spark",
+    "tests/logs/test_rules_on_spark.py": "spark",
     "tests/executors/compiled/test_ptx.py": "kernels for a GPU",
     "tests/executors/spark/test_options.py": "spark",
     "tests/executors/spark/test_spark.py": "spark",

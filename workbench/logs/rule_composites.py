@@ -112,14 +112,14 @@ def composite_table(
         if name not in columns:
             if shown[name] == ANY:
                 return None
-            columns[name] = _attribute(block, name, shown[name], rules)
+            columns[name] = attribute_values(block, name, shown[name], rules)
     import pyarrow as pa
 
     return pa.table([columns[name] for name in shown], list(shown))
 
 
-def _attribute(block: EventBlock, name: str, domain: Domain, rules: RuleSet) -> Any:
-    """The Arrow column of an attribute of several types; null for events that have none."""
+def attribute_values(block: EventBlock, name: str, domain: Domain, rules: RuleSet) -> Any:
+    """The Arrow column of an attribute of several types; null for events of types that have none of this domain."""
     import numpy as np
 
     from workbench.events.buffers import shown_column
@@ -129,9 +129,9 @@ def _attribute(block: EventBlock, name: str, domain: Domain, rules: RuleSet) -> 
     values: Any = np.zeros(len(block), COLUMN_KINDS[domain])
     there: Any = np.zeros(len(block), bool)
     for type in set(block.types.tolist()):
-        position = rules.declarations[block.names[type]].positions.get(name)
-        if position is not None:
-            column, rows = block.columns[type][position], block.types == type
+        declared = rules.declarations[block.names[type]]
+        if declared.domains.get(name) == domain:
+            column, rows = block.columns[type][declared.positions[name]], block.types == type
             places = block.places[rows]
             values[rows], there[rows] = column.values[places], True if column.nulls is None else ~column.nulls[places]
     if domain == STR:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Value
@@ -22,7 +22,7 @@ from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
 from workbench.logs.rule_columns import TYPE, EventColumns
-from workbench.logs.rule_order import EventPiece, merged
+from workbench.logs.rule_order import EventPiece, first_events, merged
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet, shared_domains
@@ -45,11 +45,18 @@ class RuleLog:
     types: set[str] = field(default_factory=set)
 
     def pieces(self, inputs: Sequence[Any]) -> Iterator[EventPiece]:
-        """The events of several files, in the order of time; those of one time in the order of the files."""
-        streams = [self._file(*self._named(each)) for each in inputs]
-        return streams[0] if len(streams) == 1 else merged(streams, self.rules, in_order=self.clock.late is None)
+        """The events of several files, in the order of time; those of one time in the order of the files.
 
-    def _named(self, given: Any) -> tuple[Declaration | None, Any]:
+        The first N rows of several files are the first N of the events.
+        """
+        if len(inputs) == 1:
+            return self._file(*self.named(inputs[0]))
+        head, self.reading = self.reading.head, replace(self.reading, head=None)  # which rows are the first, times tell
+        streams = [self._file(*self.named(each)) for each in inputs]
+        found = merged(streams, self.rules, in_order=self.clock.late is None)
+        return found if head is None else first_events(found, head)
+
+    def named(self, given: Any) -> tuple[Declaration | None, Any]:
         """The type of the events in a file, where it is said (`Temp=temp.csv`), and the file."""
         name, equals, path = str(given).partition("=")
         if not equals or not name.isidentifier():
@@ -62,14 +69,14 @@ class RuleLog:
 
     def _file(self, declared: Declaration | None, path: Any) -> Iterator[EventPiece]:
         ports = log_ports(self.rules, self.clock, declared)
-        return self._pieces(read_blocks(path, ports, self.reading, tally=self.tally), ports, declared, str(path))
+        return self.of_blocks(read_blocks(path, ports, self.reading, tally=self.tally), ports, declared, str(path))
 
     def of_data(self, blocks: Callable[[Ported, Reading, Tally], Iterator[LogBlock]]) -> Iterator[EventPiece]:
         """The events in data that are no files."""
         ports = log_ports(self.rules, self.clock)
-        return self._pieces(blocks(ports, self.reading, self.tally), ports, shown="row")
+        return self.of_blocks(blocks(ports, self.reading, self.tally), ports, shown="row")
 
-    def _pieces(
+    def of_blocks(
         self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None = None, shown: str = ""
     ) -> Iterator[EventPiece]:
         """The events in rows that have been read for `log_ports`; `shown` is where they are from."""
@@ -233,3 +240,13 @@ def _given_facts(rules: RuleSet, given: Mapping[str, Iterable[Mapping[str, Value
             read = _reader(declared, dict.fromkeys(declared.domains, ANY))
             found[name] = [read(row) for row in given[name]]
     return found
+
+
+def instant(clock: Clock, text: str) -> int:
+    """The time that `--until` names."""
+    from workbench.events.clock import UntimedError
+
+    try:
+        return clock.read(text)
+    except UntimedError as error:
+        raise InputError(f"--until {text}: expected {error}") from error

@@ -56,6 +56,18 @@ def merged(streams: Sequence[Iterator[EventPiece]], rules: RuleSet, *, in_order:
         yield _merged(parts, rules)
 
 
+def begun(pieces: Iterator[EventPiece]) -> Iterator[EventPiece]:
+    """The same, the first event read already."""
+    for piece in pieces:
+        if isinstance(piece, EventBlock):
+            if len(piece):
+                return itertools.chain([piece], pieces)
+            continue
+        for event in piece:
+            return itertools.chain([itertools.chain([event], piece)], pieces)
+    return iter(())
+
+
 class _Head:
     """What has been read of a stream and not been given away."""
 
@@ -99,6 +111,21 @@ def _merged(parts: Sequence[EventBlock | Sequence[Occurrence]], rules: RuleSet) 
 
 def _time(event: Occurrence) -> int:
     return event.time
+
+
+def first_events(pieces: Iterator[EventPiece], count: int) -> Iterator[EventPiece]:
+    """So many of the first events; of those that come one by one no more are asked for."""
+    for piece in pieces if count else ():
+        if isinstance(piece, EventBlock):
+            part = piece.part(0, count)
+            count -= len(part)
+            yield part
+        else:
+            given = itertools.count()
+            yield (event for event, _ in zip(itertools.islice(piece, count), given, strict=False))
+            count -= next(given)
+        if not count:
+            return
 
 
 class LateEvents:

@@ -7,7 +7,6 @@ been read.
 from __future__ import annotations
 
 import argparse
-import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,8 @@ from workbench.events.reading import Reading
 from workbench.executors.table import AUTO, Start, backend_rows, given
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
 from workbench.logs.rule_control import RuleControl
-from workbench.logs.rule_log import RuleLog, facts_of
-from workbench.logs.rule_order import EventPiece, LateEvents
+from workbench.logs.rule_log import RuleLog, facts_of, instant
+from workbench.logs.rule_order import EventPiece, LateEvents, begun
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.event_block import EventBlock
@@ -50,6 +49,11 @@ def run_rules(rules: RuleSet, start: Start) -> None:
     from workbench.events.write import output_format, write_events
 
     options = start.options
+    if options.backend == "spark":
+        from workbench.logs.rule_spark import run_rules_on_spark
+
+        run_rules_on_spark(rules, start)
+        return
     inputs = options.input if isinstance(options.input, list) else [options.input]
     written = output_format(options.output, options.format, str(inputs[0]).rpartition("=")[2])
     live = is_stream(options.output)
@@ -75,6 +79,8 @@ def _see_options(options: argparse.Namespace) -> None:
     flags = {option.flag.removeprefix("--") for row in backend_rows().values() for option in row.options}
     others = given(options, "steps", "N", "integers", *sorted(flags))
     usual = next(iter(backend_rows()))
+    if options.backend == "spark":
+        raise InputError("the spark backend reads a file and writes one", hint="name input and output")
     if options.backend not in (usual, AUTO):
         others = f"--backend {options.backend}"
     if others:
@@ -115,7 +121,7 @@ class RuleRun:
             pieces = read(self._log)
             if self._clock.late is not None:
                 pieces = LateEvents(self.rules, self._clock, self._late).ordered(pieces)
-            self._pieces = _begun(pieces)  # now it is known what times are
+            self._pieces = begun(pieces)  # now it is known what times are
             if self._control is not None:
                 self._control.see(self._clock)
             self._engine = self._started()
@@ -144,10 +150,10 @@ class RuleRun:
                 self._start.tally.tell()
             until = self._start.option("until")
             if until is not None:
-                instant = _instant(self._clock, str(until))
+                end = instant(self._clock, str(until))
                 if self._control is not None:
-                    yield from self._changed(self._control, instant)
-                yield self._rows(self._engine.advance(instant), 0)
+                    yield from self._changed(self._control, end)
+                yield self._rows(self._engine.advance(end), 0)
         self._tell()
 
     def _of_block(self, block: EventBlock) -> Iterator[RowsMade]:
@@ -223,27 +229,6 @@ class RuleRun:
                 f"{cost.rule}: {cost.events:,} events, {cost.partial:,} partial matches, {cost.matches:,} matches,"
                 f" {cost.composites:,} composites, {cost.seconds:.2f} s"
             )
-
-
-def _begun(pieces: Iterator[EventPiece]) -> Iterator[EventPiece]:
-    """The same, the first event read already."""
-    for piece in pieces:
-        if isinstance(piece, EventBlock):
-            if len(piece):
-                return itertools.chain([piece], pieces)
-            continue
-        for event in piece:
-            return itertools.chain([itertools.chain([event], piece)], pieces)
-    return iter(())
-
-
-def _instant(clock: Clock, text: str) -> int:
-    from workbench.events.clock import UntimedError
-
-    try:
-        return clock.read(text)
-    except UntimedError as error:
-        raise InputError(f"--until {text}: expected {error}") from error
 
 
 class _Late:

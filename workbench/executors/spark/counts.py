@@ -67,6 +67,15 @@ class Counts:
         """In a worker: so many events came out of a task."""
         self._accumulator.add({("made", task): events})
 
+    def note(self, task: int | str, what: Any) -> None:
+        """In a worker: something else that a task has to tell."""
+        self._accumulator.add({("note", task): what})
+
+    @property
+    def notes(self) -> list[Any]:
+        """What tasks have noted, in the order of their names."""
+        return [what for (kind, _), what in sorted(self._accumulator.value.items(), key=_name) if kind == "note"]
+
     @property
     def _tasks(self) -> list[TaskRows]:
         return [rows for (what, _), rows in sorted(self._accumulator.value.items()) if what == "read"]
@@ -101,6 +110,10 @@ class Counts:
                 tally.keep(*bad)
         tally.made += sum(count for (what, _), count in self._accumulator.value.items() if what == "made")
         self._accumulator.value = {}
+
+
+def _name(counted: tuple[tuple[str, int | str], Any]) -> tuple[str, int | str]:
+    return counted[0]
 
 
 def told_of(error: InputError) -> ErrorText:

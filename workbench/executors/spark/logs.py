@@ -72,10 +72,10 @@ def read_log(
         if not Path(file).is_file():
             raise InputError("the spark backend reads files, not the standard input or pipes", where=str(file))
     reader = _reader(spark, PartReader, program, reading, key, order, files[0], ("task", "row"))
-    tasks = _tasks(files, reader, tally or Tally(), 2 * spark.sparkContext.defaultParallelism)
+    tasks = read_tasks(files, reader, tally or Tally(), 2 * spark.sparkContext.defaultParallelism)
     if len(tasks) == 1:
         reader.layout = replace(reader.layout, places=("row",))
-    reader.tasks = tasks
+    reader.tasks = dict(enumerate(tasks))
     every = [str(file) for task in tasks for file, part in task if part != WHOLE]
     return _log(spark.range(0, len(tasks), 1, len(tasks)), reader, shown, {file: every.count(file) for file in every})
 
@@ -181,7 +181,7 @@ def _order_types(name: str, domain: Domain) -> str:
     return ORDER_TYPES if kind(domain) == "string" else f"o0 {kind(domain)}"
 
 
-def _tasks(files: Sequence[LogPath], reader: PartReader, tally: Tally, wanted: int) -> list[LogTask]:
+def read_tasks(files: Sequence[LogPath], reader: PartReader, tally: Tally, wanted: int) -> list[LogTask]:
     """What tasks read: parts of large files, or several small ones; all, if the first rows only are asked for."""
     sizes = [os.path.getsize(file) for file in files]
     size = min(max(sum(sizes) // wanted, LEAST), MOST)

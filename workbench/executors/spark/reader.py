@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from workbench.core.domain import INT, Value
@@ -64,9 +65,9 @@ class LogReader(ABC):
         """The same, where errors are ours."""
 
     @contextmanager
-    def counting(self, task: int | str) -> Iterator[_TaskTally]:
+    def counting(self, task: int | str) -> Iterator[TaskTally]:
         """A tally that is told in the end under this name."""
-        tally = _TaskTally()
+        tally = TaskTally()
         if self.reading.bad_rows != "skip":
             tally.keep = lambda *bad: tally.kept.append(bad)
         yield tally
@@ -76,7 +77,7 @@ class LogReader(ABC):
         self.counts.read(task, found)
 
     def file(
-        self, stream: io.BufferedReader, path: str, part: FilePart, place: Mapping[str, Value], tally: _TaskTally
+        self, stream: io.BufferedReader, path: str, part: FilePart, place: Mapping[str, Value], tally: TaskTally
     ) -> Iterator[Any]:
         """The rows of a part of a file, which have this place, and are numbered as the tally counts them."""
         with (
@@ -85,8 +86,8 @@ class LogReader(ABC):
             )
         ):  # fmt: skip
             reader.part = part
-            for block in told_blocks(reader.blocks(lines, shown), shown, self.reading, tally):
-                yield from self._block(block, shown, place, tally)
+            blocks = told_blocks(reader.blocks(lines, shown), shown, self.reading, tally)
+            yield from self.batches(blocks, shown, place, tally)
             if not enough(self.reading, tally):
                 try:
                     reader.end()
@@ -95,7 +96,14 @@ class LogReader(ABC):
                         raise error.retold(where=shown) from error
                     tally.unended[path] = told_of(error.retold(where=shown))
 
-    def _block(self, block: LogBlock, shown: str, place: Mapping[str, Value], tally: _TaskTally) -> Iterator[Any]:
+    def batches(
+        self, blocks: Iterator[LogBlock], shown: str, place: Mapping[str, Value], tally: TaskTally
+    ) -> Iterator[Any]:  # fmt: skip
+        """The rows of blocks, of a file that messages call `shown`, as columns."""
+        for block in blocks:
+            yield from self._block(block, shown, place, tally)
+
+    def _block(self, block: LogBlock, shown: str, place: Mapping[str, Value], tally: TaskTally) -> Iterator[Any]:
         import numpy as np
 
         first, columns = tally.rows, block.columns()
@@ -119,7 +127,7 @@ class LogReader(ABC):
         return given.events if isinstance(domain, Words) else shown_events(domain, given.fields, given.present)
 
     def _batch(
-        self, columns: Mapping[str, Any], numbers: Any, shown: str, place: Mapping[str, Value], tally: _TaskTally
+        self, columns: Mapping[str, Any], numbers: Any, shown: str, place: Mapping[str, Value], tally: TaskTally
     ) -> Any:  # fmt: skip
         """The columns of the layout; rows in which there is nothing are left out."""
         import pyarrow as pa
@@ -155,7 +163,7 @@ class PartReader(LogReader):
     tasks: what each of them reads.
     """
 
-    tasks: Sequence[LogTask] = ()
+    tasks: Mapping[int, LogTask] = MappingProxyType({})
 
     def read(self, batches: Iterator[Any]) -> Iterator[Any]:
         for number in itertools.chain(*(batch.column(0).to_pylist() for batch in batches)):
@@ -191,7 +199,7 @@ class FileReader(LogReader):
                 yield decompressed(io.BufferedReader(io.BytesIO(data)))
 
 
-class _TaskTally(Tally):
+class TaskTally(Tally):
     """What becomes of the rows of a task; `taken` are the events for inputs alone."""
 
     def __init__(self) -> None:

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import logging
 import sys
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,38 +31,44 @@ _POLL = 0.3
 def run_whole(pipeline: Program, start: Start) -> None:
     """Run and write, as the options of the command say."""
     args = start.options
-    _check(args)
-    from workbench.executors.spark.carry import brought_back
+    if args.steps:
+        raise InputError("not for the spark backend: --steps", hint="leave it out, or use another backend")
+    if not args.key:
+        raise InputError("the spark backend runs the pipeline once per key", hint="say which column it is: --key user")
+    check_files(args)
     from workbench.executors.spark.executors import choose
-    from workbench.executors.spark.session import LOCAL, session
 
-    written = _written(args)
+    written = written_format(args)
     choice = choose(pipeline)
-    spark = session(
-        args.master or LOCAL, name="workbench run", otherwise="use --backend numba",
-        **SETTINGS,
-    )  # fmt: skip
-    try:
-        spark.sparkContext.setLogLevel("OFF")  # its errors come back as ours
-        logging.getLogger("py4j").setLevel(logging.CRITICAL)
-        spark.conf.set("spark.sql.shuffle.partitions", str(_TASKS_PER_CORE * spark.sparkContext.defaultParallelism))
+    with started_session(args, otherwise="use --backend numba") as spark:
         if choice.why:
             start.say(f"run by the reference executor: {choice.why}")
+        if args.stream:
+            _stream(start, spark, choice, written)
+        else:
+            _batch(start, spark, choice, written)
+
+
+@contextlib.contextmanager
+def started_session(args: argparse.Namespace, otherwise: str) -> Iterator[Any]:
+    """A session for a run, whose errors come back as ours; `otherwise` is what can be done without Java."""
+    from workbench.executors.spark.carry import brought_back
+    from workbench.executors.spark.session import LOCAL, session
+
+    spark = session(args.master or LOCAL, name="workbench run", otherwise=otherwise, **SETTINGS)
+    try:
+        spark.sparkContext.setLogLevel("OFF")
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        spark.conf.set("spark.sql.shuffle.partitions", str(_TASKS_PER_CORE * spark.sparkContext.defaultParallelism))
         with brought_back(where=args.checkpoint or ""):
-            if args.stream:
-                _stream(start, spark, choice, written)
-            else:
-                _batch(start, spark, choice, written)
+            yield spark
     finally:
         with contextlib.suppress(Exception):
             spark.stop()
 
 
-def _check(args: argparse.Namespace) -> None:
-    if args.steps:
-        raise InputError("not for the spark backend: --steps", hint="leave it out, or use another backend")
-    if not args.key:
-        raise InputError("the spark backend runs the pipeline once per key", hint="say which column it is: --key user")
+def check_files(args: argparse.Namespace) -> None:
+    """InputError where the options of a batch or a stream do not go together."""
     names = named_files(args.input)
     if names is None or "-" in names:
         raise InputError("the spark backend reads files, not the standard input", hint="give a file or a folder")
@@ -84,7 +91,7 @@ def _check(args: argparse.Namespace) -> None:
         raise InputError(f"for a stream only: {streams}", hint="add --stream")
 
 
-def _written(args: argparse.Namespace) -> str:
+def written_format(args: argparse.Namespace) -> str:
     """The format that is written: what the output's name tells, or `--format`, or the input."""
     from workbench.executors.spark.logs import first_file, is_remote, named
 
@@ -107,19 +114,19 @@ def _batch(start: Start, spark: Any, choice: Choice, written: str) -> None:
     from workbench.executors.spark.logs import read_log
 
     reading = Reading.of_run(args, choice.pipeline)
-    with start.progress(partial(_stages, spark.sparkContext.statusTracker())) as progress, kept_rows(reading, tally):
+    with stages_shown(start, spark) as progress, kept_rows(reading, tally):
         log = read_log(
             spark, args.input, choice.pipeline, key=args.key, order=args.order, reading=reading, tally=tally
         )  # fmt: skip
         made, settle = run_located(choice, log), partial(log.settle, tally)
         with brought_back(placed=log.placed):
             if args.output == "-":
-                print_rows(made, written, _Clearing(progress), settle)
+                print_rows(made, written, ClearedOutput(progress), settle)
             else:
                 write_rows(made, args.output, written, settle=settle)
 
 
-class _Clearing:
+class ClearedOutput:
     """The standard output, on which the line of progress does not stand in the way."""
 
     def __init__(self, progress: Any) -> None:
@@ -129,6 +136,11 @@ class _Clearing:
         if sys.stdout.isatty():
             self.progress.clear()
         return sys.stdout.write(text)
+
+
+def stages_shown(start: Start, spark: Any) -> Any:
+    """A context in which it is shown how many tasks have been done."""
+    return start.progress(partial(_stages, spark.sparkContext.statusTracker()))
 
 
 def _stages(tracker: Any) -> str:

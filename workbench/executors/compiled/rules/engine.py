@@ -121,6 +121,8 @@ class CompiledRules:
         ------
         InputError: as `process`, for the block as a whole.
         """
+        if not len(block):
+            return []
         self._see_block(block)
         if self._exact is not None or abs(block.times[[0, -1]]).max(initial=0) >= FAR:
             exact = self._exact or self._give_up()
@@ -140,8 +142,7 @@ class CompiledRules:
         if len(back):
             before, after = times[back[0] : back[0] + 2].tolist()
             raise InputError(f"the time of events goes back from {before} to {after}", hint="sort them by time")
-        if len(block):
-            see_time(int(times[0]), now, self.passed)
+        see_time(int(times[0]), now, self.passed)
 
     @property
     def now(self) -> int | None:

@@ -1,0 +1,154 @@
+"""Rules on Spark: the composites of a run without it, in its order."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from workbench.errors import InputError, Refused
+from workbench.logs.options import started
+from workbench.logs.rules import run_rules
+from workbench.tesla.check import rules
+
+pytest.importorskip("pyspark")
+pa = pytest.importorskip("pyarrow")
+
+# These need the packages above.
+from pyarrow import parquet  # noqa: E402
+
+from workbench.executors.spark.counts import Counts  # noqa: E402
+from workbench.logs.rule_spark import SparkRuleLog, run_batch, run_rules_on_spark  # noqa: E402
+from workbench.logs.rule_workers import PLACE, BucketRunner  # noqa: E402
+
+FIRES = rules("""
+declare Temp(area: int, value: float)
+declare Smoke(area: int, value: int)
+declare Fire(place: float, value: float)
+declare Calm(place: float)
+declare Again(place: float, count: int)
+rule fire: from Smoke[$a = area] and last Temp[$v = value](area == $a, value > 45.0) within 5 min from Smoke
+emit Fire(place = $a, value = $v)
+rule calm: from Fire[$a = place] as Start and absent Temp(area == $a, value > 45.0) within 30 s after Start
+emit Calm(place = $a)
+rule again: from Calm[$a = place] and $n = COUNT(Calm(place == $a) within 1 h from Calm)
+emit Again(place = $a, count = $n) at most once in 1 min per $a
+""")  # fmt: skip
+
+
+def readings(count, seed=0):
+    """Events as rows, several at one time, some of types that nobody knows, some without an area."""
+    chance, time, rows = random.Random(seed), 0, []
+    for _ in range(count):
+        time += chance.choice([0, 0, 1, 2])
+        kind = chance.choice(["Temp", "Temp", "Smoke", "Smoke", "Odd"])
+        value = chance.choice([20, 46, 50, None])
+        rows.append({"type": kind, "time": time, "area": chance.choice([*range(9), None]), "value": value})
+    return rows
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A log in two files, and its readings a second time in one of another format."""
+    rows = readings(900)
+    for name, some in (("log1", rows[:500]), ("log2", rows[500:])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
+    table = pa.Table.from_pylist([row for row in readings(300, seed=1) if row["type"] == "Smoke"]).drop(["type"])
+    parquet.write_table(table, tmp_path / "smoke.parquet", row_group_size=20)
+    return [str(tmp_path / "log*.jsonl"), f"Smoke={tmp_path / 'smoke.parquet'}"]
+
+
+def begun(files, output="-", **options: Any):
+    """The options of a run, and what it says."""
+    said: list[str] = []
+    start = started(files, output, {"backend": "spark", "time_unit": "s", **options})
+    start.tally.say = said.append
+    object.__setattr__(start, "say", said.append)
+    return start, said
+
+
+def told(start, said):
+    """What a run tells beside its output."""
+    return start.tally.rows, start.tally.events, start.tally.made, sorted(said)
+
+
+def test_all_is_as_without_spark(spark_session, files, tmp_path, monkeypatch):
+    monkeypatch.setattr("workbench.executors.spark.logs.LEAST", 20_000)
+    start, said = begun(files, tmp_path / "spark.jsonl", until=100_000)
+    run_batch(SparkRuleLog(FIRES, start), spark_session, "jsonl")
+    alone, also = begun(files, tmp_path / "alone.jsonl", until=100_000, backend="reference")
+    run_rules(FIRES, alone)
+    parts = sorted((tmp_path / "spark.jsonl").glob("part-*"))
+    made = [json.loads(line) for part in parts for line in part.read_text().splitlines()]
+    assert made == [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
+    assert {each["type"] for each in made} == {"Fire", "Calm", "Again"}
+    assert told(start, said) == told(alone, also)
+
+
+# --- without Spark ------------------------------------------------------------------------------------------
+
+
+class Added:
+    """What workers have added, as Spark keeps it."""
+
+    def __init__(self):
+        self.value = {}
+
+    def add(self, counts):
+        """More of it."""
+        self.value |= counts
+
+
+def by_hand(files, buckets, program=FIRES, **options):
+    """The composites of all buckets in order, as rows; what Spark does between workers is done here."""
+    start, _ = begun(files, **options)
+    log, counts = SparkRuleLog(program, start), Counts(Added())
+    job = log.job(buckets)
+    found = [
+        row
+        for reader in log.readers(4, job, counts)
+        for task in reader.tasks
+        for batch in reader.read(iter([pa.record_batch({"id": pa.array([task])})]))
+        for row in batch.to_pylist()
+    ]
+    log.settle(counts)
+    found.sort(key=lambda row: (row["bucket"], row["time"], row["place"]))
+    batch = pa.RecordBatch.from_pylist(found, schema=job.events.clock(0).schema)
+    runner = BucketRunner(job, counts)
+    made = sorted(runner.made(batch.slice(i, 100) for i in range(0, len(batch), 100)))
+    return [{name: value for name, value in row.items() if value is not None and name != PLACE}
+            for row in job.batch(made).to_pylist()]  # fmt: skip
+
+
+@pytest.mark.parametrize("buckets", [1, 3, 20])
+def test_buckets_make_what_one_run_makes(files, tmp_path, monkeypatch, buckets):
+    monkeypatch.setattr("workbench.executors.spark.logs.LEAST", 3000)
+    alone, _ = begun(files, tmp_path / "alone.jsonl", backend="reference")
+    run_rules(FIRES, alone)
+    wanted = [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
+    assert by_hand(files, buckets) == wanted
+    assert len(wanted) > 100
+
+
+def test_what_is_refused(files, tmp_path, monkeypatch):
+    monkeypatch.setattr("workbench.executors.spark.logs.LEAST", 1)
+    refused: list[tuple[Any, str]] = [
+        ({"key": "area"}, "--key"),
+        ({"late": "5s"}, "--late"),
+        ({"with_sources": True}, "--with-s"),
+    ]
+    for options, what in refused:
+        with pytest.raises(InputError, match=f"not for rules on the spark backend: {what}"):
+            run_rules_on_spark(FIRES, begun(files, **options)[0])
+    declared = "declare A(x: int) declare P(x: int) "
+    unjoined = rules(declared + "from A and last P within 5 from A emit P(x = 1)")
+    with pytest.raises(Refused, match=r"no key by which .* is split: rule 'rule 1': `last P within 5 from A` needs"):
+        run_rules_on_spark(unjoined, begun(files)[0])
+    circle = rules(declared + "from A as S and absent A(x == S.x) within 5 after S emit A(x = S.x)")
+    with pytest.raises(Refused, match="rule 'rule 1' leads back to itself"):
+        run_rules_on_spark(circle, begun(files)[0])
+    (tmp_path / "back1.jsonl").write_text('{"type": "A", "time": 9}\n')
+    (tmp_path / "back2.jsonl").write_text('{"type": "A", "time": 3}\n')
+    single = rules(declared + "from A emit P(x = 1)")
+    with pytest.raises(InputError, match="the time goes back from 9 to 3 in a later part of the log"):
+        by_hand([str(tmp_path / "back*.jsonl")], 2, single)

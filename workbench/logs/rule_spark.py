@@ -1,0 +1,199 @@
+"""`workbench run RULES --backend spark`: rules that a key can split, on workers, as one engine would run them.
+
+The rule of this module: what comes out is what comes out without Spark, in the same order; what cannot be so is refused
+before a row is read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import InputError
+from workbench.events.clock import Clock
+from workbench.events.columns import as_json
+from workbench.events.inputs import log_files
+from workbench.events.parts import WHOLE
+from workbench.events.reading import Reading, Tally
+from workbench.events.write import kept_rows, write_events
+from workbench.executors.spark.counts import Counts
+from workbench.executors.spark.output import write_rows
+from workbench.executors.spark.whole import ClearedOutput, check_files, stages_shown, started_session, written_format
+from workbench.executors.table import Start, given
+from workbench.logs.rule_composites import RuleRow, event_columns
+from workbench.logs.rule_log import RuleLog, facts_of, instant
+from workbench.logs.rule_order import begun
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.occurrence import in_units
+from workbench.tesla.partial_run import refuse_circles
+from workbench.tesla.partition import rule_partition
+from workbench.tesla.rule_set import RuleSet
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from workbench.logs.rule_parts import EventPartReader
+    from workbench.logs.rule_workers import RuleJob
+    from workbench.tesla.tree import Declaration
+
+BUCKETS_PER_TASK = 4
+"""Buckets of keys for each task that runs engines: tasks have about the same to do."""
+WITHOUT = ("key", "order", "late", "late-output", "rules-control", "with-sources", "profile", "steps", "with-row")
+
+
+def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
+    """Read and write, as the options of the command say."""
+    args = start.options
+    if foreign := given(args, *WITHOUT):
+        hint = "leave it out, or run the rules without --backend spark"
+        raise InputError(f"not for rules on the spark backend: {foreign}", hint=hint)
+    rule_partition(rules).see(f"the spark backend has no key by which {rules.name} is split")
+    refuse_circles(rules)
+    log = SparkRuleLog(rules, start)
+    files = argparse.Namespace(**{**vars(args), "input": [str(path) for _, path in log.inputs]})
+    check_files(files)
+    written = written_format(files)
+    with started_session(args, otherwise="leave --backend spark out") as spark:
+        run_batch(log, spark, written)
+
+
+def run_batch(log: SparkRuleLog, spark: SparkSession, written: str) -> None:
+    """Run a log that is there, and write composites in a format."""
+    from pyspark.sql import functions as F
+
+    from workbench.logs.rule_workers import PLACE, BucketRunner
+
+    start, counts = log.start, Counts.on(spark)
+    with stages_shown(start, spark) as progress, kept_rows(log.reading, start.tally):
+        job = log.job(BUCKETS_PER_TASK * int(spark.conf.get("spark.sql.shuffle.partitions") or 1))
+        events = log.events(spark, job, counts).repartition("bucket").sortWithinPartitions("bucket", "time", "place")
+        made = events.mapInArrow(BucketRunner(job, counts), job.schema).persist()  # the order is looked for first
+        ordered = made.orderBy(F.col(f"`{PLACE}`")).drop(PLACE)
+        try:
+            if start.options.output == "-":
+                _print(ordered, job, written, ClearedOutput(progress), lambda: log.settle(counts))
+            else:
+                write_rows(ordered, start.options.output, written, settle=lambda: log.settle(counts))
+        finally:
+            made.unpersist()
+
+
+@dataclass
+class SparkRuleLog:
+    """A log of events, and the rules that run on it.
+
+    Attributes
+    ----------
+    clock: knows what times are from the first event.
+    """
+
+    rules: RuleSet
+    start: Start
+    clock: Clock = field(init=False)
+    reading: Reading = field(init=False)
+    inputs: Sequence[tuple[Declaration | None, Any]] = field(init=False)
+    parts: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.clock = Clock(self.start.option("time", "time"), self.start.option("time_unit"))
+        self.reading = Reading.of(self.start.options)
+        self.log = RuleLog(self.rules, self.clock, self.reading, Tally())
+        self.inputs = [self.log.named(each) for each in _inputs(self.start.options)]
+        for each in _inputs(self.start.options):
+            if self.clock.dates is None:
+                begun(self.log.pieces([each]))
+        self.reading = replace(self.reading, words=True)
+
+    def job(self, buckets: int) -> RuleJob:
+        """What is run on so many buckets."""
+        from workbench.logs.rule_parts import EventLayout
+        from workbench.logs.rule_workers import RuleJob
+
+        start, clock = self.start, self.clock
+        trex, until = start.option("compat") == "trex", start.option("until")
+        scaled = in_units(self.rules, clock.unit, dates=bool(clock.dates), trex=trex)
+        ports = event_columns(self.rules, clock, self.rules.composites)
+        settings = EngineSettings(clock.unit, bool(clock.dates), trex)
+        return RuleJob(
+            EventLayout(self.rules, rule_partition(self.rules), buckets), scaled, start.option("engine", "cdp"),
+            facts_of(self.rules, start.option("facts", [])), settings, clock, ports,
+            None if until is None else instant(clock, str(until)),
+        )  # fmt: skip
+
+    def events(self, spark: SparkSession, job: RuleJob, counts: Counts) -> DataFrame:
+        """The rows of all inputs."""
+        readers = self.readers(2 * spark.sparkContext.defaultParallelism, job, counts)
+        frames = [
+            spark.range(min(each.tasks), max(each.tasks) + 1, 1, len(each.tasks)).mapInArrow(each, job.events.schema)
+            for each in readers
+        ]
+        return reduce(lambda one, other: one.union(other), frames)
+
+    def readers(self, wanted: int, job: RuleJob, counts: Counts) -> list[EventPartReader]:
+        """What reads each input, in about so many tasks, which are numbered over all inputs."""
+        from workbench.executors.spark.logs import is_remote, read_tasks
+        from workbench.logs.rule_parts import EventPartReader
+
+        made: list[EventPartReader] = []
+        first = 0
+        for number, (declared, path) in enumerate(self.inputs):
+            files = [] if is_remote([str(path)]) else log_files(path)
+            if odd := next((each for each in files or [path] if not Path(each).is_file()), None):
+                raise InputError("rules on the spark backend read files, and no pipes", where=str(odd))
+            reader = EventPartReader(job.events, self.clock, number, declared, self.reading, counts)
+            reader.tasks = dict(enumerate(read_tasks(files, reader, self.start.tally, wanted), first))
+            first += len(reader.tasks)
+            self.parts |= Counter(str(file) for task in reader.tasks.values() for file, part in task if part != WHOLE)
+            made.append(reader)
+        return made
+
+    def settle(self, counts: Counts) -> None:
+        """See that times do not go back, and tell what is worth knowing; InputError where they do."""
+        tally, last = self.start.tally, dict[int, int]()
+        told = RuleLog(self.rules, self.clock, self.reading, tally)
+        for note in counts.notes:
+            before = last.get(note.input)
+            if before is not None and note.first is not None and note.first < before:
+                what = f"the time goes back from {self.clock.show(before)} to {self.clock.show(note.first)}"
+                raise InputError(f"{what} in a later part of the log", hint="sort the events by time")
+            if note.last is not None:
+                last[note.input] = note.last
+            told.unknown += note.unknown
+            told.seen |= note.seen
+            told.types |= note.types
+        counts.settle(tally, self.parts)
+        told.tell(self.start.say)
+
+
+def _inputs(options: argparse.Namespace) -> Sequence[Any]:
+    return options.input if isinstance(options.input, list) else [options.input]
+
+
+def _print(rows: DataFrame, job: RuleJob, written: str, stream: ClearedOutput, settle: Callable[[], object]) -> None:
+    """Write composites on the standard output as they are written without Spark."""
+    with write_events("-", job.ports, format=written) as writer:
+        found = (_row(each.asDict(), job) for each in rows.toLocalIterator())
+        first = list(itertools.islice(found, 1))  # nothing is written before it is known that there is something
+        settle()
+        stream.progress.clear()
+        for row in itertools.chain(first, found):
+            writer.row(row)
+
+
+def _row(given: Mapping[str, Any], job: RuleJob) -> RuleRow:
+    """A composite as a row, as `event_row` makes it."""
+    time = given[job.clock.column]
+    found = {
+        name: json.loads(given[name]) if as_json(domain) else given[name]
+        for name, domain in job.ports.shown.items()
+        if given[name] is not None
+    }
+    whole = isinstance(time, float) and time.is_integer()
+    return found | {job.clock.column: int(time)} if whole else found

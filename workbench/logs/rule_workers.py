@@ -1,0 +1,127 @@
+"""Rules at work on Spark: an engine for each bucket of keys, and where its composites stand among all.
+
+The rule of this module: an engine is started as it is without Spark, and told the time wherever the log was.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.core.program import Ports
+from workbench.events.clock import Clock
+from workbench.events.columns import kind, to_column
+from workbench.executors.spark.carry import carried
+from workbench.executors.spark.counts import Counts
+from workbench.logs.batches import batches as batched
+from workbench.logs.rule_composites import event_row
+from workbench.logs.rule_parts import EventLayout
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.partial_run import OrderPlace, PartialRun
+from workbench.tesla.rule_set import RuleSet
+
+PLACE = "workbench place"
+"""The column of composites that tells their order."""
+SIZE = 4096
+"""Composites that are made columns at a time."""
+PlacedComposite = tuple[OrderPlace, Occurrence]
+
+
+@dataclass(frozen=True)
+class RuleJob:
+    """What is run on the events of a bucket.
+
+    Attributes
+    ----------
+    scaled: the rules, windows in the unit of times.
+    ports: the columns of composites.
+    until: the time to which the clock moves in the end.
+    """
+
+    events: EventLayout
+    scaled: RuleSet
+    engine: str
+    facts: Facts
+    settings: EngineSettings
+    clock: Clock
+    ports: Ports
+    until: int | None = None
+
+    @property
+    def schema(self) -> str:
+        """The columns of composites as Spark writes them, their places first."""
+        columns = (f"`{name}` {kind(domain)}" for name, domain in self.ports.shown.items())
+        return ", ".join([f"`{PLACE}` binary", *columns])
+
+    def start(self) -> PartialRun:
+        """A run from the beginning."""
+        return PartialRun(rule_engine(self.scaled, self.engine, self.facts, self.settings))
+
+    def made(self, run: PartialRun, rows: Any) -> Iterator[PlacedComposite]:
+        """What comes of some rows of a bucket."""
+        for event, time, place in self.events.events(rows):
+            yield from run.advance(time - 1) if event is None else run.process(event, place)
+
+    def batch(self, found: Sequence[PlacedComposite]) -> Any:
+        """Composites as a record batch."""
+        import pyarrow as pa
+
+        rows = [event_row(each, self.scaled, self.clock) for _, each in found]
+        columns = (
+            to_column(domain, [row.get(name) for row in rows], f"'{name}'") for name, domain in self.ports.shown.items()
+        )
+        places = pa.array([place for place, _ in found], pa.binary())
+        return pa.RecordBatch.from_arrays([places, *columns], names=[PLACE, *self.ports.shown])
+
+
+class BucketRunner:
+    """Runs rules on the buckets of a partition: the function for `mapInArrow`.
+
+    Parameters
+    ----------
+    counts: are told how many composites come out.
+    """
+
+    def __init__(self, job: RuleJob, counts: Counts) -> None:
+        self.job, self.counts = job, counts
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The composites of all buckets, each of which comes as a whole and in order."""
+        from pyspark import TaskContext
+
+        events = 0
+        with carried():
+            for some in batched(self.made(batches), SIZE):
+                events += len(some)
+                yield self.job.batch(some)
+        task: Any = TaskContext.get()
+        self.counts.made(task.partitionId(), events)
+
+    def made(self, batches: Iterator[Any]) -> Iterator[PlacedComposite]:
+        """The same one by one."""
+        run: PartialRun | None = None
+        bucket = -1
+        for batch in batches:
+            for rows in buckets_of(batch):
+                if run is None or rows.column(0)[0].as_py() != bucket:
+                    yield from self._end(run)
+                    run, bucket = self.job.start(), rows.column(0)[0].as_py()
+                yield from self.job.made(run, rows)
+        yield from self._end(run)
+
+    def _end(self, run: PartialRun | None) -> Iterator[PlacedComposite]:
+        if run is not None and self.job.until is not None:
+            yield from run.advance(self.job.until)
+
+
+def buckets_of(batch: Any) -> Iterator[Any]:
+    """The rows of each bucket in a record batch, where those of one stand together."""
+    first = 0
+    for _, group in itertools.groupby(batch.column(0).to_pylist()):
+        count = sum(1 for _ in group)
+        yield batch.slice(first, count)
+        first += count

@@ -1,0 +1,136 @@
+"""An engine on some of the events of a log, and where its composites stand among those of all events.
+
+The rule of this module: a place is a text of bytes, and composites of several such runs, sorted by their places, come
+in the order in which one engine publishes them. What an event causes stands behind it. What a deadline causes stands
+behind all events of its time, in the order of the rules and of the triggers; what it brings about for the same deadline
+follows it at once, as it does where others wait, for these come later than what was first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from workbench.errors import Refused
+from workbench.tesla import tree as t
+from workbench.tesla.engines.engine import RuleEngine
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+OrderPlace = bytes
+"""Of an event from outside: of one length in all runs, or with an end that tells itself."""
+SWEEP = 1024
+"""Places of triggers that are no longer needed are looked for when there are so many more."""
+
+
+class PartialRun:
+    """A run over a part of the events, which no match shares with another one (`partition`).
+
+    Parameters
+    ----------
+    engine: in its initial state.
+    """
+
+    def __init__(self, engine: RuleEngine) -> None:
+        self.engine = engine
+        self._absent = {
+            rule.name: (number, rule.trigger.type, _patience(rule))
+            for number, rule in enumerate(engine.rules.rules)
+            if _patience(rule) is not None
+        }
+        self._kept = {trigger for _, trigger, _ in self._absent.values()}
+        self._longest = max((most or 0 for _, _, most in self._absent.values()), default=0)
+        self._count = 0
+        self._places: dict[int, tuple[int, OrderPlace]] = {}
+        self._sweep_at = SWEEP
+        self._due: tuple[int, str, int] | None = None
+        self._first, self._behind = b"", 0
+
+    def process(self, event: Occurrence, place: OrderPlace) -> list[tuple[OrderPlace, Occurrence]]:
+        """The composites that an event causes, those of the clock first, and their places."""
+        found = self.engine.process(event)
+        due = sum(each.time < event.time for each in found)
+        made = [(self._of_deadline(each), each) for each in found[:due]]
+        first = _time(event.time) + b"\0" + place
+        self._keep(self._count + due, event, first + _number(0))
+        for i, each in enumerate(found[due:], 1):
+            made.append((first + _number(i), each))
+            self._keep(each.number, each, made[-1][0])
+        self._count += len(found) + 1
+        return made
+
+    def advance(self, time: int) -> list[tuple[OrderPlace, Occurrence]]:
+        """The same of what the clock causes up to a time."""
+        found = self.engine.advance(time)
+        self._count += len(found)
+        return [(self._of_deadline(each), each) for each in found]
+
+    def _of_deadline(self, composite: Occurrence) -> OrderPlace:
+        if composite.rule in self._absent:
+            due = (composite.time, composite.rule, composite.sources[0])
+            if due != self._due:
+                self._begin(*due)
+        self._behind += 1
+        place = self._first + _number(self._behind)
+        self._keep(composite.number, composite, place)
+        return place
+
+    def _begin(self, time: int, rule: str, trigger: int) -> None:
+        """The deadline of another trigger has passed."""
+        first = _time(time) + b"\1" + self._absent[rule][0].to_bytes(4) + self._places[trigger][1]
+        self._due = (time, rule, trigger)
+        if not first < self._first:
+            self._first, self._behind = first, 0
+
+    def _keep(self, number: int, event: Occurrence, place: OrderPlace) -> None:
+        """The place of what may be the trigger of an absence."""
+        if event.type in self._kept:
+            self._places[number] = (event.time, place)
+            if len(self._places) > self._sweep_at:
+                oldest = event.time - self._longest
+                self._places = {n: each for n, each in self._places.items() if each[0] >= oldest}
+                self._sweep_at = 2 * len(self._places) + SWEEP
+
+    def state(self) -> list[Any]:
+        """What it holds beside the engine, for `set_state`."""
+        places = [(number, time, place.hex()) for number, (time, place) in self._places.items()]
+        return [self._count, places, self._due, self._first.hex(), self._behind]
+
+    def set_state(self, state: Sequence[Any]) -> None:
+        """Hold what another one held."""
+        self._count, places, due, first, self._behind = state
+        self._places = {number: (time, bytes.fromhex(place)) for number, time, place in places}
+        self._due, self._first = None if due is None else tuple(due), bytes.fromhex(first)
+
+
+def refuse_circles(rules: RuleSet) -> None:
+    """Refused where an absence is told because one was told before, so that places have no bounds."""
+    for rule in rules.rules:
+        if _patience(rule) is not None and rule.trigger.type in _caused(rules, rule.emits):
+            what = f"rule '{rule.name}' leads back to itself, so that what it tells has no place among all"
+            raise Refused(what, hint="absences that cause each other in a circle run without Spark only")
+
+
+def _caused(rules: RuleSet, type: str) -> Iterator[str]:
+    """The types of what such events lead to, their own among them."""
+    seen, todo = {type}, [type]
+    while todo:
+        name = todo.pop()
+        yield name
+        more = {rule.emits for rule in rules.rules if rule.trigger.type == name} - seen
+        seen |= more
+        todo += more
+
+
+def _patience(rule: t.Rule) -> int | None:
+    """How long a rule waits for what must not come; None where it does not."""
+    windows = (part.window for part in rule.predicates)
+    return next((int(each.most.amount) for each in windows if isinstance(each, t.AfterWindow)), None)
+
+
+def _time(time: int) -> bytes:
+    return (time + (1 << 63)).to_bytes(8)
+
+
+def _number(number: int) -> bytes:
+    return number.to_bytes(6)

@@ -1,0 +1,272 @@
+"""Whether events can be told apart by a key, so that no match has events of two keys, and what the key of each type is.
+
+The rule of this module: what it allows is certain. The parts of a rule are joined by equations that hold whenever a
+candidate is taken; what a condition behind them says (`where`) comes too late, since the candidate has been chosen.
+Facts belong to all keys. An equation with a null or NaN never holds, so that events whose key is such meet no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.core.domain import Value
+from workbench.errors import Refused
+from workbench.tesla import tree as t
+from workbench.tesla.rule_set import RuleSet
+
+_Valued = tuple[Any, ...]
+"""What has a value in a match: a parameter, an attribute of a part, a literal."""
+_Pairs = frozenset[tuple[str, str]]
+_Choices = Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True)
+class RulePartition:
+    """How events are told apart.
+
+    Attributes
+    ----------
+    keys: of each type that matters the attribute that is its key; events of other types may be anywhere.
+    reasons: why they cannot be told apart, if they cannot; there are no keys then.
+    """
+
+    keys: Mapping[str, str] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+
+    def see(self, what: str) -> None:
+        """Refused, with the reasons, where there are any."""
+        if self.reasons:
+            more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
+            hint = "join all parts of each rule by equations on one attribute, or leave the backend out"
+            raise Refused(f"{what}: {self.reasons[0]}{more}", hint=hint)
+
+
+def key_value(value: Value | None) -> Value | None:
+    """What keys that are equal have in common: a whole number is the float it is rounded to, as in what is emitted.
+
+    Other keys may share it. NaN is null here, which is the same as null for `at most once ... per`.
+    """
+    from workbench.tesla.values import as_float
+
+    if isinstance(value, bool | str) or value is None:
+        return value
+    found = as_float(value) + 0.0  # which makes 0.0 of -0.0
+    return found if found == found else None
+
+
+def rule_partition(rules: RuleSet) -> RulePartition:
+    """The keys by which a rule set can be split, or why there are none.
+
+    Joined parts of a rule have the same value in the keys of their types; what a rule emits has that of its trigger,
+    and so have the values for which it is silent on its own.
+    """
+    keyed = _keyed(rules)
+    found = {rule.name: list(_links(rule, rules, keyed)) for rule in rules.rules}
+    reasons = [f"rule '{name}': {link.missing}" for name, links in found.items() for link in links if not link.pairs]
+    if reasons:
+        return RulePartition(reasons=tuple(reasons))
+    links = [link for some in found.values() for link in some]
+    choices = {name: frozenset(rules.declarations[name].positions) for name in keyed}
+    narrowed = _narrowed(choices, links)
+    if narrowed is None:
+        return RulePartition(reasons=(_conflict(choices, found),))
+    keys = _chosen(narrowed, links)
+    return RulePartition(keys) if keys is not None else RulePartition(reasons=("no choice of keys fits all rules",))
+
+
+def _conflict(choices: _Choices, found: Mapping[str, list[_Link]]) -> str:
+    """What the first rule asks for that does not go together with those before it."""
+    before: list[_Link] = []
+    for name, link in ((name, link) for name, links in found.items() for link in links):
+        narrowed = _narrowed(choices, [*before, link])
+        if narrowed is None:
+            return f"rule '{name}': {link.conflict(choices)}"
+        choices, before = narrowed, [*before, link]
+    raise AssertionError("what goes together one by one does so at once")
+
+
+# --- what rules ask for -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Link:
+    """The key of one type says that of another.
+
+    Attributes
+    ----------
+    pairs: the keys that they may have.
+    part: what asks for it, as it is written.
+    missing: what is wrong if there are none.
+    """
+
+    one: str
+    other: str
+    pairs: _Pairs
+    part: str
+    missing: str
+
+    def conflict(self, choices: Mapping[str, frozenset[str]]) -> str:
+        """What is wrong where other links leave only these choices."""
+        of = self.one if not choices[self.one] & {a for a, _ in self.pairs} else self.other
+        mine = sorted({pair[of == self.other and of != self.one] for pair in self.pairs})
+        return (
+            f"{self.part} needs {of} by {' or '.join(mine)}, and what stands before it needs it by"
+            f" {' or '.join(sorted(choices[of]))}"
+        )
+
+
+def _keyed(rules: RuleSet) -> list[str]:
+    """The types that have keys: those that meet others, or cause silence, and what they are made of."""
+    found = dict.fromkeys(
+        part.type
+        for rule in rules.rules
+        for part in rule.parts
+        if not rules.declarations[part.type].fact and (rule.pause is not None or len(_events(rule, rules)) > 1)
+    )
+    more = True
+    while more:
+        more = False
+        for rule in rules.rules:
+            if rule.emits in found and rule.trigger.type not in found:
+                found[rule.trigger.type] = None
+                more = True
+    return list(found)
+
+
+def _events(rule: t.Rule, rules: RuleSet) -> list[t.Predicate | t.Aggregate]:
+    return [part for part in rule.parts if not rules.declarations[part.type].fact]
+
+
+def _links(rule: t.Rule, rules: RuleSet, keyed: Iterable[str]) -> Iterator[_Link]:
+    """What a rule asks for."""
+    start, declared = rule.trigger.type, rules.declarations
+    if start not in keyed:
+        return
+    same = _Same()
+    for place, part in enumerate(rule.parts):
+        here = same.copy()
+        here.add(place, part)
+        if place and not declared[part.type].fact:
+            pairs = here.pairs(declared[start].positions, place, declared[part.type].positions)
+            if part.type == start:
+                pairs = frozenset(pair for pair in pairs if pair[0] == pair[1])
+            yield _Link(start, part.type, pairs, f"`{part}`", _unjoined(part, rule.trigger, declared))
+        if isinstance(part, t.Predicate) and part.policy.binds:
+            same = here
+    same.satisfied(rule.where_clause, None)
+    if rule.emits in keyed:
+        pairs = same.valued(declared[start].positions, {each.name: each.value for each in rule.evaluations})
+        if rule.emits == start:
+            pairs = frozenset(pair for pair in pairs if pair[0] == pair[1])
+        what = f"what it emits has no attribute of its trigger {start}, by which others are joined with {rule.emits}"
+        yield _Link(start, rule.emits, pairs, f"`emit {rule.emits}`", what)
+    if rule.pause is not None:
+        pairs = same.valued(declared[start].positions, dict(zip(map(str, rule.per), rule.per, strict=True)))
+        own = frozenset((a, a) for a, _ in pairs)
+        pause = f"`at most once in {rule.pause}`"
+        yield _Link(start, start, own, pause, f"{pause} is for all of them together: add `per` and the key")
+
+
+def _unjoined(
+    part: t.Predicate | t.Aggregate, trigger: t.Predicate, declared: Mapping[str, t.Declaration]
+) -> str:  # fmt: skip
+    shared = [name for name in declared[trigger.type].positions if name in declared[part.type].positions]
+    example = f", as in ({shared[0]} == {trigger.name}.{shared[0]})" if shared else ""
+    where = " on the same attribute" if part.type == trigger.type else ""
+    return f"`{part}` needs an equation with an attribute of the trigger `{trigger.name}`{where}{example}"
+
+
+class _Same:
+    """Terms that have one value in every match: what is assigned, and what an equation that holds says."""
+
+    def __init__(self, leaders: dict[_Valued, _Valued] | None = None, names: dict[str, int] | None = None) -> None:
+        self._leaders, self._names = leaders or {}, names or {}
+
+    def copy(self) -> _Same:
+        """The same for what counts only here."""
+        return _Same(dict(self._leaders), dict(self._names))
+
+    def add(self, place: int, part: t.Predicate | t.Aggregate) -> None:
+        """What a part says of an event that it takes."""
+        if isinstance(part, t.Predicate):
+            self._names[part.name] = place
+            for each in part.assignments:
+                self._join(("$", each.name), self.term(each.value, place))
+        self.satisfied(part.constraints, place)
+
+    def satisfied(self, conditions: Iterable[t.Expression], place: int | None) -> None:
+        """What conditions say, which hold; `place` is the part that they are about."""
+        for each in conditions:
+            if isinstance(each, t.Operation) and each.operator == "and":
+                self.satisfied(each.operands, place)
+            elif isinstance(each, t.Operation) and each.operator == "==":
+                one, other = (self.term(operand, place) for operand in each.operands)
+                self._join(one, other)
+
+    def term(self, expression: t.Expression, place: int | None) -> _Valued | None:
+        """What an expression stands for; None where it is more than a name."""
+        if isinstance(expression, t.BoundParameter):
+            return ("$", expression.name)
+        if isinstance(expression, t.OwnAttribute):
+            return (place, expression.name)
+        if isinstance(expression, t.OtherAttribute):
+            return (self._names[expression.of], expression.name)
+        if isinstance(expression, t.Literal):
+            return ("=", isinstance(expression.value, bool), expression.value)
+        return None
+
+    def pairs(self, ones: Iterable[str], place: int, others: Iterable[str]) -> _Pairs:
+        """The attributes of the trigger, and those of a part, that are one value."""
+        leaders = {name: self._leader((place, name)) for name in others}
+        return self._paired(ones, leaders)
+
+    def valued(self, ones: Iterable[str], values: Mapping[str, t.Expression]) -> _Pairs:
+        """The same with what is given values."""
+        terms = {name: self.term(value, None) for name, value in values.items()}
+        return self._paired(ones, {name: self._leader(term) for name, term in terms.items() if term is not None})
+
+    def _paired(self, ones: Iterable[str], leaders: Mapping[str, _Valued]) -> _Pairs:
+        return frozenset(
+            (one, name) for one in ones for name, leader in leaders.items() if self._leader((0, one)) == leader
+        )
+
+    def _join(self, one: _Valued | None, other: _Valued | None) -> None:
+        if one is not None and other is not None:
+            self._leaders[self._leader(one)] = self._leader(other)
+
+    def _leader(self, term: _Valued) -> _Valued:
+        while (found := self._leaders.get(term, term)) != term:
+            term = found
+        return term
+
+
+# --- keys that fit --------------------------------------------------------------------------------------------
+
+
+def _narrowed(choices: _Choices, links: Iterable[_Link]) -> dict[str, frozenset[str]] | None:
+    """The choices that each link leaves; None where it leaves none for some type."""
+    found, links = dict(choices), list(links)
+    before: Mapping[str, frozenset[str]] = {}
+    while before != found:
+        before = dict(found)
+        for link in links:
+            fitting = [(a, b) for a, b in link.pairs if a in found[link.one] and b in found[link.other]]
+            found[link.one] &= {a for a, _ in fitting}
+            found[link.other] &= {b for _, b in fitting}
+            if not fitting:
+                return None
+    return found
+
+
+def _chosen(choices: _Choices, links: list[_Link]) -> dict[str, str] | None:
+    """One of the choices for each type."""
+    several = next((name for name, some in choices.items() if len(some) > 1), None)
+    if several is None:
+        return {name: next(iter(some)) for name, some in choices.items()}
+    for each in sorted(choices[several]):
+        narrowed = _narrowed({**choices, several: frozenset([each])}, links)
+        if narrowed is not None and (found := _chosen(narrowed, links)) is not None:
+            return found
+    return None
