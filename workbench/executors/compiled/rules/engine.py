@@ -105,7 +105,7 @@ class CompiledRules:
         code = self._single.run(self._run)
         if code != at.DONE:
             return self._again(event, code)
-        return self._taken(composites) if self.memory.V[at.PUBLISHED] else []
+        return self._taken(composites) if self._single.state[at.PUBLISHED] else []
 
     def _again(self, event: Occurrence, code: int) -> list[Occurrence]:
         """An event that has not been processed, for there was no room, or words do not suffice."""
@@ -151,7 +151,7 @@ class CompiledRules:
         """The time."""
         if self._exact is not None:
             return self._exact.now
-        now = int(self.memory.V[at.NOW])
+        now: int = self._single.state[at.NOW]
         if now == -FAR:
             return self.passed
         return now if self.passed is None else max(now, self.passed)
