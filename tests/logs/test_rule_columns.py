@@ -104,7 +104,7 @@ def write(rows: list[dict[str, object]], path, random: Random) -> None:
         )
     if random.random() < 0.1 and text:
         at = random.randrange(len(text))
-        text = text[:at] + random.choice(["\n", '"', "\0", "9", ",", "}"]) + text[at:]
+        text = text[:at] + random.choice(["\n", '"', "\0", "9", ",", "}", "\r"]) + text[at:]
     path.write_text(text, "utf-8")
 
 
@@ -251,3 +251,43 @@ def test_arrays_say_what_rows_say(times, arrays, monkeypatch):
     assert any(blocks) == (times in PLAIN or (arrays and times == "mixed"))  # which is an array of texts
     monkeypatch.setattr(EventColumns, "block", lambda *_: None)
     assert in_columns == read(lambda source: source.of_data(partial(_reader, data)), "s", None, "error")
+
+
+@pytest.mark.parametrize(
+    ("time", "expected"),
+    [
+        ("0000-01-01T00:00:00", "a number, or a date such as"),
+        ("9999-12-31T23:59:59-05:00", "a date that is of the years 1 to 9999 in UTC, too"),
+        ("0001-01-01T00:00:00+00:01", "a date that is of the years 1 to 9999 in UTC, too"),
+        ("2024-05-01T12:00:00.1234567", "a time no finer than a microsecond"),
+        (pa.scalar(2**62, pa.timestamp("us")), "a number, or a date such as .*, not timestamp.us. 4611686018427387904"),
+    ],
+)
+def test_dates_that_there_are_not(time, expected, tmp_path):
+    parquet.write_table(pa.table({"type": ["C"], "time": pa.array([time])}), tmp_path / "log.parquet")
+    with pytest.raises(InputError, match=expected):
+        wb.run(FOUND, tmp_path / "log.parquet")
+    assert list(wb.run(FOUND, tmp_path / "log.parquet", bad_rows="skip")) == []
+
+
+FOUND = wb.rules("declare C() declare D() from C emit D")
+
+
+@pytest.mark.parametrize("few", [0, 1 << 20])
+@pytest.mark.parametrize("late", [None, "1"])
+def test_the_first_rows_of_several_files_are_the_first_events(few, late, tmp_path, monkeypatch):
+    monkeypatch.setattr(lines_of, "FEW", few)
+    for name, times in (("a", "1359"), ("b", "2248")):
+        (tmp_path / f"{name}.csv").write_text(
+            "".join(f"{each}\n" for each in ["type,time", *(f"C,{t}" for t in times)])
+        )
+    for head in (1, 4, 8, 100):
+        found = wb.run(FOUND, [tmp_path / "a.csv", tmp_path / "b.csv"], head=head, late=late)
+        assert [each["time"] for each in found] == [1, 2, 2, 3, 4, 5, 8, 9][:head]
+
+
+def test_times_beyond_64_bits_may_come_late(tmp_path):
+    (tmp_path / "a.csv").write_text(f"type,time\nC,{2**63}\n")
+    parquet.write_table(pa.table({"type": ["C"] * 3, "time": [1, 2, 5]}), tmp_path / "b.parquet")
+    found = wb.run(FOUND, [tmp_path / "a.csv", tmp_path / "b.parquet"], late="100")
+    assert [each["time"] for each in found] == [1, 2, 5, 2**63]

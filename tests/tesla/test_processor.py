@@ -314,6 +314,13 @@ def test_null_in_logs(tmp_path):
         assert [row["out1"] for row in again] == events, name
     (tmp_path / "columns.csv").write_text("e.a,e.s,e.b\n1,,2\n,x,3\n,,\n")
     assert [row["out1"] for row in wb.run(program, tmp_path / "columns.csv")] == [(1, None, 2), (None, "x", 3)]
+    told = wb.parse("""
+        function filled(e) = value_or(e.a, 0) + (if is_null(e.s) then 10 else 20)
+        pipeline p(e: {a: int?, s: str?}) -> int, float { return filled(e), value_or(e.a, 0.5) }
+    """)
+    assert wb.run(told.get().pipeline, [{"e": (1, None)}, {"e": (None, "")}]) == [
+        {"out1": 11, "out2": 1.0}, {"out1": 20, "out2": 0.5},
+    ]  # fmt: skip
     (tmp_path / "e.jsonl").write_text('{"e": {"b": 4}}\n')
     assert [row["out1"] for row in wb.run(program, tmp_path / "e.jsonl")] == [(None, None, 4)]
     (tmp_path / "columns.csv").write_text("e.a,e.s,e.b\n1,x,\n")

@@ -14,10 +14,10 @@ from math import inf
 from typing import Any, overload
 
 from workbench.core import maps, ops
-from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Overflowing, Range, Reals, Value
+from workbench.core.domain import Bool, Domain, Integer, Integers, Overflowing, Range, Reals, Value
 from workbench.core.escape import escape_condition
 from workbench.core.evaluate import compile_terms, compile_value
-from workbench.core.fields import Map, Tuple, joined, resolve, split, within, without_null
+from workbench.core.fields import Map, Tuple, joined, resolve, split, within
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import PLAIN, Operator
 from workbench.core.term import FALSE, Change, O, Term, const, domain_of, is_symbolic, leaves, unnamed, var
@@ -38,7 +38,7 @@ class Function:
     arity: number of arguments.
     build: a callable over Python values and terms alike (operators of `core.ops`).
     opaque: whether `build` is an ordinary Python function that must not be run on symbols.
-    result: the domain of the results; needed for opaque functions only. A callable takes those of the arguments.
+    result: the domain of the results; needed for opaque functions only.
     start: the value a cumulation starts from (the paper's implicit sigma_0), if the function has one;
         a callable takes the domain, e.g. `max` starts from the smallest value.
     associative: on which domains f(f(a, b), c) is exactly f(a, f(b, c)), and the start value changes nothing.
@@ -51,7 +51,7 @@ class Function:
     arity: int
     build: Callable[..., Any] = field(repr=False)
     opaque: bool = False
-    result: Domain | Callable[[Sequence[Domain]], Domain] | None = None
+    result: Domain | None = None
     start: Value | Callable[[Domain], Value] | None = field(default=None, repr=False)
     associative: Callable[[Domain], bool] | None = field(default=None, repr=False, compare=False)
     rounds: Callable[[Domain], bool] | None = field(default=None, repr=False, compare=False)
@@ -74,7 +74,7 @@ class Function:
 
     def resolve(self, integers: Domain) -> Function:
         """This function with unbounded integers in its declared result replaced."""
-        if not isinstance(self.result, Domain):
+        if self.result is None:
             return self
         return replace(self, result=resolve(self.result, integers))
 
@@ -105,8 +105,7 @@ class Function:
                 f"the Python function '{self.name}' does not say the domain of its results",
                 hint="give it one: user_function(f, result=BOOL)",
             )
-        result = self.result if isinstance(self.result, Domain) else self.result(domains)
-        return TypedFunction(self, domains, symbols, self._table(symbols, domains, result), result)
+        return TypedFunction(self, domains, symbols, self._table(symbols, domains, self.result), self.result)
 
     def _table(self, symbols: tuple[Any, ...], domains: tuple[Domain, ...], result: Domain) -> Any:
         size = 1
@@ -327,10 +326,7 @@ SUM_VALUES = Function(  # maps have no order
 NEG = Function("neg", 1, _negative)
 ABS = Function("abs", 1, lambda a: ops.ite(ops.LE(a, 0), ops.SUB(0, a), a))  # -0.0 too
 
-IS_NULL = Function("is_null", 1, lambda a: a is None, opaque=True, result=BOOL)
-VALUE_OR = Function(
-    "value_or", 2, lambda a, b: b if a is None else a, opaque=True, result=lambda domains: without_null(domains[0])
-)
+IS_NULL, VALUE_OR = _of(ops.IS_NULL), Function("value_or", 2, ops.value_or)
 
 LIBRARY: dict[str, Function] = {
     f.name: f

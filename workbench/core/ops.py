@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.core import typing_rules as rules
-from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Overflowing, Range, Reals
-from workbench.core.fields import Record, parts
+from workbench.core.domain import BOOL, Anything, Bool, Domain, Integer, Integers, Overflowing, Range, Reals
+from workbench.core.fields import Nullable, Record, parts
 from workbench.core.term import FALSE, OVERLOADS, TRUE, Fields, Term, const, intern, is_symbolic, like
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
 from workbench.errors import TypingError
@@ -191,6 +191,11 @@ def _simplify_ite(args: tuple[Term, ...]) -> Term | None:
     return None
 
 
+def _no_typing(op: Operator, args: tuple[Term, ...]) -> Domain:
+    del op, args
+    return BOOL
+
+
 # --- the table ----------------------------------------------------------------------------------------------
 
 _add_range = rules.arithmetic(lambda a, b: corners(operator.add, a, b))
@@ -221,13 +226,17 @@ IMPLIES = Operator("implies", 2, "->", rules.logic, lambda a, b: not a or b, "(n
 
 ITE = Operator("ite", 3, "if", rules.choice, lambda c, a, b: a if c else b, "({1} if {0} else {2})", _simplify_ite)
 
+IS_NULL = Operator(
+    "is_null", 1, "is_null", _no_typing, lambda a: a is None, "({0} is None)",
+    lambda args: None if isinstance(args[0].domain, Nullable | Anything) else FALSE,
+)  # fmt: skip
+PRESENT = Operator(
+    "present", 1, "present", rules.present, lambda a: a, "{0}",
+    lambda args: None if isinstance(args[0].domain, Nullable) else args[0],
+)  # fmt: skip
+"""A value that is not null, as one of the domain without null."""
+
 OVERLOADS |= {"+": ADD, "-": SUB, "*": MUL, "//": DIV, "%": MOD, "<": LT, "<=": LE, ">": GT, ">=": GE}
-
-
-def _no_typing(op: Operator, args: tuple[Term, ...]) -> Domain:
-    del op, args
-    return BOOL
-
 
 CAST = Operator("cast", 1, "cast", _no_typing, lambda a: a, "{0}")
 
@@ -347,6 +356,11 @@ def escapes(term: Term) -> Term:
 
 
 # --- calls for processors' steps -------------------------------------------------------------------------------
+
+
+def value_or(value: Any, otherwise: Any) -> Any:
+    """The value, or the other one if it is null."""
+    return ite(IS_NULL(value), otherwise, PRESENT(value))
 
 
 def ite(condition: Any, then: Any, otherwise: Any) -> Any:

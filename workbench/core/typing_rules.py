@@ -26,7 +26,7 @@ from workbench.core.domain import (
     Texts,
     outside,
 )
-from workbench.core.fields import Nullable
+from workbench.core.fields import Nullable, without_null
 from workbench.core.term import Term, const
 from workbench.errors import TypingError
 
@@ -176,6 +176,12 @@ def logic(op: Operator, args: tuple[Term, ...]) -> Domain:
         if not isinstance(arg.domain, Bool | Anything):
             raise TypingError(f"'{op.symbol}' needs bool, not values of {arg.domain}")
     return BOOL
+
+
+def present(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """The domain without null."""
+    del op
+    return without_null(args[0].domain)
 
 
 def choice(op: Operator, args: tuple[Term, ...]) -> Domain:

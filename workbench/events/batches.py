@@ -25,7 +25,7 @@ from workbench.events.column_map import has_columns
 from workbench.events.columns import arrays_of, arrow_type, as_json, to_column
 from workbench.events.files import sought
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
-from workbench.events.values import UnreadableError, Words, from_json, from_text, short
+from workbench.events.values import Unheld, UnreadableError, Words, from_json, from_text, short
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -143,7 +143,7 @@ class BatchReader(RowReader):
                 return kinds, {name: [] for name in schema.names}
             batch.validate(full=True)
             first = batch.slice(0, count)
-            return kinds, {name: first.column(name).to_pylist() for name in kinds}
+            return kinds, {name: cells_of(first.column(name)) for name in kinds}
 
     def _numbered(self, first: int, columns: Mapping[int, Any]) -> Iterator[tuple[int, Sequence[Any]]]:
         assert self.columns is not None
@@ -151,7 +151,7 @@ class BatchReader(RowReader):
         for start in range(0, count, BATCH):
             nothing = [None] * min(BATCH, count - start)
             cells = (
-                columns[i].slice(start, BATCH).to_pylist() if i in columns else nothing
+                cells_of(columns[i].slice(start, BATCH)) if i in columns else nothing
                 for i in range(len(self.columns.names))
             )  # fmt: skip
             yield from enumerate(zip(*cells, strict=True), first + start)
@@ -160,11 +160,26 @@ class BatchReader(RowReader):
         return None if cell is None else from_cell(cell, domain)
 
     def shown(self, cell: Any) -> str:
-        return short(str(cell) if isinstance(cell, (*ODD, Decimal)) else repr(cell))
+        return short(str(cell) if isinstance(cell, (*ODD, Decimal, Unheld)) else repr(cell))
 
     def text(self, number: int, row: Sequence[Any]) -> str:
         assert self.columns is not None
         return json.dumps({self.columns.names[i]: row[i] for i in sorted(self.columns.used)}, default=str)
+
+
+def cells_of(column: Any) -> list[Any]:
+    """The cells of an Arrow column as Python has them; dates and times beyond its own are `Unheld`."""
+    try:
+        return cast("list[Any]", column.to_pylist())
+    except OverflowError:
+        return list(map(_cell_of, column))
+
+
+def _cell_of(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except OverflowError:
+        return Unheld(f"{scalar.type} {getattr(scalar, 'value', '')}".strip(), "a date of the years 1 to 9999")
 
 
 def from_cell(value: Any, domain: Domain) -> Value:

@@ -23,6 +23,10 @@ T = TypeVar("T")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _EPOCH, _EPOCH_UTC = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
+_FINER = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
+FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The microseconds of the years 1 to 9999, which dates have."""
+FINEST = "a time no finer than a microsecond"
 _KINDS = {"": "a number", "naive": "a date without a time zone", "aware": "a date with a time zone"}
 
 
@@ -77,8 +81,7 @@ class Clock:
     def _number(self, text: str) -> int:
         value = Decimal(text) * self.scale
         if value != value.to_integral_value():
-            finest = "a time no finer than a microsecond"
-            raise UntimedError(finest if self.unit else "a whole number (--time-unit s says what numbers count)")
+            raise UntimedError(FINEST if self.unit else "a whole number (--time-unit s says what numbers count)")
         return int(value)
 
     def of_rows(self) -> Times:
@@ -114,9 +117,13 @@ def _date(text: str) -> tuple[str, int]:
         date = datetime.fromisoformat(text)
     except ValueError:
         raise UntimedError("a number, or a date such as 2024-05-01T12:00:00Z") from None
-    if date.tzinfo is None:
-        return "naive", (date - _EPOCH) // _TICK
-    return "aware", (date - _EPOCH_UTC) // _TICK
+    if _FINER.search(text):
+        raise UntimedError(FINEST)
+    kind, epoch = ("naive", _EPOCH) if date.tzinfo is None else ("aware", _EPOCH_UTC)
+    time = (date - epoch) // _TICK
+    if not FIRST <= time <= LAST:
+        raise UntimedError("a date that is of the years 1 to 9999 in UTC, too")
+    return kind, time
 
 
 def timed(ports: Ports, clock: Clock | None) -> Ports:

@@ -102,7 +102,7 @@ def is_text(data: bytes) -> bool:
 
 def braced_lines(data: bytes) -> int | None:
     """How many lines there are, where each is between braces; else None."""
-    if not (data.startswith(b"{") and data.endswith(b"}\n")):
+    if not (data.startswith(b"{") and data.endswith(b"}\n")) or b"\r" in data:  # which also ends a line
         return None
     import numpy as np
 

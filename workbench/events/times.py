@@ -14,15 +14,13 @@ import pyarrow as pa
 from workbench.core.domain import BOOL, FLOAT, INT
 from workbench.events import compute as pc
 from workbench.events.buffers import numbers_of, shown_column
-from workbench.events.clock import NUMBER, Clock
+from workbench.events.clock import FIRST, LAST, NUMBER, Clock
 from workbench.events.columns import text_array
 from workbench.events.texts import constant, float_texts, written
 
 SHORTEST = 1 << 52
 """Below this many units that are a power of ten, no two decimals are one float: its shortest text is the decimal."""
 MILLIONTHS = 10**6
-FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""The microseconds of the years 1 to 9999, which dates have."""
 
 
 def times_in(column: Any, clock: Clock) -> Any:
@@ -49,8 +47,7 @@ def _times(column: Any, clock: Clock) -> tuple[str, Any]:
     if pa.types.is_floating(given):
         return "", _of_floats(numbers_of(column.cast(pa.float64())), clock.scale)
     if pa.types.is_timestamp(given):
-        times = numbers_of(column.cast(pa.timestamp("us", given.tz)))
-        return "aware" if given.tz else "naive", times if times.min() >= FIRST and times.max() <= LAST else None
+        return "aware" if given.tz else "naive", _of_dates(column.cast(pa.timestamp("us", given.tz)))
     if not (pa.types.is_string(given) or pa.types.is_large_string(given)):
         return "", None
     column = column.cast(pa.string())
@@ -59,9 +56,14 @@ def _times(column: Any, clock: Clock) -> tuple[str, Any]:
             return "", _of_decimals(column.cast(pa.decimal128(38, 6)), clock.scale)
         return "", _scaled(numbers_of(column.cast(pa.int64())), clock.scale)
     try:
-        return "naive", numbers_of(column.cast(pa.timestamp("us")))
+        return "naive", _of_dates(column.cast(pa.timestamp("us")))
     except pa.ArrowInvalid:
-        return "aware", numbers_of(column.cast(pa.timestamp("us", "UTC")))
+        return "aware", _of_dates(column.cast(pa.timestamp("us", "UTC")))
+
+
+def _of_dates(column: Any) -> Any:
+    times = numbers_of(column)
+    return times if times.min() >= FIRST and times.max() <= LAST else None
 
 
 def _scaled(numbers: Any, scale: int) -> Any:

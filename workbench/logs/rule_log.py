@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Value
@@ -22,7 +22,7 @@ from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
 from workbench.logs.rule_columns import TYPE, EventColumns
-from workbench.logs.rule_order import EventPiece, merged
+from workbench.logs.rule_order import EventPiece, first_events, merged
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet, shared_domains
@@ -51,9 +51,16 @@ class RuleLog:
     key: str = ""
 
     def pieces(self, inputs: Sequence[Any]) -> Iterator[EventPiece]:
-        """The events of several files, in the order of time; those of one time in the order of the files."""
+        """The events of several files, in the order of time; those of one time in the order of the files.
+
+        The first N rows of several files are the first N of the events.
+        """
+        if len(inputs) == 1:
+            return self._file(*self.named(inputs[0]))
+        head, self.reading = self.reading.head, replace(self.reading, head=None)  # which rows are the first, times tell
         streams = [self._file(*self.named(each)) for each in inputs]
-        return streams[0] if len(streams) == 1 else merged(streams, self.rules, in_order=self.clock.late is None)
+        found = merged(streams, self.rules, in_order=self.clock.late is None)
+        return found if head is None else first_events(found, head)
 
     def named(self, given: Any) -> tuple[Declaration | None, Any]:
         """The type of the events in a file, where it is said (`Temp=temp.csv`), and the file."""

@@ -113,6 +113,21 @@ def _time(event: Occurrence) -> int:
     return event.time
 
 
+def first_events(pieces: Iterator[EventPiece], count: int) -> Iterator[EventPiece]:
+    """So many of the first events; of those that come one by one no more are asked for."""
+    for piece in pieces if count else ():
+        if isinstance(piece, EventBlock):
+            part = piece.part(0, count)
+            count -= len(part)
+            yield part
+        else:
+            given = itertools.count()
+            yield (event for event, _ in zip(itertools.islice(piece, count), given, strict=False))
+            count -= next(given)
+        if not count:
+            return
+
+
 class LateEvents:
     """Puts events into the order of time, those of one time as they come; each waits for what may come late.
 

@@ -198,7 +198,7 @@ def event_block(rules: RuleSet, events: Sequence[Occurrence], codes: CodesOfText
         )
         for name, found in zip(names, rows, strict=True)
     )
-    times: Any = np.array([event.time for event in events], np.int64)
+    times = attribute_column([event.time for event in events], INT, codes, texts).values
     made = EventBlock(names, np.array(types, np.uint16), times, np.array(places, np.int64), columns, texts)
     return _composed(made, events) if any(event.rule for event in events) else made
 

@@ -29,8 +29,8 @@ WORDS = {
     "CONSUMING": "'consuming'", "EACH": "'each'", "FIRST": "'first'", "LAST": "'last'", "NEGATION": "'not'",
     "ABSENT": "'absent'", "AFTER": "'after'", "AS": "'as'", "ORDERED": "'ordered by'", "BY": "'by'",
     "DIRECTION": "'asc' or 'desc'", "FOREVER": "'forever'", "AGGREGATOR": "an aggregate", "TIME": "TIME(...)",
-    "CALLED": "an aggregate that is declared", "AGGREGATE": "'aggregate'",
-    "UNIT": "a unit of time, or 'events'", "WITH": "'with id'", "ID": "'id'", "WITHIN": "'within'",
+    "CALLED": "an aggregate", "AGGREGATE": "'aggregate'",
+    "UNIT": "a unit", "WITH": "'with id'", "ID": "'id'", "WITHIN": "'within'",
     "BETWEEN": "'between'",
     "PLUS": "'+'", "MINUS": "'-'", "STAR": "'*'", "SLASH": "'/'", "PERCENT": "'%'", "EQUAL": "'='", "SAME": "'=='",
     "UNEQUAL": "'!='", "LESS": "'<'", "AT_MOST": "'<='", "GREATER": "'>'", "AT_LEAST": "'>='", "AND": "'and'",
@@ -55,7 +55,9 @@ SLIPS = {
 def _habit(expected: frozenset[str], found: str) -> str:
     if found == "'&'" or found == "'|'":
         return "conjunction is written 'and', disjunction 'or'"
-    if {"EACH", "LAST"} <= expected or ("PLUS" in expected and found in ("'within'", "'between'", "'as'")):
+    stray = "PLUS" in expected and found in ("'within'", "'between'", "'as'")
+    called = {"PLUS", "EMIT"} <= expected and "COMMA" not in expected and found == "'('"
+    if {"EACH", "LAST"} <= expected or stray or called or expected == {"RPAR", "WITHIN", "BETWEEN"}:
         return "say what it selects: each, first, last or not; or an aggregate such as $n = COUNT(...)"
     if "WITHIN" in expected and "EMIT" in expected:
         return "a predicate has a window: within 5 min from NAME, or between NAME and NAME"

@@ -99,7 +99,8 @@ class Duration(Placed):
         return self.unit == EVENTS
 
     def __str__(self) -> str:
-        return f"{self.amount:f} {self.unit}".rstrip()
+        unit = "event" if self.counts and self.amount == 1 else self.unit
+        return f"{self.amount:f} {unit}".rstrip()
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ class CompiledRules:
         code = self._single.run(self._run)
         if code != at.DONE:
             return self._again(event, code)
-        return self._taken(composites) if self.memory.V[at.PUBLISHED] else []
+        return self._taken(composites) if self._single.state[at.PUBLISHED] else []
 
     def _again(self, event: Occurrence, code: int) -> list[Occurrence]:
         """An event that has not been processed, for there was no room, or words do not suffice."""
@@ -121,6 +121,8 @@ class CompiledRules:
         ------
         InputError: as `process`, for the block as a whole.
         """
+        if not len(block):
+            return []
         self._see_block(block)
         if self._exact is not None or abs(block.times[[0, -1]]).max(initial=0) >= FAR:
             exact = self._exact or self._give_up()
@@ -140,15 +142,14 @@ class CompiledRules:
         if len(back):
             before, after = times[back[0] : back[0] + 2].tolist()
             raise InputError(f"the time of events goes back from {before} to {after}", hint="sort them by time")
-        if len(block):
-            see_time(int(times[0]), now, self.passed)
+        see_time(int(times[0]), now, self.passed)
 
     @property
     def now(self) -> int | None:
         """The time."""
         if self._exact is not None:
             return self._exact.now
-        now = int(self.memory.V[at.NOW])
+        now: int = self._single.state[at.NOW]
         if now == -FAR:
             return self.passed
         return now if self.passed is None else max(now, self.passed)

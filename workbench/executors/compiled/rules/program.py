@@ -17,7 +17,7 @@ from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.plain import PlainArray
 from workbench.executors.compiled.code.step import text_code
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules import matching, sums, words
+from workbench.executors.compiled.rules import matching, sums, tables, words
 from workbench.executors.compiled.rules.rule_source import ARGUMENTS, AcceptSource, RuleSource
 from workbench.stored import checksum
 from workbench.tesla.engines.engine import EngineSettings
@@ -25,7 +25,7 @@ from workbench.tesla.engines.set_plan import SetPlan
 
 KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
 """The numbers of comparisons in an index; of floats 5 more."""
-COMPILED = (sums, matching)
+COMPILED = (sums, tables, matching)
 
 
 class RuleProgram:
@@ -196,7 +196,7 @@ def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: An
 def _marks() -> str:
     """What tells the texts of the modules that are compiled along."""
     folder = Path(__file__).parent
-    names = ("matching.py", "sums.py", "layout.py", "machine_words.py")
+    names = ("matching.py", "sums.py", "tables.py", "layout.py", "machine_words.py")
     return checksum(b"\0".join((folder / name).read_bytes() for name in names)).hex()
 
 
