@@ -45,6 +45,7 @@ SPLIT = {
     "from A and each B(x == A.x, x == A.y) within 1 from A emit Q(y = 1)"
     " from A emit Q(y = 2) at most once in 5 per A.y":
         {"A": "y", "B": "x"},
+    "from A and each B(x == A.x) within 5 events from A emit Q(y = 1)": "from A` counts events, and those of all keys",
     # what is not there says nothing of the trigger
     "from A and not B(x == A.x, A.x == A.y) within 1 from A emit P(x = A.y, f = 1.0)"
     " at most once in 1 per A.x from P and not B(x == P.x) within 1 from P emit Q(y = 1)":
