@@ -45,7 +45,6 @@ SPLIT = {
     "from A and each B(x == A.x, x == A.y) within 1 from A emit Q(y = 1)"
     " from A emit Q(y = 2) at most once in 5 per A.y":
         {"A": "y", "B": "x"},
-    "from A and each B(x == A.x) within 5 events from A emit Q(y = 1)": "from A` counts events, and those of all keys",
     # what is not there says nothing of the trigger
     "from A and not B(x == A.x, A.x == A.y) within 1 from A emit P(x = A.y, f = 1.0)"
     " at most once in 1 per A.x from P and not B(x == P.x) within 1 from P emit Q(y = 1)":
@@ -59,6 +58,7 @@ SPLIT = {
     "from A and each B(x == A.x) within 1 from A emit P(x = 0, f = 0.0) from P and not B(x == P.x) within 1 from P"
     " emit Q(y = 1)":
         "rule 'rule 1': what it emits has no attribute of its trigger A, by which others are joined with P",
+    "from A and each B(x == A.x) within 9 events from A emit Q(y = 1)": "counts the events of all keys",
     "from A emit Q(y = A.y) at most once in 5": "rule 'rule 1': `at most once in 5` is for all of them together",
     "from A and each B(x == A.x) within 1 from A emit Q(y = 1)"
     " from A and each B(x == A.y) within 1 from A emit Q(y = 2)":

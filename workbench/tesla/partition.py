@@ -149,8 +149,8 @@ def _links(rule: t.Rule, rules: RuleSet, keyed: Iterable[str]) -> Iterator[_Link
         here = same.copy()
         here.add(place, part)
         if isinstance(part.window, t.WithinWindow) and part.window.counted:
-            what = f"`{part}` counts events, and those of all keys count"
-            yield _Link(start, part.type, frozenset(), f"`{part}`", what)
+            counts = f"`{part}` counts the events of all keys"
+            yield _Link(start, part.type, frozenset(), f"`{part}`", counts)
         elif place and not declared[part.type].fact:
             pairs = here.pairs(declared[start].positions, place, declared[part.type].positions)
             if part.type == start:
