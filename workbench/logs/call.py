@@ -199,7 +199,7 @@ def _ruled(rules: RuleSet, data: Any, start: Start) -> Any:
         for some in pieces
     )
     collected = (answers.listed, answers.masked)
-    return _answered(data, made, run.ports.shown, collected, backend=start.option("engine", "cdp"))
+    return _answered(data, made, run.ports.shown, collected, backend=run.engine)
 
 
 def rules_or_program(given: Program | RuleSet | Place) -> Program | RuleSet:

@@ -66,7 +66,7 @@ class RunOptions(TypedDict, total=False):
     once: bool
     files: int
     engine: str
-    """Of rules: `cdp` or `aip`."""
+    """Of rules: `cdp`, `aip`, `compiled`, or `auto`, which chooses for the rules and the log."""
     time: str
     """Of rules: the column of times."""
     time_unit: str

@@ -24,6 +24,7 @@ from workbench.events.files import is_stream, readable, shown_name
 from workbench.events.read import opened_log
 from workbench.events.reading import Reading, Tally
 from workbench.executors.table import Start
+from workbench.logs.rule_choice import engine_name
 from workbench.tesla.check import checked
 from workbench.tesla.engines.engine import EngineSettings, RuleCost, RuleEngine
 from workbench.tesla.engines.table import rule_engine
@@ -249,7 +250,7 @@ class RuleControl:
         except InputError as error:
             what = f"{error.what} (the times of {self._shown} are {KINDS[self._clock.dates or '']})"
             raise error.retold(what, where=error.where) from error
-        engine = rule_engine(running, self._start.option("engine", "cdp"), None, settings)
+        engine = rule_engine(running, engine_name(self._start), None, settings)
         rules, failed = list(self.everything.rules), set[str]()
         for change in found:
             if isinstance(change, WorkbenchError):

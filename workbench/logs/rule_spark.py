@@ -27,6 +27,7 @@ from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.output import write_rows
 from workbench.executors.spark.whole import ClearedOutput, check_files, stages_shown, started_session, written_format
 from workbench.executors.table import Start, given
+from workbench.logs.rule_choice import engine_name
 from workbench.logs.rule_composites import RuleRow, event_columns
 from workbench.logs.rule_log import RuleLog, facts_of, instant
 from workbench.logs.rule_order import begun
@@ -129,7 +130,7 @@ class SparkRuleLog:
         ports = event_columns(self.rules, clock, self.rules.composites)
         settings = EngineSettings(clock.unit, bool(clock.dates), trex)
         return RuleJob(
-            EventLayout(self.rules, rule_partition(self.rules), buckets), scaled, start.option("engine", "cdp"),
+            EventLayout(self.rules, rule_partition(self.rules), buckets), scaled, engine_name(start),
             facts_of(self.rules, start.option("facts", [])), settings, clock, ports,
             None if until is None else instant(clock, str(until)),
         )  # fmt: skip

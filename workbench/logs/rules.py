@@ -19,11 +19,13 @@ from workbench.events.clock import Clock
 from workbench.events.files import is_stream
 from workbench.events.reading import Reading
 from workbench.executors.table import AUTO, Start, backend_rows, given
+from workbench.logs.rule_choice import engine_for, engine_name
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
 from workbench.logs.rule_control import RuleControl
 from workbench.logs.rule_keys import KeyedRules, with_key
 from workbench.logs.rule_log import RuleLog, facts_of, instant
 from workbench.logs.rule_order import EventPiece, LateEvents, begun
+from workbench.tesla.engines.choice import AUTO as AUTO_ENGINE
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.table import rule_engine
@@ -103,6 +105,7 @@ class RuleRun:
     Attributes
     ----------
     ports: the columns of composites.
+    engine: the name of what runs.
     """
 
     def __init__(self, rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[EventPiece]]) -> None:
@@ -147,7 +150,12 @@ class RuleRun:
         made = in_units(self._first, unit, dates=dates, trex=trex)
         if threads > 1 and (reason := rule_split(made).reason):
             start.say(f"the rules run in one thread: {reason}")
-        make = partial(rule_engine, made, start.option("engine", "cdp"), facts, settings)
+        self.engine = engine_name(start)
+        if start.option("engine") == AUTO_ENGINE and self._control is None and self._key is None:
+            choice, self._pieces = engine_for(made, facts, settings, start, self._pieces)
+            self.engine = choice.engine
+            start.say(f"engine {choice.engine}: {choice.why}")
+        make = partial(rule_engine, made, self.engine, facts, settings)
         # with keys nothing is changed or saved, which an engine could be asked for, too
         return make() if self._key is None else cast("RuleEngine", KeyedRules(self._key, self._first, self.rules, make))
 

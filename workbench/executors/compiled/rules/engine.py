@@ -234,6 +234,16 @@ class CompiledRules:
         """Whether Python runs it still, and that may change."""
         return self._run.waits if isinstance(self._run, UnstalledLoop) else not isinstance(self._run, MachineLoop)
 
+    @property
+    def kept(self) -> bool:
+        """Whether its machine code has been made before."""
+        return self.program.machine().ready((0, 0, 1, *self._single.given, *self.memory.arrays()))
+
+    @property
+    def lines(self) -> int:
+        """How long its code is."""
+        return self.program.source.count("\n")
+
     def _choose(self, given: Sequence[Any]) -> None:
         """Take machine code, when it is worth while."""
         if self._code is not None or isinstance(self._run, MachineLoop | UnstalledLoop) or self._seen <= FEW:

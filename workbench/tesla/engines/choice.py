@@ -1,0 +1,177 @@
+"""Which engine is to run rules on a log: what each would cost, by a model whose constants are measured on the machine.
+
+The rule of this module: it decides what runs, and no result. The first events of the log are given to the engines in
+Python, and what they cost is carried on to as many events as there are; machine code costs what it takes to load or to
+make it, and then a part of what Python takes.
+
+Source: Cugola and Margara, the conclusion: which algorithm is best depends on the rules and the load.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import process_time
+
+from workbench.errors import Refused, WorkbenchError
+from workbench.tesla.engines.engine import EngineSettings, RuleEngine
+from workbench.tesla.engines.rule_plan import RulePlan
+from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+AUTO = "auto"
+"""What stands for the engine that fits the rules and the log."""
+FEW = 4096
+"""So many events are not worth a choice."""
+WORTH = 3
+"""Machine code is thought of where others take so many times what loading it takes: to look for it takes that, too."""
+SAMPLE = 1024
+"""Events that engines are tried on."""
+
+
+@dataclass(frozen=True)
+class EngineCosts:
+    """What machine code costs, in processor seconds: `workbench doctor --calibrate` measures it.
+
+    Attributes
+    ----------
+    load: until it runs, where it has been kept.
+    make, make_line: to make it, and for each line of the rules' code.
+    event: for each event.
+    speed: how many times faster it does what `cdp` does.
+    """
+
+    load: float = 0.5
+    make: float = 8.0
+    make_line: float = 0.01
+    event: float = 4e-7
+    speed: float = 30.0
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """What has been chosen.
+
+    Attributes
+    ----------
+    why: in words.
+    seconds: what each engine would take; of those that were thought of.
+    """
+
+    engine: str
+    why: str
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+def chosen_engine(
+    rules: RuleSet, facts: Facts, settings: EngineSettings, sample: Sequence[Occurrence], events: int | None
+) -> EngineChoice:
+    """The engine that is expected to take the least processor time.
+
+    Parameters
+    ----------
+    sample: the first events of the log.
+    events: how many there are, about; None: they come as somebody writes them, and nobody knows.
+    """
+    if settings.threads > 1:
+        return EngineChoice("compiled", "only machine code has several threads")
+    if events is None:
+        why = _refusal(rules, facts, settings)
+        return EngineChoice("cdp", why) if why else EngineChoice("compiled", "it begins at once, and gets faster")
+    if events < FEW:
+        return EngineChoice("cdp", f"there are few events, about {events:,}")
+    seconds = {name: carried_on(rules, facts, settings, name, sample, events) for name in ("cdp", "aip")}
+    best, costs = min(seconds, key=lambda name: seconds[name]), engine_costs()
+    if seconds[best] > WORTH * costs.load:
+        try:
+            engine = rule_engine(rules, "compiled", facts, settings)
+        except Refused as error:
+            return EngineChoice(best, f"{error.what}; {_told(seconds)}", seconds)
+        seconds["compiled"] = _start(engine, costs) + events * costs.event + seconds["cdp"] / costs.speed
+        best = min(seconds, key=lambda name: seconds[name])
+    return EngineChoice(best, _told(seconds), seconds)
+
+
+def _refusal(rules: RuleSet, facts: Facts, settings: EngineSettings) -> str:
+    try:
+        rule_engine(rules, "compiled", facts, settings)
+    except Refused as error:
+        return error.what
+    return ""
+
+
+def _start(engine: RuleEngine, costs: EngineCosts) -> float:
+    """What it takes until there is machine code."""
+    lines, kept = getattr(engine, "lines", 0), getattr(engine, "kept", True)
+    return costs.load if kept else costs.make + costs.make_line * lines
+
+
+def carried_on(
+    rules: RuleSet, facts: Facts, settings: EngineSettings, name: str, sample: Sequence[Occurrence], events: int
+) -> float:
+    """What an engine in Python takes for so many events, of which these are the first.
+
+    As long as windows fill, an event may cost more than the one before it: what it costs in the last quarter of the
+    sample is more than in the quarter before, and so it goes on until the longest window is full.
+    """
+    engine = rule_engine(rules, name, facts, settings)
+    quarter = max(1, len(sample) // 4)
+    taken = []
+    for first in range(0, 4 * quarter, quarter):
+        began = process_time()
+        try:
+            for event in sample[first : first + quarter]:
+                engine.process(event)
+        except WorkbenchError:  # it comes again, when it counts
+            break
+        taken.append((process_time() - began) / quarter)
+    now = taken[-1] if taken else 0.0
+    growth = max(0.0, now - taken[-2]) / quarter if len(taken) > 2 and now > 1.25 * taken[-2] else 0.0
+    full = min(events, filled(rules, sample))
+    return events * now + growth * full * (events - full / 2)
+
+
+def filled(rules: RuleSet, sample: Sequence[Occurrence]) -> int:
+    """How many events the longest window has, if they come as often as the first ones."""
+    length = sample[-1].time - sample[0].time if sample else 0
+    found = 0
+    for rule in rules.rules:
+        plan = RulePlan(rule, rules.declarations)
+        reaches = [plan.horizon(step) for step in plan.steps[1:] if not step.fact]
+        if None in reaches:
+            return 1 << 62
+        found = max([found, *(reach or 0 for reach in reaches)])
+    return found * len(sample) // length if length else 1 << 62
+
+
+def _told(seconds: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} about {value:.2g} s" for name, value in sorted(seconds.items(), key=lambda each: each[1]))
+
+
+# --- constants ------------------------------------------------------------------------------------------
+
+
+def costs_path() -> Path:
+    """Where what has been measured is kept: in the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "workbench" / "rule_costs.json"
+
+
+def engine_costs() -> EngineCosts:
+    """What has been measured on this machine, or else on another one."""
+    with suppress(OSError, ValueError, TypeError):
+        return EngineCosts(**json.loads(costs_path().read_text()))
+    return EngineCosts()
+
+
+def keep_costs(costs: EngineCosts) -> Path:
+    """Keep what has been measured; where."""
+    path = costs_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(asdict(costs)) + "\n")
+    return path
