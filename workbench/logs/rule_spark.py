@@ -128,11 +128,13 @@ class SparkRuleLog:
         scaled = in_units(self.rules, clock.unit, dates=bool(clock.dates), trex=trex)
         ports = event_columns(self.rules, clock, self.rules.composites)
         settings = EngineSettings(clock.unit, bool(clock.dates), trex)
-        return RuleJob(
+        job = RuleJob(
             EventLayout(self.rules, rule_partition(self.rules), buckets), scaled, start.option("engine", "cdp"),
             facts_of(self.rules, start.option("facts", [])), settings, clock, ports,
             None if until is None else instant(clock, str(until)),
         )  # fmt: skip
+        job.start()  # what an engine refuses it refuses here
+        return job
 
     def events(self, spark: SparkSession, job: RuleJob, counts: Counts) -> DataFrame:
         """The rows of all inputs."""
