@@ -96,9 +96,12 @@ class CompiledRules:
         except ValueError:  # a number of more than 64 bits
             return self._give_up().process(event)
         self._seen += 1
-        if self._slow:
+        if self._slow and self._seen > FEW:
             self._choose((0, 0, 1, *self._single.given, *self.memory.arrays()))
+        began = process_time() if self.settings.profiled else 0.0
         code = self._single.run(self._run)
+        if self.settings.profiled:
+            self._seconds += process_time() - began
         if code != at.DONE:
             return self._again(event, code)
         return self._taken(composites) if self._single.state[at.PUBLISHED] else []
