@@ -25,6 +25,7 @@ from workbench.logs.rule_keys import KeyedRules, with_key
 from workbench.logs.rule_log import RuleLog, facts_of, instant
 from workbench.logs.rule_order import EventPiece, LateEvents, begun
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
+from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence, in_units
@@ -78,8 +79,8 @@ def write_made(writer: RowWriter, made: RowsMade) -> None:
 
 def _see_options(options: argparse.Namespace) -> None:
     """InputError where an option is given that is for pipelines, or means nothing."""
-    flags = {option.flag.removeprefix("--") for row in backend_rows().values() for option in row.options} - {"key"}
-    others = given(options, "steps", "N", "integers", *sorted(flags))
+    flags = {option.flag.removeprefix("--") for row in backend_rows().values() for option in row.options}
+    others = given(options, "steps", "N", "integers", *sorted(flags - {"key", "threads"}))
     usual = next(iter(backend_rows()))
     if options.backend == "spark":
         raise InputError("the spark backend reads a file and writes one", hint="name input and output")
@@ -138,9 +139,14 @@ class RuleRun:
     def _started(self) -> RuleEngine:
         start, unit, dates = self._start, self._clock.unit, bool(self._clock.dates)
         trex = start.option("compat") == "trex"
-        settings = EngineSettings(unit, dates, trex, start.option("profile", False))
+        threads = start.option("threads", 1)
+        if threads > 1 and (self._control is not None or self._key is not None):
+            raise InputError("--rules-control and --key are for rules in one thread", hint="leave --threads out")
+        settings = EngineSettings(unit, dates, trex, start.option("profile", False), threads=threads)
         facts = facts_of(self.rules, start.option("facts", []))
         made = in_units(self._first, unit, dates=dates, trex=trex)
+        if threads > 1 and (reason := rule_split(made).reason):
+            start.say(f"the rules run in one thread: {reason}")
         make = partial(rule_engine, made, start.option("engine", "cdp"), facts, settings)
         # with keys nothing is changed or saved, which an engine could be asked for, too
         return make() if self._key is None else cast("RuleEngine", KeyedRules(self._key, self._first, self.rules, make))
