@@ -57,6 +57,8 @@ def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
     rule_partition(rules).see(f"the spark backend has no key by which {rules.name} is split")
     refuse_circles(rules)
     log = SparkRuleLog(rules, start)
+    if args.head is not None and len(log.inputs) > 1:
+        raise InputError("--head is of one input on the spark backend", hint="leave it out, or give one --input")
     files = argparse.Namespace(**{**vars(args), "input": [str(path) for _, path in log.inputs]})
     check_files(files)
     written = written_format(files)
