@@ -30,7 +30,7 @@ from workbench.executors.compiled.rules.transfer import returnable, to_memory, t
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.publisher import Publisher, endless_chain, see_event, see_time
 from workbench.tesla.engines.set_plan import SetPlan
-from workbench.tesla.event_block import EventBlock, event_block
+from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -110,8 +110,10 @@ class CompiledRules:
             told += part
         return told + self._exact.process(event) if self._exact is not None else told
 
-    def process_block(self, block: EventBlock, *, sources: bool = False) -> list[EventBlock]:
+    def process_block(self, block: EventBlock, *, sources: bool = False) -> list[EventBlock | list[Occurrence]]:
         """The composites that a block of events causes, in the order of publication, in one block or several.
+
+        Those of `cdp` are single ones where a whole number among them has more than 64 bits.
 
         Parameters
         ----------
@@ -131,9 +133,12 @@ class CompiledRules:
             return [self._as_block(found)]
         return list(self._parts(block, partial(composite_block, sources=sources), self._as_block))
 
-    def _as_block(self, found: list[Occurrence]) -> EventBlock:
+    def _as_block(self, found: list[Occurrence]) -> EventBlock | list[Occurrence]:
         """Composites that `cdp` has told of."""
-        return event_block(self.rules, found, self.texts.put)
+        try:
+            return event_block(self.rules, found, self.texts.put)
+        except LargeNumberError:
+            return found
 
     def _see_block(self, block: EventBlock) -> None:
         """InputError where an event cannot come."""
