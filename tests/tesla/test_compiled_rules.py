@@ -126,6 +126,23 @@ def test_composites_of_a_block_may_have_more_than_64_bits(sources, tmp_path, mon
     assert cdp[2]["x"] == 2**124
 
 
+def test_what_comes_before_an_endless_chain_is_told():
+    text = rules(
+        TYPES
+        + """
+        from A emit P(x = A.x, f = 1, s = "a")
+        from P(x == 5) emit P(x = P.x, f = 1, s = "b")
+    """
+    )
+    engine = CompiledRules(text, {}, EngineSettings(), code=False)
+    stream, found = [Occurrence("A", i, (i, 1.0)) for i in range(9)], []
+    made = engine.process_block(event_block(text, stream, engine.texts.put), sources=True)
+    with pytest.raises(InputError, match="more than 1000"):
+        found.extend(each for part in made for each in part.occurrences(text))
+    assert alike(found, told(rule_engine(text, "cdp"), stream[:5]))
+    assert len(found) == 5
+
+
 @pytest.mark.parametrize(
     ("rule", "told"),
     [

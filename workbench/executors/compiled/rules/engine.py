@@ -110,7 +110,7 @@ class CompiledRules:
             told += part
         return told + self._exact.process(event) if self._exact is not None else told
 
-    def process_block(self, block: EventBlock, *, sources: bool = False) -> list[EventBlock | list[Occurrence]]:
+    def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterable[EventBlock | list[Occurrence]]:
         """The composites that a block of events causes, in the order of publication, in one block or several.
 
         Those of `cdp` are single ones where a whole number among them has more than 64 bits.
@@ -121,7 +121,7 @@ class CompiledRules:
 
         Raises
         ------
-        InputError: as `process`, for the block as a whole.
+        InputError: as `process`; an endless chain is told of behind what comes before it.
         """
         if not len(block):
             return []
@@ -131,7 +131,7 @@ class CompiledRules:
             found = [each for event in block.occurrences(self._rules) for each in exact.process(event)]
             self._return()
             return [self._as_block(found)]
-        return list(self._parts(block, partial(composite_block, sources=sources), self._as_block))
+        return self._parts(block, partial(composite_block, sources=sources), self._as_block)
 
     def _as_block(self, found: list[Occurrence]) -> EventBlock | list[Occurrence]:
         """Composites that `cdp` has told of."""
@@ -246,7 +246,9 @@ class CompiledRules:
         first = 0
         while True:
             if code == at.ENDLESS:
-                raise self._endless()
+                error = self._endless()
+                yield self._taken(made)  # what came before is there
+                raise error
             if code not in (at.DONE, at.BEYOND):
                 self.grow(code)
             if first >= last or code == at.BEYOND:
