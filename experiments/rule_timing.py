@@ -34,11 +34,16 @@ def engines(*forms: str) -> list[str]:
 
 
 def started(rules: RuleSet, name: str) -> RuleEngine:
-    """An engine in one of its forms."""
+    """An engine in one of its forms; one that makes machine code has it from the beginning."""
     engine = name.split()[0]
     if engine == "gpu" and engine not in rule_engines():
         raise EngineMissing(WITHOUT_A_DEVICE)
-    return rule_engine(rules, engine, settings=EngineSettings(indexed=SCANNING not in name))
+    settings = EngineSettings(indexed=SCANNING not in name)
+    if engine == "compiled":
+        from workbench.executors.compiled.rules.engine import CompiledRules
+
+        return CompiledRules(rules, {}, settings, code=True)
+    return rule_engine(rules, engine, settings=settings)
 
 
 class Fed(NamedTuple):

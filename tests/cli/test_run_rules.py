@@ -187,8 +187,28 @@ def test_facts_come_from_files(run, tmp_path):
     assert "expected TYPE=FILE" in run([event("Late", 3, bus=1)], "--facts", "Lne=x", code=2)[1]
 
 
+@pytest.mark.parametrize("user", [str, int])
+def test_a_run_for_each_key(run, user):
+    """What is of another user is no part of a match, and the time of a user is that of its last event or `--until`.
+
+    The A of user 1 is none for the B of user 2. Of the Cs at 20 that of user 1 is told when its event at 30 comes, that
+    of user 2 by the clock in the end, though the log has been at 30 before.
+    """
+    rows = [event("A", 1, x=7), event("B", 3, x=7, name="n"), event("A", 4, x=7), event("B", 5, x=7, name="m"),
+            event("C", 20, x=1), event("C", 20, x=2), event("A", 30, x=9)]  # fmt: skip
+    whose = [1, 2, 2, 1, 1, 2, 1]
+    rows = [{**row, "user": user(number)} for row, number in zip(rows, whose, strict=True)]
+    told = [event("Told", 5, x=7, name="m", user=user(1)), event("Told", 25, x=1, name="gone", user=user(1))]
+    assert run(rows, "--key", "user") == (told if user is str else [{**e, "user": str(e["user"])} for e in told], "")
+    later = {**event("Told", 25, x=2, name="gone"), "user": "2"}
+    assert run(rows, "--key", "user", "--until", "40")[0][-1] == later
+    del rows[2]["user"]
+    assert "an event of type A has no 'user'" in run(rows, "--key", "user", code=2)[1]
+    assert "--with-sources and --key do not go together" in run(rows, "--key", "user", "--with-sources", code=2)[1]
+
+
 def test_options_of_others_are_refused(run, workbench, tmp_path):
-    assert "not for rules: --key" in run(PAIR, "--key", "x", code=2)[1]
+    assert "Told has an attribute 'x', as the column of keys would" in run(PAIR, "--key", "x", code=2)[1]
     assert "not for rules: --backend numba" in run(PAIR, "--backend", "numba", code=2)[1]
     assert "not for rules: --master" in run(PAIR, "--master", "local", code=2)[1]
     assert "there is no engine 'cpd'" in run(PAIR, "--engine", "cpd", code=2)[1]

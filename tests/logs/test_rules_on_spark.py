@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import InputError, Refused
+from workbench.errors import InputError, PipelineError, Refused, StateError
 from workbench.logs.options import started
 from workbench.logs.rules import run_rules
 from workbench.tesla.check import rules
@@ -17,8 +17,11 @@ pa = pytest.importorskip("pyarrow")
 # These need the packages above.
 from pyarrow import parquet  # noqa: E402
 
+from workbench.executors.spark.carry import CarriedError  # noqa: E402
 from workbench.executors.spark.counts import Counts  # noqa: E402
+from workbench.logs.rule_parts import EventFileReader  # noqa: E402
 from workbench.logs.rule_spark import SparkRuleLog, run_batch, run_rules_on_spark  # noqa: E402
+from workbench.logs.rule_stream import BucketStepper, packed_buckets, run_stream  # noqa: E402
 from workbench.logs.rule_workers import PLACE, BucketRunner  # noqa: E402
 
 FIRES = rules("""
@@ -116,18 +119,92 @@ def by_hand(files, buckets, program=FIRES, **options):
     batch = pa.RecordBatch.from_pylist(found, schema=job.events.clock(0).schema)
     runner = BucketRunner(job, counts)
     made = sorted(runner.made(batch.slice(i, 100) for i in range(0, len(batch), 100)))
-    return [{name: value for name, value in row.items() if value is not None and name != PLACE}
-            for row in job.batch(made).to_pylist()]  # fmt: skip
+    return plain(job.batch(made).to_pylist())
 
 
-@pytest.mark.parametrize("buckets", [1, 3, 20])
-def test_buckets_make_what_one_run_makes(files, tmp_path, monkeypatch, buckets):
+def plain(rows):
+    """Composites without what is null, and their places."""
+    return [{name: value for name, value in row.items() if value is not None and name != PLACE} for row in rows]
+
+
+@pytest.mark.parametrize(("buckets", "engine"), [(1, "cdp"), (3, "aip"), (20, "cdp")])
+def test_buckets_make_what_one_run_makes(files, tmp_path, monkeypatch, buckets, engine):
     monkeypatch.setattr("workbench.executors.spark.logs.LEAST", 3000)
     alone, _ = begun(files, tmp_path / "alone.jsonl", backend="reference")
     run_rules(FIRES, alone)
     wanted = [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
-    assert by_hand(files, buckets) == wanted
+    assert by_hand(files, buckets, engine=engine) == wanted
     assert len(wanted) > 100
+
+
+class State:
+    """What Spark keeps for a bucket."""
+
+    get = (b"",)
+    exists = False
+
+    def update(self, state):
+        """Keep it."""
+        self.get, self.exists = state, True
+
+
+def test_micro_batches_tell_what_one_run_tells(files, tmp_path):
+    """Of two files at a time, which come in no order, each bucket goes on from its state."""
+    rows = [row | {"time": row["time"] // 100 * 100} for row in readings(900)]
+    cuts = [i for i in range(1, 900) if rows[i]["time"] != rows[i - 1]["time"]]
+    names = []
+    for number, (first, last) in enumerate(zip([0, *cuts], [*cuts, 900], strict=True)):
+        names.append(tmp_path / f"part{number:03}.jsonl")
+        names[-1].write_text("".join(json.dumps(row) + "\n" for row in rows[first:last]))
+    whole = str(tmp_path / "part*.jsonl")
+    alone, _ = begun([whole], tmp_path / "alone.jsonl", backend="reference")
+    run_rules(FIRES, alone)
+    wanted = [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
+    log, counts, made = SparkRuleLog(FIRES, begun([whole])[0]), Counts(Added()), []
+    job = log.job(3)
+    reader = EventFileReader(job.events, log.clock, 0, None, log.reading, counts)
+    states = {bucket: State() for bucket in range(3)}
+
+    def micro_batch(some):
+        paths = pa.record_batch({"path": pa.array(map(str, some))})
+        frame = pa.Table.from_batches(packed_buckets(reader.read(iter([paths])))).to_pandas()
+        packets = [
+            row.made
+            for bucket, found in frame.groupby("bucket")
+            for made in BucketStepper(job)((bucket,), iter([found]), states[bucket])
+            for row in made.itertuples()
+        ]
+        tables = [pa.ipc.open_stream(packet).read_all() for packet in packets]
+        made.extend(plain(pa.concat_tables(tables).sort_by(PLACE).to_pylist()) if tables else [])
+
+    for i in range(0, len(names), 2):
+        micro_batch(names[i : i + 2][::-1])
+    assert made == wanted
+    assert len(wanted) > 100
+    with pytest.raises(CarriedError, match=r"an event of 0 comes late: .* has been there, in an earlier micro-batch"):
+        micro_batch(names[:1])
+
+
+@pytest.mark.slow  # a query of Spark's takes seconds to begin
+def test_a_stream_that_goes_on_where_it_was(spark_session, tmp_path):
+    rows = readings(600)
+    (folder := tmp_path / "arriving").mkdir()
+    options = {"stream": True, "once": True, "checkpoint": str(tmp_path / "state")}
+    for number, some in enumerate((rows[:300], rows[300:])):
+        (folder / f"{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
+        start, _ = begun([str(folder)], tmp_path / "out", **options)
+        run_stream(SparkRuleLog(FIRES, start), spark_session, "jsonl")
+    made = [
+        json.loads(line)
+        for part in sorted((tmp_path / "out").glob("batch=*/part-*"))
+        for line in part.read_text().splitlines()
+    ]
+    alone, _ = begun([str(folder)], tmp_path / "alone.jsonl", backend="reference")
+    run_rules(FIRES, alone)
+    assert made == [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
+    start, _ = begun([str(folder)], tmp_path / "out", **options, engine="aip")
+    with pytest.raises(StateError, match="with another engine: 'cdp' there, 'aip' now"):
+        run_stream(SparkRuleLog(FIRES, start), spark_session, "jsonl")
 
 
 def test_what_is_refused(files, tmp_path, monkeypatch):
@@ -137,6 +214,8 @@ def test_what_is_refused(files, tmp_path, monkeypatch):
         ({"late": "5s"}, "--late"),
         ({"with_sources": True}, "--with-s"),
     ]
+    with pytest.raises(PipelineError, match="there is no engine 'cpd'"):
+        by_hand(files, 1, engine="cpd")
     for options, what in refused:
         with pytest.raises(InputError, match=f"not for rules on the spark backend: {what}"):
             run_rules_on_spark(FIRES, begun(files, **options)[0])

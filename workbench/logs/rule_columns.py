@@ -20,6 +20,7 @@ from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
+    from workbench.events.text_column import TextColumn
     from workbench.tesla.tree import Declaration
 
 TYPE = "type"
@@ -115,6 +116,8 @@ def _coded(given: EventArray, texts: dict[int, str]) -> EventArray | None:
 
     from workbench.events.text_column import TextColumn
 
+    if hasattr(given.events, "dictionary_encode"):  # of keys
+        given = given._replace(events=_as_texts(given))
     if not isinstance(given.events, TextColumn):
         return given
     codes = text_codes(given.events.texts)
@@ -123,6 +126,18 @@ def _coded(given: EventArray, texts: dict[int, str]) -> EventArray | None:
         return None
     texts.update(found)
     return given._replace(events=np.array(codes, np.int64)[given.events.numbers])
+
+
+def _as_texts(given: EventArray) -> TextColumn:
+    """Keys as texts."""
+    import numpy as np
+
+    from workbench.events.buffers import numbers_of
+    from workbench.events.text_column import TextColumn
+
+    column = given.events.dictionary_encode()
+    texts, numbers = [*column.dictionary.to_pylist(), ""], numbers_of(column.indices.cast("int64"))
+    return TextColumn(numbers if given.present is None else np.where(given.present, numbers, len(texts) - 1), texts)
 
 
 def _column(given: EventArray | None, domain: Domain, rows: Any, count: int) -> AttributeColumn:

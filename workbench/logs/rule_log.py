@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class RuleLog:
-    """Reads the events of a log."""
+    """Reads the events of a log.
+
+    Parameters
+    ----------
+    key: the attribute that is a key, which a log may have as a number where it is a text; empty: none.
+    """
 
     rules: RuleSet
     clock: Clock
@@ -43,6 +48,7 @@ class RuleLog:
     unknown: Counter[str] = field(default_factory=Counter)
     seen: set[tuple[str, str]] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
+    key: str = ""
 
     def pieces(self, inputs: Sequence[Any]) -> Iterator[EventPiece]:
         """The events of several files, in the order of time; those of one time in the order of the files.
@@ -68,12 +74,12 @@ class RuleLog:
         return declared, path
 
     def _file(self, declared: Declaration | None, path: Any) -> Iterator[EventPiece]:
-        ports = log_ports(self.rules, self.clock, declared)
+        ports = log_ports(self.rules, self.clock, declared, self.key)
         return self.of_blocks(read_blocks(path, ports, self.reading, tally=self.tally), ports, declared, str(path))
 
     def of_data(self, blocks: Callable[[Ported, Reading, Tally], Iterator[LogBlock]]) -> Iterator[EventPiece]:
         """The events in data that are no files."""
-        ports = log_ports(self.rules, self.clock)
+        ports = log_ports(self.rules, self.clock, key=self.key)
         return self.of_blocks(blocks(ports, self.reading, self.tally), ports, shown="row")
 
     def of_blocks(
@@ -173,19 +179,22 @@ def _declared(name: str, columns: Mapping[str, list[Any]]) -> Declaration:
     return Declaration(name, tuple(attributes))
 
 
-def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None) -> Ports:
+def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None, key: str = "") -> Ports:
     """The columns of a log, as inputs of a program: types, times and all attributes.
 
     Parameters
     ----------
     declared: the type of all events in it; None: a column tells.
+    key: as in `RuleLog`.
     """
     types = [declared] if declared else [rules.declarations[name] for name in rules.events]
     domains = shared_domains(types)
+    if domains.get(key) == STR:
+        domains[key] = Words()
     if clock.column in domains:
         raise InputError(f"'{clock.column}' is an attribute, and no column of times", hint="--time names another one")
     several = len(types) > 1 or declared is None
-    attributes = tuple(Port(name, domain, optional=several) for name, domain in domains.items())
+    attributes = tuple(Port(name, domain, optional=several and name != key) for name, domain in domains.items())
     first = () if declared else (Port(TYPE, Words()),)
     return Ports(rules.name, (*first, Port(clock.column, clock.of_rows()), *attributes), kind=rules.kind)
 

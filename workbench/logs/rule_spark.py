@@ -51,7 +51,7 @@ WITHOUT = ("key", "order", "late", "late-output", "rules-control", "with-sources
 def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
     """Read and write, as the options of the command say."""
     args = start.options
-    if foreign := given(args, *WITHOUT):
+    if foreign := given(args, *WITHOUT, *["until"] * bool(args.stream)):
         hint = "leave it out, or run the rules without --backend spark"
         raise InputError(f"not for rules on the spark backend: {foreign}", hint=hint)
     rule_partition(rules).see(f"the spark backend has no key by which {rules.name} is split")
@@ -61,7 +61,12 @@ def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
     check_files(files)
     written = written_format(files)
     with started_session(args, otherwise="leave --backend spark out") as spark:
-        run_batch(log, spark, written)
+        if args.stream:
+            from workbench.logs.rule_stream import run_stream
+
+            run_stream(log, spark, written)
+        else:
+            run_batch(log, spark, written)
 
 
 def run_batch(log: SparkRuleLog, spark: SparkSession, written: str) -> None:
@@ -99,6 +104,7 @@ class SparkRuleLog:
     clock: Clock = field(init=False)
     reading: Reading = field(init=False)
     inputs: Sequence[tuple[Declaration | None, Any]] = field(init=False)
+    log: RuleLog = field(init=False)
     parts: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -110,6 +116,7 @@ class SparkRuleLog:
             if self.clock.dates is None:
                 begun(self.log.pieces([each]))
         self.reading = replace(self.reading, words=True)
+        self.log.unknown.clear()
 
     def job(self, buckets: int) -> RuleJob:
         """What is run on so many buckets."""
@@ -121,11 +128,13 @@ class SparkRuleLog:
         scaled = in_units(self.rules, clock.unit, dates=bool(clock.dates), trex=trex)
         ports = event_columns(self.rules, clock, self.rules.composites)
         settings = EngineSettings(clock.unit, bool(clock.dates), trex)
-        return RuleJob(
+        job = RuleJob(
             EventLayout(self.rules, rule_partition(self.rules), buckets), scaled, start.option("engine", "cdp"),
             facts_of(self.rules, start.option("facts", [])), settings, clock, ports,
             None if until is None else instant(clock, str(until)),
         )  # fmt: skip
+        job.start()  # what an engine refuses it refuses here
+        return job
 
     def events(self, spark: SparkSession, job: RuleJob, counts: Counts) -> DataFrame:
         """The rows of all inputs."""
@@ -170,6 +179,14 @@ class SparkRuleLog:
             told.types |= note.types
         counts.settle(tally, self.parts)
         told.tell(self.start.say)
+
+    def settle_stream(self, counts: Counts) -> None:
+        """Tell what has come since this was told last."""
+        for note in counts.notes:
+            if new := note.unknown.keys() - self.log.unknown.keys():
+                self.start.say(f"rows of types that are not declared are passed over: {', '.join(sorted(new))}")
+            self.log.unknown += note.unknown
+        counts.settle(self.start.tally, {})
 
 
 def _inputs(options: argparse.Namespace) -> Sequence[Any]:

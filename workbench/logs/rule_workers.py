@@ -5,7 +5,9 @@ The rule of this module: an engine is started as it is without Spark, and told t
 
 from __future__ import annotations
 
+import base64
 import itertools
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,6 +67,19 @@ class RuleJob:
         """What comes of some rows of a bucket."""
         for event, time, place in self.events.events(rows):
             yield from run.advance(time - 1) if event is None else run.process(event, place)
+
+    def saved(self, run: PartialRun, time: int) -> bytes:
+        """The state of a run at a time, for `restored`."""
+        engine = base64.b64encode(run.engine.snapshot()).decode()
+        return json.dumps([time, engine, run.state()]).encode()
+
+    def restored(self, state: bytes) -> tuple[PartialRun, int]:
+        """A run that goes on from a state, and the time."""
+        time, engine, others = json.loads(state)
+        run = self.start()
+        run.engine.restore(base64.b64decode(engine))
+        run.set_state(others)
+        return run, time
 
     def batch(self, found: Sequence[PlacedComposite]) -> Any:
         """Composites as a record batch."""

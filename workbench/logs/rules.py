@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import ANY, INT
 from workbench.core.program import Port
@@ -20,9 +21,11 @@ from workbench.events.reading import Reading
 from workbench.executors.table import AUTO, Start, backend_rows, given
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
 from workbench.logs.rule_control import RuleControl
+from workbench.logs.rule_keys import KeyedRules, with_key
 from workbench.logs.rule_log import RuleLog, facts_of, instant
 from workbench.logs.rule_order import EventPiece, LateEvents, begun
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
+from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence, in_units
@@ -77,7 +80,7 @@ def write_made(writer: RowWriter, made: RowsMade) -> None:
 def _see_options(options: argparse.Namespace) -> None:
     """InputError where an option is given that is for pipelines, or means nothing."""
     flags = {option.flag.removeprefix("--") for row in backend_rows().values() for option in row.options}
-    others = given(options, "steps", "N", "integers", *sorted(flags))
+    others = given(options, "steps", "N", "integers", *sorted(flags - {"key", "threads"}))
     usual = next(iter(backend_rows()))
     if options.backend == "spark":
         raise InputError("the spark backend reads a file and writes one", hint="name input and output")
@@ -109,11 +112,13 @@ class RuleRun:
         given = start.option("rules_control")
         self._control = None if given is None else RuleControl(given, rules, start)
         self.rules, self._start = rules if self._control is None else self._control.everything, start
-        self._first = rules
+        self._first, self._key = rules, start.option("key")
+        if self._key is not None:
+            self.rules = with_key(rules, self._key, start)
         self._seen: int | None = None
         self._clock = Clock(start.option("time", "time"), start.option("time_unit"), start.option("late"))
         reading = Reading.of(start.options)
-        self._log = RuleLog(self.rules, self._clock, reading, start.tally)
+        self._log = RuleLog(self.rules, self._clock, reading, start.tally, key=self._key or "")
         self._late = _Late(start, self.rules, self._clock)
         self._sources = Sources() if start.option("with_sources", False) else None
         with start.closing:  # what has been opened is closed, with nothing left behind, should anything go wrong here
@@ -134,10 +139,17 @@ class RuleRun:
     def _started(self) -> RuleEngine:
         start, unit, dates = self._start, self._clock.unit, bool(self._clock.dates)
         trex = start.option("compat") == "trex"
-        settings = EngineSettings(unit, dates, trex, start.option("profile", False))
+        threads = start.option("threads", 1)
+        if threads > 1 and (self._control is not None or self._key is not None):
+            raise InputError("--rules-control and --key are for rules in one thread", hint="leave --threads out")
+        settings = EngineSettings(unit, dates, trex, start.option("profile", False), threads=threads)
         facts = facts_of(self.rules, start.option("facts", []))
         made = in_units(self._first, unit, dates=dates, trex=trex)
-        return rule_engine(made, start.option("engine", "cdp"), facts, settings)
+        if threads > 1 and (reason := rule_split(made).reason):
+            start.say(f"the rules run in one thread: {reason}")
+        make = partial(rule_engine, made, start.option("engine", "cdp"), facts, settings)
+        # with keys nothing is changed or saved, which an engine could be asked for, too
+        return make() if self._key is None else cast("RuleEngine", KeyedRules(self._key, self._first, self.rules, make))
 
     def made(self) -> Iterator[RowsMade]:
         """The composites that events cause, and those of the clock in the end. What is worth knowing is told.

@@ -12,6 +12,7 @@ from typing import Any
 from workbench.core.units import MICROSECONDS
 from workbench.show.rule_graph import FAINT, HEAD, as_quoted, as_table
 from workbench.tesla import tree as t
+from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan
 from workbench.tesla.rule_set import RuleSet
 
@@ -46,6 +47,7 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool) -> dict[str, Any]
             ]}
             for number, (of, rule) in enumerate(zip(plan.plans, written.rules, strict=True))
         ],
+        "threads": _threads(plan),
     }  # fmt: skip
 
 
@@ -59,12 +61,32 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool) -> str:
         lines.append(f"  {column.number}: {column}, {each['reach']}; for {used}")
     lines.append("triggers")
     lines += [f"  {type}: {'; '.join(found)}" for type, found in data["triggers"].items()]
+    lines += ["threads", *(f"  {line}" for line in _split_lines(data["threads"]))]
     for each in data["steps"]:
         lines += [f"rule {each['rule']}", f"  from {each['trigger']}", *_where(each)]
         for step in each["steps"]:
             lines += [f"  {step['predicate']}", f"    column {step['column']}: {step['access']} ({step['reason']})"]
             lines += _where(step)
     return "\n".join(lines) + "\n"
+
+
+def _threads(plan: SetPlan) -> dict[str, Any]:
+    """How the work can be shared among threads."""
+    split = rule_split(plan.rules)
+    names = [[plan.rules.rules[rule].name for rule in group] for group in split.groups]
+    return {"groups": names, "keys": dict(split.keys), "reason": split.reason}
+
+
+def _split_lines(found: dict[str, Any]) -> Iterator[str]:
+    if found["reason"]:
+        yield f"one: {found['reason']}"
+    elif len(groups := found["groups"]) > 1:
+        shown = " | ".join(
+            ", ".join(group[:MOST_LISTED]) + ", ..." * (len(group) > MOST_LISTED) for group in groups[:8]
+        )
+        yield f"{len(groups)} groups of rules do not feed each other: {shown}{' | ...' * (len(groups) > 8)}"
+    if found["keys"]:
+        yield f"events can be told apart by {', '.join(f'{type}.{key}' for type, key in found['keys'].items())}"
 
 
 def draw_plan(plan: SetPlan) -> str:

@@ -148,7 +148,10 @@ def _links(rule: t.Rule, rules: RuleSet, keyed: Iterable[str]) -> Iterator[_Link
     for place, part in enumerate(rule.parts):
         here = same.copy()
         here.add(place, part)
-        if place and not declared[part.type].fact:
+        if isinstance(part.window, t.WithinWindow) and part.window.counted:
+            counts = f"`{part}` counts the events of all keys"
+            yield _Link(start, part.type, frozenset(), f"`{part}`", counts)
+        elif place and not declared[part.type].fact:
             pairs = here.pairs(declared[start].positions, place, declared[part.type].positions)
             if part.type == start:
                 pairs = frozenset(pair for pair in pairs if pair[0] == pair[1])

@@ -8,7 +8,7 @@ Spark does the batch again, so that after any interruption each output is there 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +109,7 @@ class BatchStepper:
             made = list(streams.batch(rows))
             order = [rows.column(1 + i)[rows.num_rows - 1].as_py() for i in range(self.layout.named)]
             state.update((executor.running.snapshot(), json.dumps(order)))
-            yield from (pd.DataFrame({"key": [key[0]], "made": [_bytes(batch)]}) for batch in made)
+            yield from (pd.DataFrame({"key": [key[0]], "made": [packed(batch)]}) for batch in made)
 
     def _sorted(self, frame: Any) -> Any:
         """The rows of a layout in their order, as a record batch."""
@@ -147,7 +147,8 @@ class BatchStepper:
         raise self.layout.located(key, first, error)
 
 
-def _bytes(batch: Any) -> bytes:
+def packed(batch: Any) -> bytes:
+    """A record batch as bytes."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
@@ -190,6 +191,11 @@ def same_as_before(checkpoint: Path, choice: Choice, layout: Layout, output: str
         "key": layout.key, "order": list(layout.orders), "output": str(Path(output).resolve()),
         "format": format,
     }  # fmt: skip
+    see_checkpoint(checkpoint, about, output)
+
+
+def see_checkpoint(checkpoint: Path, about: Mapping[str, Any], output: str) -> None:
+    """The same, where `about` says what the query is: its `form`, and what else may not change."""
     file = checkpoint / ABOUT
     before = _read(file)
     _read(checkpoint / "metadata")  # Spark's

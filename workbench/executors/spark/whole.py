@@ -167,6 +167,11 @@ def _stream(begin: Start, spark: Any, choice: Choice, written: str) -> None:
     query = start(
         log, choice, output=args.output, checkpoint=args.checkpoint, format=written, once=args.once, wrote=wrote
     )
+    until_stopped(query)
+
+
+def until_stopped(query: Any) -> None:
+    """Wait until a query ends, or is interrupted."""
     try:
         while not query.awaitTermination(_POLL):
             pass

@@ -25,6 +25,7 @@ class EngineSettings:
     profiled: what each rule costs is counted.
     indexed: columns have indexes for equations, and know aggregates of any window; without them they are looked
         through, as in the papers, for comparisons with those. An engine that cannot do without them refuses.
+    threads: most threads that work at a time, of engines that have several.
     """
 
     unit: str | None = None
@@ -32,6 +33,7 @@ class EngineSettings:
     trex: bool = False
     profiled: bool = False
     indexed: bool = True
+    threads: int = 1
 
 
 @dataclass

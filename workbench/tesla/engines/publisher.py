@@ -9,7 +9,7 @@ Sources: Di Pilla's thesis, 4.4 (listing 4.1, the index by types).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from time import process_time
@@ -64,6 +64,8 @@ class Publisher:
         self.passed: int | None = None
         self.count = 0
         self.waiting: list[tuple[int, int, int, DueAbsence]] = []
+        self.asked: Collection[int] | None = None
+        """The places of the rules that are asked; None: all."""
         self._indexed = False
 
     @property
@@ -272,6 +274,8 @@ class Publisher:
         self.index: dict[str, list[Interest]] = {}
         for runner in self.runners:
             plan = runner.plan
+            if self.asked is not None and runner.order not in self.asked:
+                continue
             kept = {step.type for step in [*plan.steps[1:], plan.absent] if step is not None and not step.fact}
             for type in dict.fromkeys([plan.trigger.type, *kept]):
                 interest = Interest(runner, type == plan.trigger.type, type in kept)

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.errors import PipelineError, did_you_mean
+from workbench.errors import InputError, PipelineError, did_you_mean
 from workbench.extensions import rows
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine, RuleEngine
 from workbench.tesla.occurrence import Facts
@@ -25,12 +25,14 @@ class RuleEngineRow:
     ----------
     name, what: what it is called, and what it does, in a line.
     rank: its place among the others.
+    threads: whether it has several where it is asked for them.
     """
 
     name: str
     what: str
     make: MakesEngine
     rank: int = 100
+    threads: bool = False
 
 
 @functools.cache
@@ -47,4 +49,7 @@ def rule_engine(
         row = rule_engines()[name]
     except KeyError:
         raise PipelineError(f"there is no engine '{name}'", hint=did_you_mean(name, rule_engines())) from None
+    if settings is not None and settings.threads > 1 and not row.threads:
+        others = " or ".join(f"--engine {each.name}" for each in rule_engines().values() if each.threads)
+        raise InputError(f"the engine '{name}' has one thread", hint=f"leave --threads out, or add {others}")
     return row.make(rules, facts or {}, settings or EngineSettings())

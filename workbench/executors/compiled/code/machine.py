@@ -15,6 +15,9 @@ from workbench.executors.compiled.code.objects import Kinds, ObjectFile, ObjectF
 if TYPE_CHECKING:
     import subprocess
 
+_ASIDE = threading.Lock()
+"""Who has another process compile: one at a time, however many programs there are."""
+
 
 class MachineLoop:
     """The function `run` of a source, compiled for the kinds of arguments that it is called with.
@@ -48,8 +51,11 @@ class MachineLoop:
         kinds, _ = _passed(given)
         function = self._kept(kinds)
         if function is None:
-            _build_aside(self._source, kinds).wait()
-            function = self._kept(kinds)
+            with _ASIDE:
+                function = self._kept(kinds)
+                if function is None:
+                    _build_aside(self._source, kinds).wait()
+                    function = self._kept(kinds)
         if function is not None:
             self._made[kinds] = function
 

@@ -55,7 +55,7 @@ class RuleArrays:
         if program.settings.profiled:
             size = 1 + len(self.R) * at.COST_WORDS + len(program.types)
             self.V[at.COSTS] = self._place("H", size) + 1
-        for planned in program.plan.columns:
+        for planned in program.columns:
             if planned.fact:
                 self._facts(planned, facts, row_words)
             elif not planned.whole and not planned.keys:
@@ -85,8 +85,8 @@ class RuleArrays:
             self.H[self.K[k, at.HEADS] : self.K[k, at.HEADS] + size] = -1
 
     def _chains(self, y: int) -> list[int]:
-        columns = self.program.plan.columns
-        return [k for k, each in enumerate(columns) if self.K[k, at.TYPE] == y and each.keys and not each.fact]
+        columns = (each for each in self.program.columns if each.keys and not each.fact)
+        return [each.number for each in columns if self.K[each.number, at.TYPE] == y]
 
     def rows_of(self, y: int) -> Any:
         """The rows of a type that are there, in their order."""

@@ -23,7 +23,7 @@ from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.arrays import RuleArrays
 from workbench.executors.compiled.rules.lines import OTHERS
-from workbench.executors.compiled.rules.outputs import composite_block, composites
+from workbench.executors.compiled.rules.outputs import Published, composite_block, composites
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.single import SingleEvents
 from workbench.executors.compiled.rules.transfer import returnable, to_memory, to_publisher
@@ -50,9 +50,13 @@ class CompiledRules:
     Parameters
     ----------
     code: whether there is machine code from the beginning, or never; None: when it is worth while.
+    program: of these rules, or of some of them (`RuleProgram.of`): then this is a part of an engine.
     """
 
-    def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None) -> None:
+    def __init__(
+        self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None,
+        program: RuleProgram | None = None,
+    ) -> None:  # fmt: skip
         if not settings.indexed:
             raise Refused("the engine 'compiled' has no way without indexes", hint=OTHERS)
         self.facts, self.settings, self._code = facts, settings, code
@@ -61,13 +65,13 @@ class CompiledRules:
         self.passed: int | None = None
         self._seen = 0
         self._before: list[RuleCost] = []
-        self._begin(rules)
+        self._begin(rules, program)
 
-    def _begin(self, rules: RuleSet) -> None:
+    def _begin(self, rules: RuleSet, program: RuleProgram | None) -> None:
         """Rules, of which nothing has happened yet."""
         self._rules, self._seconds = rules, 0.0
-        self.plan = SetPlan(rules)
-        self.program = RuleProgram(self.plan, self.settings)
+        self.program = program or RuleProgram(SetPlan(rules), self.settings)
+        self.plan = self.program.plan
         self.texts = TextCodes(self.program.texts)
         self._lent: Mapping[int, str] = {}
         self.memory = RuleArrays(self.program, self.facts, self.words)
@@ -96,12 +100,15 @@ class CompiledRules:
         except ValueError:  # a number of more than 64 bits
             return self._give_up().process(event)
         self._seen += 1
-        if self._slow:
+        if self._slow and self._seen > FEW:
             self._choose((0, 0, 1, *self._single.given, *self.memory.arrays()))
+        began = process_time() if self.settings.profiled else 0.0
         code = self._single.run(self._run)
+        if self.settings.profiled:
+            self._seconds += process_time() - began
         if code != at.DONE:
             return self._again(event, code)
-        return self._taken(composites) if self.memory.V[at.PUBLISHED] else []
+        return self._taken(composites) if self._single.state[at.PUBLISHED] else []
 
     def _again(self, event: Occurrence, code: int) -> list[Occurrence]:
         """An event that has not been processed, for there was no room, or words do not suffice."""
@@ -125,13 +132,20 @@ class CompiledRules:
         """
         if not len(block):
             return []
-        self._see_block(block)
+        see_block(block, self.now, self.passed)
+        return self.parts_of(block, partial(composite_block, sources=sources), self._as_block)
+
+    def parts_of(
+        self, block: EventBlock, made: Callable[..., Any], told: Callable[[list[Occurrence]], Any]
+    ) -> Iterable[Any]:
+        """What comes of a block, part by part: made of `Published`, or told by `cdp`."""
         if self._exact is not None or abs(block.times[[0, -1]]).max(initial=0) >= FAR:
             exact = self._exact or self._give_up()
             found = [each for event in block.occurrences(self._rules) for each in exact.process(event)]
             self._return()
-            return [self._as_block(found)]
-        return self._parts(block, partial(composite_block, sources=sources), self._as_block)
+            yield told(found)
+        else:
+            yield from self._parts(block, made, told)
 
     def _as_block(self, found: list[Occurrence]) -> EventBlock | list[Occurrence]:
         """Composites that `cdp` has told of."""
@@ -140,43 +154,37 @@ class CompiledRules:
         except LargeNumberError:
             return found
 
-    def _see_block(self, block: EventBlock) -> None:
-        """InputError where an event cannot come."""
-        times, now = block.times, self.now
-        back = np.flatnonzero(times[1:] < times[:-1])
-        if len(back):
-            before, after = times[back[0] : back[0] + 2].tolist()
-            raise InputError(f"the time of events goes back from {before} to {after}", hint="sort them by time")
-        see_time(int(times[0]), now, self.passed)
-
     @property
     def now(self) -> int | None:
         """The time."""
         if self._exact is not None:
             return self._exact.now
-        now = int(self.memory.V[at.NOW])
+        now: int = self._single.state[at.NOW]
         if now == -FAR:
             return self.passed
         return now if self.passed is None else max(now, self.passed)
 
+    @property
+    def count(self) -> int:
+        """How many events there have been, composites among them."""
+        return int(self.memory.V[at.COUNT]) if self._exact is None else self._exact.count
+
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
-        if self._exact is not None:
-            found = self._exact.advance(time)
-            self.passed = self._exact.passed
-            return found
-        told: list[Occurrence] = []
-        if self.memory.V[at.DUE] <= time:
-            self.memory.V[at.UNTIL] = min(time, FAR)
-            told += [each for part in self._looped(partial(self.ask, 4, last=1), 1, composites) for each in part]
-        return told + self._passed(time)
+        return [each for part in self.parts_until(time, composites, list) for each in part]
 
-    def _passed(self, time: int) -> list[Occurrence]:
-        """The clock has moved, or is moved by `cdp`, which has to go on."""
+    def parts_until(
+        self, time: int, made: Callable[..., Any], told: Callable[[list[Occurrence]], Any]
+    ) -> Iterable[Any]:
+        """The same part by part, as in `parts_of`."""
+        if self._exact is None and self.memory.V[at.DUE] <= time:
+            self.memory.V[at.UNTIL] = min(time, FAR)
+            yield from self._looped(partial(self.ask, 4, last=1), 1, made)
         if self._exact is not None:
-            return self.advance(time)
-        self.passed = time if self.passed is None else max(time, self.passed)
-        return []
+            yield told(self._exact.advance(time))
+            self.passed = self._exact.passed
+        else:
+            self.passed = time if self.passed is None else max(time, self.passed)
 
     def profile(self) -> Sequence[RuleCost]:
         """What each rule has cost."""
@@ -184,12 +192,14 @@ class CompiledRules:
             return []
         before = {each.rule: each for each in self._before}
         now = self._costs() if self._exact is None else self._exact.profile()
-        return [_added(each, before[each.rule]) if each.rule in before else each for each in now]
+        return [added_costs(each, before[each.rule]) if each.rule in before else each for each in now]
 
     def _costs(self) -> Iterator[RuleCost]:
         """What rules have cost here; what columns cost that they share is nobody's."""
         costs, ticks, events = self.memory.costs()
-        for plan, row in zip(self.plan.plans, costs.tolist(), strict=True):
+        for number, (plan, row) in enumerate(zip(self.plan.plans, costs.tolist(), strict=True)):
+            if number not in self.program.asked:
+                continue
             kept = [plan.absent, *plan.steps[1:]]
             types = {plan.trigger.type} | {step.type for step in kept if step is not None and not step.fact}
             seen = sum(int(events[self.program.types.index(type)]) for type in types)
@@ -204,9 +214,7 @@ class CompiledRules:
     ) -> Iterable[Any]:
         """What comes of a block, part by part: made of words, or told by `cdp`."""
         self._seen += len(block)
-        if block.texts is not self._lent:
-            self.texts.put(self._lent.values())
-            self._lent = block.texts
+        self.lend(block.texts)
         given, inputs = _inputs(block, self.memory.T, self.program)
         last = len(block)
 
@@ -221,6 +229,13 @@ class CompiledRules:
         if self._exact is not None:
             rest = block.part(int(self.memory.V[at.REACHED]), last).occurrences(self._rules)
             yield told([each for event in rest for each in self._exact.process(event)])
+
+    def lend(self, texts: Mapping[int, str], *, keeps: bool = True) -> None:
+        """Know texts by their numbers, and put what was lent before to those that are kept, unless another one does."""
+        if texts is not self._lent:
+            if keeps:
+                self.texts.put(self._lent.values())
+            self._lent = texts
 
     @property
     def _slow(self) -> bool:
@@ -292,7 +307,8 @@ class CompiledRules:
 
     def _taken(self, made: Callable[..., Any]) -> Any:
         """What has come out, which is no longer kept here."""
-        found = made(self.memory, self.program, self.known)
+        words, published = self.memory.V[[at.MADE, at.PUBLISHED]].tolist()
+        found = made(Published(self.memory.O[:words], self.memory.B[:published]), self.program, self.known)
         self.memory.V[at.MADE] = self.memory.V[at.PUBLISHED] = 0
         return found
 
@@ -347,7 +363,7 @@ class CompiledRules:
         if returnable(exact):
             costs = list(self.profile())
             with suppress(Refused):  # a rule that has come later
-                self._begin(exact.rules)
+                self._begin(exact.rules, self.program if exact.rules is self._rules else None)
                 to_memory(exact, self)
                 self._exact, self._before = None, costs
 
@@ -386,7 +402,17 @@ class CompiledRules:
         self._return()
 
 
-def _added(one: RuleCost, other: RuleCost) -> RuleCost:
+def see_block(block: EventBlock, now: int | None, passed: int | None) -> None:
+    """InputError where an event of a block cannot come, for its time has passed."""
+    times = block.times
+    back = np.flatnonzero(times[1:] < times[:-1])
+    if len(back):
+        before, after = times[back[0] : back[0] + 2].tolist()
+        raise InputError(f"the time of events goes back from {before} to {after}", hint="sort them by time")
+    see_time(int(times[0]), now, passed)
+
+
+def added_costs(one: RuleCost, other: RuleCost) -> RuleCost:
     """What a rule has cost here and there."""
     return RuleCost(
         one.rule, one.events + other.events, one.partial + other.partial, one.matches + other.matches,

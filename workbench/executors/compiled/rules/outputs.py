@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from workbench.core.domain import BOOL, FLOAT, STR
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules.arrays import RuleArrays
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.event_block import AttributeColumn, EventBlock
 from workbench.tesla.occurrence import Occurrence
 
 
-def composites(memory: RuleArrays, program: RuleProgram, texts: Mapping[int, str]) -> list[Occurrence]:
+class Published(NamedTuple):
+    """What has been published: the words of composites, and in the order of publication where each of them begins."""
+
+    words: Any
+    offsets: Any
+
+
+def composites(made: Published, program: RuleProgram, texts: Mapping[int, str]) -> list[Occurrence]:
     """What has been published, in this order."""
-    count = int(memory.V[at.PUBLISHED])
-    if not count:
+    if not len(made.offsets):
         return []
     rules, declarations = program.plan.rules.rules, program.plan.rules.declarations
-    words = memory.O[: int(memory.V[at.MADE])]
-    numbers, reals = words.tolist(), words.view(np.float64)
+    numbers, reals = made.words.tolist(), made.words.view(np.float64)
     found = []
-    for o in memory.B[:count].tolist():
+    for o in made.offsets.tolist():
         rule = rules[numbers[o + at.RULE]]
         domains = list(declarations[rule.emits].domains.values())
         behind, end = o + at.RECORD + len(domains), o + int(program.R[numbers[o + at.RULE], at.SIZE])
@@ -44,13 +48,12 @@ def value_of(domain: Any, word: int, real: Any, texts: Mapping[int, str]) -> Any
     return texts[word] if domain == STR else word != 0 if domain == BOOL else word
 
 
-def composite_block(memory: RuleArrays, program: RuleProgram, texts: Mapping[int, str], *, sources: bool) -> EventBlock:
+def composite_block(made: Published, program: RuleProgram, texts: Mapping[int, str], *, sources: bool) -> EventBlock:
     """What has been published, as a block."""
-    count, rules = int(memory.V[at.PUBLISHED]), program.plan.rules
-    offsets = memory.B[:count].copy()
-    words, reals = memory.O, memory.O.view(np.float64)
-    made = words[offsets + at.RULE]
-    types = program.R[made, at.EMITS]
+    rules, (words, offsets) = program.plan.rules, made
+    count, reals = len(offsets), words.view(np.float64)
+    by = words[offsets + at.RULE]
+    types = program.R[by, at.EMITS]
     places: Any = np.zeros(count, np.int64)
     columns = []
     for y, name in enumerate(rules.events):
@@ -72,11 +75,11 @@ def composite_block(memory: RuleArrays, program: RuleProgram, texts: Mapping[int
         )  # fmt: skip
     starts = numbers = None
     if sources:
-        begin = at.RECORD + program.R[made, at.GIVEN]
-        lengths = program.R[made, at.SIZE] - begin
+        begin = at.RECORD + program.R[by, at.GIVEN]
+        lengths = program.R[by, at.SIZE] - begin
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         numbers = words[np.repeat(offsets + begin - starts[:-1], lengths) + np.arange(int(starts[-1]))]
     return EventBlock(
         rules.events, types.astype(np.uint16), words[offsets + at.WHEN], places, tuple(columns), texts,
-        words[offsets + at.ID], made.astype(np.int32), tuple(rule.name for rule in rules.rules), starts, numbers,
+        words[offsets + at.ID], by.astype(np.int32), tuple(rule.name for rule in rules.rules), starts, numbers,
     )  # fmt: skip

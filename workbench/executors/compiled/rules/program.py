@@ -5,7 +5,9 @@ The rule of this module: it decides nothing. What is kept and how it is found is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import lru_cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -17,7 +19,7 @@ from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.plain import PlainArray
 from workbench.executors.compiled.code.step import text_code
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules import matching, sums, words
+from workbench.executors.compiled.rules import matching, sums, tables, words
 from workbench.executors.compiled.rules.rule_source import ARGUMENTS, AcceptSource, RuleSource
 from workbench.stored import checksum
 from workbench.tesla.engines.engine import EngineSettings
@@ -25,7 +27,7 @@ from workbench.tesla.engines.set_plan import SetPlan
 
 KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
 """The numbers of comparisons in an index; of floats 5 more."""
-COMPILED = (sums, matching)
+COMPILED = (sums, tables, matching)
 
 
 class RuleProgram:
@@ -37,6 +39,8 @@ class RuleProgram:
     awaiting: where in `L` the rules are that wait for something.
     source: of `run` and what it calls.
     texts: those that rules name.
+    asked: the places of the rules that are asked; the others only have their code.
+    columns: those that they look into.
     T, K, R, C, L: what it reads; see `layout`. Where rows and columns lie is not said yet.
     """
 
@@ -54,10 +58,26 @@ class RuleProgram:
         self.R: Any = np.zeros((len(plan.plans) + 1, at.RULE_WORDS), np.int64)
         rules = self._functions()
         accepts = self._shapes("accept", self._accepts())
+        self.source = _HEAD.format(_marks()) + rules + accepts
+        self._tables(range(len(plan.plans)))
+
+    def of(self, rules: Collection[int]) -> RuleProgram:
+        """The same code, which asks only these rules."""
+        made = copy(self)
+        made._constants, made._lists = self._constants[: self._begun[0]], self._lists[: self._begun[1]]
+        made.T, made.K, made.R = self.T.copy(), self.K.copy(), self.R
+        made._tables(rules)
+        return made
+
+    def _tables(self, asked: Collection[int]) -> None:
+        """What says which rules are asked when, and which columns are kept for them."""
+        self._begun = len(self._constants), len(self._lists)
+        self.asked = frozenset(asked)
+        self.columns = [each for each in self.plan.columns if any(rule in self.asked for rule, _ in each.users)]
         self._types()
+        awaiting = [rule for rule, of in enumerate(self.plan.plans) if of.absent is not None and rule in self.asked]
         self.awaiting = len(self._lists), len(self._lists) + len(awaiting)
         self._lists += awaiting
-        self.source = _HEAD.format(_marks()) + rules + accepts
         self.C: Any = np.array([0 if isinstance(each, float) else each for each in [*self._constants, 0]], np.int64)
         real: Any = self.C.view(np.float64)
         for i, each in enumerate(self._constants):
@@ -110,7 +130,8 @@ class RuleProgram:
             declared, row = self.plan.rules.declarations[name], self.T[y]
             row[at.ATTRIBUTES], row[at.INPUT] = len(declared.attributes), inputs
             inputs += len(declared.attributes)
-            own = [each for each in self.plan.columns if each.type == name and not each.fact]
+            own = [each for each in self.columns if each.type == name and not each.fact]
+            triggered = [rule for rule in self.plan.triggered.get(name, ()) if rule in self.asked]
             links = 0
             row[at.COLUMNS] = len(self._lists)
             for each in own:
@@ -122,16 +143,16 @@ class RuleProgram:
             row[at.COLUMNS_END] = len(self._lists)
             row[at.WIDTH] = at.VALUES + len(declared.attributes) + links
             row[at.KEPT] = bool(own)
-            row[at.WATCHED] = bool(own) or name in self.plan.triggered
+            row[at.WATCHED] = bool(own or triggered)
             row[at.HORIZON] = -1 if any(e.reach is None for e in own) else max((e.reach or 0 for e in own), default=0)
             row[at.LATEST] = max((each.latest for each in own), default=0)
-            self._triggers(name, row)
+            self._triggers(name, row, triggered)
 
-    def _triggers(self, name: str, row: Any) -> None:
+    def _triggers(self, name: str, row: Any, triggered: Iterable[int]) -> None:
         """The rules that are asked each time, and the indexes of the others."""
         row[at.RULES] = len(self._lists)
         groups: dict[tuple[int, str], list[tuple[Any, int]]] = {}
-        for rule in self.plan.triggered.get(name, ()):
+        for rule in triggered:
             index = self.plan.index(rule)
             if index is None:
                 self._lists.append(rule)
@@ -156,11 +177,17 @@ class RuleProgram:
 
     def machine(self) -> MachineLoop:
         """The program as machine code."""
-        return MachineLoop(self.source)
+        return machine_loop(self.source)
 
     def plain(self) -> PlainProgram:
         """The program as Python."""
         return PlainProgram(self.source.partition(_END)[2])
+
+
+@lru_cache(maxsize=8)
+def machine_loop(source: str) -> MachineLoop:
+    """A program as machine code, which is compiled once for all that run it."""
+    return MachineLoop(source)
 
 
 class PlainProgram:
@@ -196,7 +223,7 @@ def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: An
 def _marks() -> str:
     """What tells the texts of the modules that are compiled along."""
     folder = Path(__file__).parent
-    names = ("matching.py", "sums.py", "layout.py", "machine_words.py")
+    names = ("matching.py", "sums.py", "tables.py", "layout.py", "machine_words.py")
     return checksum(b"\0".join((folder / name).read_bytes() for name in names)).hex()
 
 

@@ -18,6 +18,8 @@ from workbench.executors.compiled.rules.arrays import RuleArrays
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.occurrence import Occurrence
 
+KINDS = {FLOAT: 1, STR: 2}
+"""How values are written; the others are whole numbers already."""
 MOST_TEXTS = 1 << 12
 """Texts whose numbers are kept at hand."""
 
@@ -28,6 +30,7 @@ class SingleEvents:
     Attributes
     ----------
     given: the types, times and places of events, and where the columns of input lie.
+    state: what `V` has, at hand.
     """
 
     def __init__(self, program: RuleProgram, memory: RuleArrays, texts: TextCodes) -> None:
@@ -48,9 +51,13 @@ class SingleEvents:
         self._nulls, self._type, self._time = memoryview(nulls), memoryview(types), memoryview(times)
         domains = {name: program.plan.rules.declarations[name].domains.values() for name in program.plan.rules.events}
         self._of = {
-            name: (y, [(int(memory.T[y, at.INPUT]) + n, domain) for n, domain in enumerate(domains[name])])
+            name: (
+                y,
+                [(int(memory.T[y, at.INPUT]) + n, KINDS.get(domain, 0)) for n, domain in enumerate(domains[name])],
+            )
             for y, name in enumerate(domains)
         }
+        self.state: Any = memoryview(memory.V)
         self._codes: dict[str, int] = {}
         self._call: Callable[[], int] | None = None
 
@@ -63,14 +70,18 @@ class SingleEvents:
         """
         y, places = self._of[event.type]
         self._type[0], self._time[0] = y, event.time
-        for value, (m, domain) in zip(event.values, places, strict=True):
-            self._nulls[m] = value is None
+        nulls = self._nulls
+        for value, (m, kind) in zip(event.values, places, strict=True):
             if value is None:
+                nulls[m] = 1
                 continue
-            if domain == FLOAT:
+            nulls[m] = 0
+            if kind == 0:
+                self._whole[m] = value
+            elif kind == 1:
                 self._real[m] = value
             else:
-                self._whole[m] = self._code(value) if domain == STR else value
+                self._whole[m] = self._code(value)
 
     def _code(self, text: Any) -> int:
         found = self._codes.get(text)

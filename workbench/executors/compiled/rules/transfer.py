@@ -6,7 +6,7 @@ each predicate is once in the rows of its type here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import heappush
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,14 @@ import numpy as np
 
 from workbench.core.domain import FLOAT
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules.outputs import value_of
+from workbench.executors.compiled.rules.outputs import Published, value_of
 from workbench.executors.compiled.rules.words import scattered
 from workbench.tesla import tree as t
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.publisher import Publisher, chain_names, chained
 from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
 from workbench.tesla.engines.runner import DueAbsence, RuleRunner
+from workbench.tesla.event_block import LargeNumberError
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.scope import aggregate_domain
 
@@ -40,7 +41,11 @@ def to_publisher(engine: CompiledRules) -> Publisher:
         heappush(made.waiting, due)
     for _, rule, _, absence in sorted(made.waiting, key=lambda each: each[:3]):
         made.runners[rule].matcher.wait(absence)
+    if len(program.asked) < len(made.runners):
+        made.asked = program.asked
     for runner in made.runners:
+        if runner.order not in program.asked:
+            continue
         kept = [*runner.plan.steps[1:], *([runner.plan.absent] if runner.plan.absent is not None else [])]
         types = {step.type for step in kept if not step.fact}
         for _, event in sorted(events.items()):
@@ -56,6 +61,27 @@ def to_publisher(engine: CompiledRules) -> Publisher:
     for rule, key, time in _emitted(engine):
         made.runners[rule].emitted[key] = time
     return made
+
+
+def recorded(engine: CompiledRules, found: Sequence[Occurrence]) -> Published:
+    """What `cdp` has published, in words.
+
+    Raises
+    ------
+    LargeNumberError: a whole number has more than 64 bits.
+    """
+    words, offsets, plans = list[int](), list[int](), engine.plan.plans
+    places, numbers = {plan.rule.name: place for place, plan in enumerate(plans)}, set[int]()
+    for each in found:
+        rule = places[each.rule]
+        follows = plans[rule].absent is None and each.sources[0] in numbers
+        gaps, *values = engine.words(each.type, each.values)
+        offsets.append(len(words))
+        words += [rule, each.time, each.number, 0, 0 if follows else -1, gaps, *values, *each.sources]
+        numbers.add(each.number)
+        if large := next((value for value in values if not -WORD <= value < WORD), None):
+            raise LargeNumberError(f"{large} has more than 64 bits", hint="one thread has it: leave --threads out")
+    return Published(np.array(words, np.int64), np.array(offsets, np.int64))
 
 
 def _awaiting(

@@ -8,6 +8,7 @@ from workbench.tesla.engines.table import RuleEngineRow
 ROW = RuleEngineRow(
     "compiled",
     "machine code over columns, with indexes that rules share",
-    later("workbench.executors.compiled.rules.engine", "CompiledRules"),
+    later("workbench.executors.compiled.rules.threads", "compiled_rules"),
     rank=20,
+    threads=True,
 )

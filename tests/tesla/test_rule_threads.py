@@ -1,0 +1,104 @@
+"""Rules in several threads: what comes out, and in what order, is what one thread gives."""
+
+import random
+
+import pytest
+
+from workbench.conformance.compare.rule_engines import same_occurrence
+from workbench.conformance.generate.rule_streams import stream_case
+from workbench.errors import InputError, Refused
+from workbench.executors.compiled.rules.engine import CompiledRules
+from workbench.executors.compiled.rules.threads import RuleThreads
+from workbench.tesla.check import rules
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.rule_split import RuleSplit, rule_split, shared
+from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.event_block import LargeNumberError, event_block
+from workbench.tesla.occurrence import Occurrence
+
+TYPES = """
+declare A(x: int, f: float) declare B(x: int, s: string) declare N()
+declare P(x: int, f: float) declare Q(x: int, s: string) declare R(x: int) declare Z(n: int)
+declare fact G(x: int)
+"""
+JOINED = (
+    "from A[$x = x] and each B(x == $x) within 5 from A emit P(x = $x, f = A.f)",
+    "from B[$x = x] and each A(x == $x) within 3 from B and $s = SUM(A(x == $x).f within 9 from B)"
+    " emit P(x = $x, f = $s) consuming A",
+    "from A[$x = x] and absent B(x == $x) within 3 after A emit Q(x = $x, s = 'late')",
+    "from P[$x = x] and absent B(x == $x) within 2 after P emit Q(x = $x, s = 'gone')",
+    "from Q[$x = x] and first Q(x == $x, s == 'late') as Old within 9 from Q emit R(x = $x)",
+    "from A(f > 0.5) emit P(x = A.x, f = A.f) at most once in 3 per A.x",
+    "from R and each G(x == R.x) emit Z(n = G.x)",
+    "from N emit Z(n = 1)",
+)
+APART = (
+    "from A and each B within 2 from A emit P(x = B.x, f = A.f)",
+    "from P and last P as Old within forever from P where P.f > Old.f emit Z(n = P.x)",
+    "from A and absent A(x > 1) as M within 0 after A emit Q(x = A.x, s = 'q')",
+    "from Q and absent B within 0 after Q emit R(x = Q.x)",
+    "from B and each A(x != B.x) within 3 from B emit Z(n = A.x) consuming A",
+    "from N and absent N as M within 3 after N emit Z(n = 0)",
+)
+
+
+def fed(engine, case, cuts):
+    """What an engine tells when the stream comes in blocks."""
+    found, first = [], 0
+    for last in (*cuts, len(case.events)):
+        some, first = case.events[first:last], last
+        try:
+            block = event_block(case.rules, some, engine.texts.put)
+        except LargeNumberError:
+            found += [each for event in some for each in engine.process(event)]
+            continue
+        for part in engine.process_block(block, sources=True) if some else ():
+            found += part.occurrences(case.rules)
+    return found if case.until is None else found + engine.advance(case.until)
+
+
+@pytest.mark.parametrize("pool", [JOINED, APART], ids=["keys", "rules"])
+def test_several_threads_tell_what_one_tells(pool):
+    composites = 0
+    for seed in range(6):
+        rng = random.Random(seed)
+        chosen = rng.sample(pool, len(pool) - 1)
+        made = rules(TYPES + "\n".join(f"rule r{i}: {each}" for i, each in enumerate(chosen)).replace("'", '"'))
+        case, split = stream_case(made, seed, 60), rule_split(made)
+        assert split.keys if pool is JOINED else len(split.groups) > 1
+        split = RuleSplit([range(len(made.rules))], split.keys) if pool is JOINED else RuleSplit(split.groups)
+        cuts = sorted(rng.choices(range(len(case.events) + 1), k=rng.choice((1, 4))))
+        one = CompiledRules(made, case.facts, EngineSettings(), code=False)
+        several = RuleThreads(made, case.facts, EngineSettings(threads=rng.choice((2, 3))), split, code=False)
+        expected, found = fed(one, case, cuts), fed(several, case, cuts)
+        assert len(found) == len(expected), seed
+        assert all(map(same_occurrence, found, expected)), seed
+        assert (several.owners is not None) == (pool is JOINED)
+        composites += len(found)
+    assert composites > 80
+
+
+def test_what_cannot_be_split_says_why():
+    def reason(*texts):
+        return rule_split(rules(TYPES + "\n".join(f"rule r{i}: {each}" for i, each in enumerate(texts)))).reason
+
+    assert "`each B within 2 from A` needs an equation" in reason("from A and each B within 2 from A emit Z(n = B.x)")
+    counted = "from A[$x = x] and each B(x == $x) within 5 events from A emit Z(n = $x)"
+    assert reason(counted).startswith("rule 'r0' counts events")
+    again = "from Q[$x = x] and absent B(x == $x) within 2 after Q emit Q(x = $x, s = Q.s)"
+    assert reason(again) == "rule 'r0' waits for what must not come since an absence was told"
+
+
+def test_work_is_shared_out_by_what_it_costs():
+    assert shared([5.0, 1.0, 4.0, 2.0, 2.0], 2) == [[0, 4], [1, 2, 3]]
+    assert shared([1.0], 3) == [[0]]
+
+
+def test_threads_are_for_engines_that_have_them_and_their_state_stays_where_it_is():
+    made = rules(TYPES + "from A[$x = x] and each B(x == $x) within 5 from A emit Z(n = $x)")
+    with pytest.raises(InputError, match="'cdp' has one thread"):
+        rule_engine(made, "cdp", settings=EngineSettings(threads=2))
+    engine = rule_engine(made, "compiled", settings=EngineSettings(threads=2))
+    assert engine.process(Occurrence("B", 1, (2**70, "b"))) == []
+    with pytest.raises(Refused, match="not changed or saved"):
+        engine.snapshot()

@@ -1,0 +1,325 @@
+"""A rule set that runs as machine code in several threads: its rules are shared out, or its events by their keys.
+
+The rule of this module: what is told is what one thread tells, and in its order (`placing`). What is shared out is
+measured on the first events, and stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from time import thread_time
+from typing import Any, NoReturn
+
+import numpy as np
+
+from workbench.core.domain import FLOAT, INT
+from workbench.errors import Refused, WorkbenchError
+from workbench.executors.compiled.rules.engine import CompiledRules, added_costs, see_block
+from workbench.executors.compiled.rules.outputs import Published, composite_block, composites
+from workbench.executors.compiled.rules.placing import PartHistory, PlacedBlock, merged
+from workbench.executors.compiled.rules.transfer import recorded
+from workbench.executors.compiled.rules.words import ODD
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.publisher import see_event
+from workbench.tesla.engines.rule_split import RuleSplit, rule_split, shared
+from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.values import as_float
+
+MANY = 1 << 13
+"""So many events are waited for with machine code, if they come at once."""
+SAMPLE = 1 << 14
+"""Events of which it is measured what rules cost."""
+BUNDLES = 64
+"""Groups of rules of which it is measured one by one, at most."""
+BUCKETS = 1 << 10
+"""Keys are told apart so far, and shared out by how many events they have."""
+
+
+def compiled_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> CompiledRules | RuleThreads:
+    """The engine `compiled`, in as many threads as it is asked for where rules can be split (`rule_split`)."""
+    split = rule_split(rules) if settings.threads > 1 else None
+    if split is None or split.reason:
+        return CompiledRules(rules, facts, settings)
+    return RuleThreads(rules, facts, settings, split)
+
+
+class RuleThreads:
+    """Parts of a rule set, or of what happens, each a `CompiledRules` in a thread of its own.
+
+    Parameters
+    ----------
+    split: how.
+    code: whether there is machine code from the beginning, or never; None: when it is worth while.
+
+    Attributes
+    ----------
+    owners: of each bucket of keys the part that has its events; None where parts differ in their rules.
+    """
+
+    def __init__(
+        self, rules: RuleSet, facts: Facts, settings: EngineSettings, split: RuleSplit, code: bool | None = None
+    ) -> None:
+        self.rules, self.facts, self.settings, self.split, self._code = rules, facts, settings, split, code
+        first = CompiledRules(rules, facts, settings, code=False)
+        self.program, self.texts = first.program, first.texts
+        self.now: int | None = None
+        self.passed: int | None = None
+        self.count, self._events = 0, 0
+        self.parts: list[CompiledRules] = []
+        self.owners: Any = None
+        self._manager = ThreadManager(settings.threads - 1)
+
+    # --- events -----------------------------------------------------------------------------------------
+
+    def process(self, event: Occurrence) -> list[Occurrence]:
+        """The composites that an event causes."""
+        see_event(event, self.rules, self.now, self.passed)
+        try:
+            block = event_block(self.rules, [event], self.texts.put)
+        except LargeNumberError:
+            return self._singly(event)
+        return composites(self._happened(block, sources=True), self.program, self._known)
+
+    def process_block(self, block: EventBlock, *, sources: bool = False) -> list[EventBlock]:
+        """The composites that a block of events causes, in the order of publication: see `CompiledRules`."""
+        if not len(block):
+            return []
+        see_block(block, self.now, self.passed)
+        found = self._happened(block, sources=sources)
+        return [composite_block(found, self.program, self._known, sources=sources)]
+
+    def advance(self, time: int) -> list[Occurrence]:
+        """The composites that the clock causes up to a time."""
+        self._share(None)
+        orders = [None if self.owners is None else _NOTHING] * len(self.parts)
+        runs = [partial(_until, part, time) for part in self.parts]
+        found = self._together(runs, orders, _NOTHING, sources=True)
+        self.passed = time if self.passed is None else max(time, self.passed)
+        self.now = self.passed if self.now is None else max(self.now, self.passed)
+        return composites(found, self.program, self._known)
+
+    def _happened(self, block: EventBlock, *, sources: bool) -> Published:
+        self._share(block)
+        for part in self.parts:
+            part.lend(block.texts, keeps=part is self.parts[0] or part.texts is not self.texts)
+        self.now = int(block.times[-1])
+        if self.owners is None:
+            runs = [partial(_of_block, part, block) for part in self.parts]
+            return self._together(runs, [None] * len(self.parts), block.times, sources=sources)
+        owners = self.owners[self._buckets(block)]
+        orders = [np.flatnonzero(owners == i) for i in range(len(self.parts))]
+        given = [block.taken(order) for order in orders]
+        runs = [partial(_of_block, part, some, self.now - 1) for part, some in zip(self.parts, given, strict=True)]
+        return self._together(runs, orders, block.times, sources=sources)
+
+    def _singly(self, event: Occurrence) -> list[Occurrence]:
+        """The composites of an event that has no room in words."""
+        self._share(None)
+        self.now = event.time
+        times, parts = np.array([event.time], np.int64), range(len(self.parts))
+        orders: list[Any] = [None for _ in parts]
+        if self.owners is None:
+            runs = [partial(_of_event, part, event) for part in self.parts]
+        else:
+            owner = self._owner(event)
+            orders = [np.arange(int(i == owner)) for i in parts]
+            runs = [
+                partial(_of_event, part, event) if i == owner else partial(_until, part, event.time - 1)
+                for i, part in enumerate(self.parts)
+            ]
+        return composites(self._together(runs, orders, times, sources=True), self.program, self._known)
+
+    def _together(
+        self, runs: Sequence[Callable[[], Published]], orders: Sequence[Any], times: Any, *, sources: bool
+    ) -> Published:
+        """What parts publish that run at the same time, as one publishes it."""
+        begun = [part.count for part in self.parts]
+        others = [self._manager.start(run) for run in runs[1:]]
+        try:
+            made = [runs[0]()]
+        finally:
+            waited = [each.wait_for() for each in others]
+        made += waited
+        for each, history, first, order in zip(made, self._histories, begun, orders, strict=True):
+            history.add(PlacedBlock(each, first, order, times, self._events, self.program))
+        found = merged(made, self._histories, self.count, self.program, sources=sources)
+        self._events += len(times)
+        self.count += len(times) + len(found.offsets)
+        return found
+
+    @property
+    def _known(self) -> Mapping[int, str]:
+        return ChainMap(*(part.known for part in self.parts))  # type: ignore[arg-type]
+
+    # --- shares -----------------------------------------------------------------------------------------
+
+    def _share(self, block: EventBlock | None) -> None:
+        """Share the work out, by what the first events cost."""
+        if self.parts:
+            return
+        threads = self.settings.threads
+        if self._code is None and block is not None and len(block) >= MANY:
+            self._code = True
+        rules = self._rule_shares(block) if len(self.split.groups) > 1 else []
+        worst = max((cost for _, cost in rules), default=1.0)
+        if self.split.keys:
+            counts = np.bincount(self._buckets(block), minlength=BUCKETS) if block is not None else np.zeros(BUCKETS)
+            counts = counts + (1 + counts.sum()) / BUCKETS / 10
+            shares = shared(counts.tolist(), threads)
+            if max(counts[share].sum() for share in shares) / counts.sum() < worst:
+                self.owners = np.zeros(BUCKETS, np.int64)
+                for i, share in enumerate(shares):
+                    self.owners[share] = i
+        programs = [self.program.of(some) for some, _ in rules] if self.owners is None else [self.program] * threads
+        self.parts = [self._part(program) for program in programs]
+        for part in self.parts:
+            self.texts.put(part.texts.by_code.values())
+            part.texts = self.texts
+        self._histories = [PartHistory(self._reach()) for _ in self.parts]
+
+    def _part(self, program: Any) -> CompiledRules:
+        return CompiledRules(self.rules, self.facts, self.settings, self._code, program)
+
+    def _rule_shares(self, block: EventBlock | None) -> list[tuple[list[int], float]]:
+        """The places of rules for each thread, and which part of all the work that is."""
+        groups = [list(group) for group in self.split.groups]
+        if len(groups) > BUNDLES:
+            works = [float(sum(len(self.program.plan.plans[rule].steps) for rule in group)) for group in groups]
+            groups = [[rule for i in some for rule in groups[i]] for some in shared(works, BUNDLES)]
+        works = self._measured(groups, block)
+        return [
+            (sorted(rule for i in some for rule in groups[i]), sum(works[i] for i in some) / sum(works))
+            for some in shared(works, self.settings.threads)
+        ]
+
+    def _measured(self, groups: Sequence[Sequence[int]], block: EventBlock | None) -> list[float]:
+        """What groups of rules cost, in seconds; where nothing can be measured, how many rules they are."""
+        if block is not None and self._code:
+            sample = block.part(0, SAMPLE)
+            parts = [self._part(self.program.of(group)) for group in groups]
+            try:
+                _of_block(self._part(self.program), block.part(0, 1))  # now there is machine code
+                return [_seconds(part, sample) for part in parts]
+            except WorkbenchError:
+                pass  # it comes again
+        return [float(len(group)) for group in groups]
+
+    def _buckets(self, block: EventBlock) -> Any:
+        """The bucket of each event's key; events without one may be in any."""
+        found: Any = np.arange(len(block)) % BUCKETS
+        for y, name in enumerate(block.names):
+            key = self.split.keys.get(name)
+            mine = np.flatnonzero(block.types == y) if key is not None else _NOTHING
+            if key is not None and len(mine):
+                declared, places = self.rules.declarations[name], block.places[mine]
+                column = block.columns[y][declared.positions[key]]
+                buckets = _scattered(column.values[places], number=declared.domains[key] in (INT, FLOAT))
+                found[mine] = buckets if column.nulls is None else np.where(column.nulls[places], 0, buckets)
+        return found
+
+    def _owner(self, event: Occurrence) -> int:
+        """The part that an event with a large number belongs to."""
+        declared, key = self.rules.declarations[event.type], self.split.keys.get(event.type)
+        value = None if key is None else event.values[declared.positions[key]]
+        if isinstance(value, str):
+            value = self.texts.put([value])[0]
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            value = as_float(value)
+        buckets = _scattered(np.array([0 if value is None else value]), number=isinstance(value, float))
+        return int(self.owners[0 if value is None else buckets[0]])
+
+    def _reach(self) -> int | None:
+        """How long before its composites the events of a match lie."""
+        found = 0
+        for plan in self.program.plan.plans:
+            horizons = plan.horizons.values()
+            if None in horizons:
+                return None
+            window = None if plan.absent is None else plan.absent.window
+            found = max(found, *(each or 0 for each in horizons)) + ((window.most or 0) if window else 0)
+        return found
+
+    # --- the rest ---------------------------------------------------------------------------------------
+
+    def profile(self) -> Sequence[RuleCost]:
+        """What each rule has cost."""
+        found: dict[str, RuleCost] = {}
+        for cost in (cost for part in self.parts for cost in part.profile()):
+            found[cost.rule] = added_costs(cost, found[cost.rule]) if cost.rule in found else cost
+        return [found[rule.name] for rule in self.rules.rules if rule.name in found]
+
+    def add(self, rules: RuleSet | str) -> NoReturn:
+        """Refused, as all that has to do with the state as a whole."""
+        raise Refused("rules that run in several threads are not changed or saved", hint="leave --threads out")
+
+    remove = restore = add
+
+    def replace(self, name: str, rules: RuleSet | str) -> NoReturn:
+        """Refused."""
+        self.add(rules)
+
+    def snapshot(self) -> NoReturn:
+        """Refused."""
+        self.add("")
+
+
+_NOTHING: Any = np.zeros(0, np.int64)
+
+
+def _scattered(values: Any, *, number: bool) -> Any:
+    """The buckets of keys; numbers that are equal as floats have the same, and those that are none have the first."""
+    if number:
+        values = values.astype(np.float64) + 0.0
+        return np.where(values == values, _hashed(values.view(np.uint64)), 0)
+    return _hashed(values.astype(np.int64).view(np.uint64))
+
+
+def _hashed(words: Any) -> Any:
+    mixed = (words ^ (words >> np.uint64(32))) * np.uint64(ODD)
+    return (mixed >> np.uint64(64 - BUCKETS.bit_length() + 1)).astype(np.int64)
+
+
+def _taken(made: Published, *_: Any) -> Published:
+    return made
+
+
+def _kept(made: Published, *_: Any) -> Published:
+    """What stays when the part goes on."""
+    return Published(made.words.copy(), made.offsets.copy())
+
+
+def _of_block(part: CompiledRules, block: EventBlock, until: int | None = None) -> Published:
+    """What a part publishes of a block, and up to a time."""
+    kept = _taken if until is None else _kept
+    found = list(part.parts_of(block, kept, partial(recorded, part))) if len(block) else []
+    if until is not None:
+        found += part.parts_until(until, _kept, partial(recorded, part))
+    return _joined(found)
+
+
+def _until(part: CompiledRules, time: int) -> Published:
+    return _joined(list(part.parts_until(time, _kept, partial(recorded, part))))
+
+
+def _of_event(part: CompiledRules, event: Occurrence) -> Published:
+    return recorded(part, part.process(event))
+
+
+def _joined(found: Sequence[Published]) -> Published:
+    if len(found) == 1:
+        return found[0]
+    begins = np.cumsum([0, *(len(each.words) for each in found)])
+    words = np.concatenate([_NOTHING, *(each.words for each in found)])
+    offsets = [each.offsets + begin for each, begin in zip(found, begins.tolist(), strict=False)]
+    return Published(words, np.concatenate([_NOTHING, *offsets]))
+
+
+def _seconds(part: CompiledRules, block: EventBlock) -> float:
+    began = thread_time()
+    _of_block(part, block)
+    return thread_time() - began

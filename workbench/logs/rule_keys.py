@@ -1,0 +1,95 @@
+"""Rules that run for each key of a log, each on the events of its own key.
+
+The rule of this module: a key is an attribute of all events while they are read and when they are written; types that
+do not declare it are given it, and engines never see that. A key's clock is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from workbench.core.domain import STR, Domain, Value
+from workbench.errors import InputError
+from workbench.events.inputs import LogPath, named_files
+from workbench.events.read import key_domain
+from workbench.events.reading import Reading
+from workbench.events.values import Words
+from workbench.executors.table import Start, given
+from workbench.tesla.engines.engine import RuleEngine
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_set import RuleSet, shared_domains
+from workbench.tesla.tree import Attribute
+
+WITHOUT = ("rules-control", "with-sources", "profile", "with-row")
+
+
+def with_key(rules: RuleSet, key: str, start: Start) -> RuleSet:
+    """The same rules, where all types of events have the key for an attribute.
+
+    Raises
+    ------
+    InputError: composites have such an attribute, an option means nothing with keys, or nothing tells what keys are.
+    """
+    if foreign := given(start.options, *WITHOUT):
+        raise InputError(f"{foreign} and --key do not go together for rules", hint="leave one out")
+    if taken := next((n for n in rules.composites if key in rules.declarations[n].domains), None):
+        what = f"{taken} has an attribute '{key}', as the column of keys would be called"
+        raise InputError(what, hint="rules that join on it need no --key")
+    domain = shared_domains(rules.declarations[name] for name in rules.events).get(key)
+    more = Attribute(key, _domain(start.options.input, key, start) if domain is None else domain)
+    declared = {
+        name: each if each.fact or key in each.domains else replace(each, attributes=(*each.attributes, more))
+        for name, each in rules.declarations.items()
+    }
+    return replace(rules, declarations=declared)
+
+
+def _domain(data: object, key: str, start: Start) -> Domain:
+    files = named_files(data)
+    if files is None:
+        raise InputError(f"no type of events has an attribute '{key}'", hint="declare it, or read the log from a file")
+    path: LogPath = str(files[0]).rpartition("=")[2]
+    found = key_domain(path, key, Reading.of(start.options))
+    return STR if isinstance(found, Words) else found
+
+
+class KeyedRules:
+    """An engine for each key, behind the events and composites of `with_key`.
+
+    Parameters
+    ----------
+    rules: without and with the key.
+    make: starts an engine.
+    """
+
+    def __init__(self, key: str, plain: RuleSet, wide: RuleSet, make: Callable[[], RuleEngine]) -> None:
+        self.key, self.rules, self._make = key, wide, make
+        self._engines: dict[Value, RuleEngine] = {}
+        self._places: Mapping[str, tuple[int, int]] = {
+            name: (wide.declarations[name].positions[key], len(plain.declarations[name].attributes))
+            for name in plain.events
+        }
+
+    def process(self, event: Occurrence) -> list[Occurrence]:
+        """The composites that an event causes in the run of its key."""
+        place, count = self._places[event.type]
+        key = event.values[place]
+        if key is None:
+            what = f"an event of type {event.type} has no '{self.key}', so that it belongs to no key"
+            raise InputError(what, hint="give it one, or leave the row out")
+        if key not in self._engines:
+            self._engines[key] = self._make()
+        return self._told(key, self._engines[key].process(replace(event, values=event.values[:count])))
+
+    def advance(self, time: int) -> list[Occurrence]:
+        """Those of the clock in all runs, in the order in which their keys first came."""
+        return [each for key, engine in self._engines.items() for each in self._told(key, engine.advance(time))]
+
+    def profile(self) -> Sequence[object]:
+        """Nothing: there are as many engines as keys."""
+        return ()
+
+    @staticmethod
+    def _told(key: Value, found: list[Occurrence]) -> list[Occurrence]:
+        return [replace(each, values=(*each.values, key)) for each in found]

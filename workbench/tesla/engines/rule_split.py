@@ -1,0 +1,87 @@
+"""How a rule set can be run in parts: rules that do not feed each other, or events that no match has together.
+
+The rule of this module: parts meet in nothing but the order of what they publish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heapreplace
+
+from workbench.tesla import tree as t
+from workbench.tesla.partition import rule_partition
+from workbench.tesla.rule_set import RuleSet
+
+
+@dataclass(frozen=True)
+class RuleSplit:
+    """What can be split.
+
+    Attributes
+    ----------
+    groups: the places of rules, those together that feed each other or the same rule.
+    keys: of types of events the attribute by which they can be told apart; empty where they cannot.
+    reason: why nothing can be split; empty where something can.
+    """
+
+    groups: Sequence[Sequence[int]]
+    keys: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+
+
+def rule_split(rules: RuleSet) -> RuleSplit:
+    """How a rule set can be split."""
+    for rule in rules.rules:
+        if any(getattr(part.window, "counted", False) for part in rule.parts):
+            why = f"rule '{rule.name}' counts events in a window, those of all rules and keys among them"
+            return RuleSplit([range(len(rules.rules))], reason=why)
+    groups, found = rule_groups(rules), rule_partition(rules)
+    again = next(_led_back(rules), "")
+    why = f"rule '{again}' waits for what must not come since an absence was told" if again else ""
+    reasons = (*found.reasons, *filter(None, [why]))
+    keys = {} if reasons else found.keys
+    return RuleSplit(groups, keys, "" if len(groups) > 1 or keys else (reasons or ("there is no rule with a key",))[0])
+
+
+def rule_groups(rules: RuleSet) -> list[list[int]]:
+    """The places of rules, those together that feed each other or the same rule."""
+    leaders = list(range(len(rules.rules)))
+
+    def leader(rule: int) -> int:
+        while leaders[rule] != rule:
+            leaders[rule] = rule = leaders[leaders[rule]]
+        return rule
+
+    looking: dict[str, list[int]] = {}
+    for place, rule in enumerate(rules.rules):
+        for type in set(rule.types):
+            looking.setdefault(type, []).append(place)
+    for place, rule in enumerate(rules.rules):
+        for other in looking.get(rule.emits, ()):
+            leaders[leader(other)] = leader(place)
+    found: dict[int, list[int]] = {}
+    for place in range(len(leaders)):
+        found.setdefault(leader(place), []).append(place)
+    return list(found.values())
+
+
+def _led_back(rules: RuleSet) -> Iterator[str]:
+    """The rules that wait for an absence since another one was told of: their order among other keys is not known."""
+    waiting = [rule for rule in rules.rules if any(isinstance(part.window, t.AfterWindow) for part in rule.parts)]
+    told = {rule.emits for rule in waiting}
+    for _ in rules.rules:
+        told |= {rule.emits for rule in rules.rules if rule.trigger.type in told}
+    return (rule.name for rule in waiting if rule.trigger.type in told)
+
+
+def shared(work: Sequence[float], count: int) -> list[list[int]]:
+    """The places of work, shared out so that the largest share is small: the largest first, each to who has least."""
+    shares: list[list[int]] = [[] for _ in range(count)]
+    loads = [(0.0, i) for i in range(count)]
+    heapify(loads)
+    for place in sorted(range(len(work)), key=lambda each: -work[each]):
+        load, i = loads[0]
+        shares[i].append(place)
+        heapreplace(loads, (load + work[place], i))
+    return [sorted(share) for share in shares if share]
