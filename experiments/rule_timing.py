@@ -70,7 +70,7 @@ def fed(
         if taken:
             block: Any = part.block(engine.rules)
             began = process_time()
-            blocks: Any = taken(block)
+            blocks: Any = list(taken(block))
             ended = process_time()
             count = sum(map(len, blocks))
             if kept is not None:

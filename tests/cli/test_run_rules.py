@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import workbench as wb
 from workbench.tesla.engines.table import rule_engines
 
 ROOT = Path(__file__).parents[2]
@@ -202,6 +204,8 @@ def test_a_run_for_each_key(run, user):
     assert run(rows, "--key", "user") == (told if user is str else [{**e, "user": str(e["user"])} for e in told], "")
     later = {**event("Told", 25, x=2, name="gone"), "user": "2"}
     assert run(rows, "--key", "user", "--until", "40")[0][-1] == later
+    in_python: Any = wb.run(wb.rules(RULES), rows, key="user")
+    assert in_python == told
     del rows[2]["user"]
     assert "an event of type A has no 'user'" in run(rows, "--key", "user", code=2)[1]
     assert "--with-sources and --key do not go together" in run(rows, "--key", "user", "--with-sources", code=2)[1]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import InputError, Refused, StateError
+from workbench.errors import InputError, PipelineError, Refused, StateError
 from workbench.logs.options import started
 from workbench.logs.rules import run_rules
 from workbench.tesla.check import rules
@@ -127,13 +127,13 @@ def plain(rows):
     return [{name: value for name, value in row.items() if value is not None and name != PLACE} for row in rows]
 
 
-@pytest.mark.parametrize("buckets", [1, 3, 20])
-def test_buckets_make_what_one_run_makes(files, tmp_path, monkeypatch, buckets):
+@pytest.mark.parametrize(("buckets", "engine"), [(1, "cdp"), (3, "aip"), (20, "cdp")])
+def test_buckets_make_what_one_run_makes(files, tmp_path, monkeypatch, buckets, engine):
     monkeypatch.setattr("workbench.executors.spark.logs.LEAST", 3000)
     alone, _ = begun(files, tmp_path / "alone.jsonl", backend="reference")
     run_rules(FIRES, alone)
     wanted = [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
-    assert by_hand(files, buckets) == wanted
+    assert by_hand(files, buckets, engine=engine) == wanted
     assert len(wanted) > 100
 
 
@@ -214,6 +214,8 @@ def test_what_is_refused(files, tmp_path, monkeypatch):
         ({"late": "5s"}, "--late"),
         ({"with_sources": True}, "--with-s"),
     ]
+    with pytest.raises(PipelineError, match="there is no engine 'cpd'"):
+        by_hand(files, 1, engine="cpd")
     for options, what in refused:
         with pytest.raises(InputError, match=f"not for rules on the spark backend: {what}"):
             run_rules_on_spark(FIRES, begun(files, **options)[0])

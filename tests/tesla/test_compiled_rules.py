@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+import workbench as wb
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import InputError, Refused
+from workbench.events import lines
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.check import rules
@@ -111,6 +113,34 @@ def test_numbers_of_more_than_64_bits_are_exact():
     engine, cdp = CompiledRules(text, {}, EngineSettings(), code=False), rule_engine(text, "cdp")
     for event in stream:
         assert alike(engine.process(event), cdp.process(event))
+
+
+@pytest.mark.parametrize("sources", [False, True])
+def test_composites_of_a_block_may_have_more_than_64_bits(sources, tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "FEW", 0)
+    text = rules(TYPES + 'from A emit P(x = A.x * A.x, f = A.f, s = "")')
+    log = tmp_path / "log.csv"
+    log.write_text("type,time,x,f\n" + "".join(f"A,{i},{2**62 if i == 2 else i},1\n" for i in range(5)))
+    cdp, found = (list(wb.run(text, log, engine=engine, with_sources=sources)) for engine in ("cdp", "compiled"))
+    assert found == cdp
+    assert cdp[2]["x"] == 2**124
+
+
+def test_what_comes_before_an_endless_chain_is_told():
+    text = rules(
+        TYPES
+        + """
+        from A emit P(x = A.x, f = 1, s = "a")
+        from P(x == 5) emit P(x = P.x, f = 1, s = "b")
+    """
+    )
+    engine = CompiledRules(text, {}, EngineSettings(), code=False)
+    stream, found = [Occurrence("A", i, (i, 1.0)) for i in range(9)], []
+    made = engine.process_block(event_block(text, stream, engine.texts.put), sources=True)
+    with pytest.raises(InputError, match="more than 1000"):
+        found.extend(each for part in made for each in part.occurrences(text))
+    assert alike(found, told(rule_engine(text, "cdp"), stream[:5]))
+    assert len(found) == 5
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from workbench.core.domain import STR, Domain, Value
+from workbench.core.domain import BOOL, INT, STR, Domain, Value
 from workbench.errors import InputError
 from workbench.events.inputs import LogPath, named_files
 from workbench.events.read import key_domain
@@ -48,10 +49,20 @@ def with_key(rules: RuleSet, key: str, start: Start) -> RuleSet:
 def _domain(data: object, key: str, start: Start) -> Domain:
     files = named_files(data)
     if files is None:
-        raise InputError(f"no type of events has an attribute '{key}'", hint="declare it, or read the log from a file")
+        column: Any = data.get(key, ()) if isinstance(data, Mapping) else ()
+        given = [each.get(key) for each in data[:1]] if isinstance(data, Sequence) else column
+        first: Any = next(iter(given), None)
+        found = _KINDS.get(type(first.item() if hasattr(first, "item") else first))
+        if found is None:
+            hint = "declare it as a string, an int or a bool, or read the log from a file"
+            raise InputError(f"nothing tells what the key '{key}' is", hint=hint)
+        return found
     path: LogPath = str(files[0]).rpartition("=")[2]
-    found = key_domain(path, key, Reading.of(start.options))
-    return STR if isinstance(found, Words) else found
+    named = key_domain(path, key, Reading.of(start.options))
+    return STR if isinstance(named, Words) else named
+
+
+_KINDS: Mapping[type, Domain] = {str: STR, int: INT, bool: BOOL}
 
 
 class KeyedRules:

@@ -194,7 +194,7 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None,
     if clock.column in domains:
         raise InputError(f"'{clock.column}' is an attribute, and no column of times", hint="--time names another one")
     several = len(types) > 1 or declared is None
-    attributes = tuple(Port(name, domain, optional=several) for name, domain in domains.items())
+    attributes = tuple(Port(name, domain, optional=several and name != key) for name, domain in domains.items())
     first = () if declared else (Port(TYPE, Words()),)
     return Ports(rules.name, (*first, Port(clock.column, clock.of_rows()), *attributes), kind=rules.kind)
 

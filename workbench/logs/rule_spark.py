@@ -58,6 +58,8 @@ def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
     rule_partition(rules).see(f"the spark backend has no key by which {rules.name} is split")
     refuse_circles(rules)
     log = SparkRuleLog(rules, start)
+    if args.head is not None and len(log.inputs) > 1:
+        raise InputError("--head is of one input on the spark backend", hint="leave it out, or give one --input")
     files = argparse.Namespace(**{**vars(args), "input": [str(path) for _, path in log.inputs]})
     check_files(files)
     written = written_format(files)
@@ -129,11 +131,13 @@ class SparkRuleLog:
         scaled = in_units(self.rules, clock.unit, dates=bool(clock.dates), trex=trex)
         ports = event_columns(self.rules, clock, self.rules.composites)
         settings = EngineSettings(clock.unit, bool(clock.dates), trex)
-        return RuleJob(
+        job = RuleJob(
             EventLayout(self.rules, rule_partition(self.rules), buckets), scaled, engine_name(start),
             facts_of(self.rules, start.option("facts", [])), settings, clock, ports,
             None if until is None else instant(clock, str(until)),
         )  # fmt: skip
+        job.start()  # what an engine refuses it refuses here
+        return job
 
     def events(self, spark: SparkSession, job: RuleJob, counts: Counts) -> DataFrame:
         """The rows of all inputs."""

@@ -183,13 +183,23 @@ class RuleRun:
                 yield from self._singly(block.part(first, first + TOLD).occurrences(self._log.rules), WAIT)
                 self._start.tally.tell(max(0, len(block) - first - TOLD))
             return
-        blocks: list[Any] = [each for each in at_once(block, sources=self._sources is not None) if len(each)]
+        blocks, wrong = list[Any](), None
+        try:
+            for each in at_once(block, sources=self._sources is not None):
+                blocks += [each] if len(each) else []
+        except WorkbenchError as error:  # what came before it is there
+            wrong = error
         self._start.tally.made += sum(map(len, blocks))
         if self._sources is not None:
-            self._sources.add([number for each in blocks for number in each.numbers.tolist()], len(block))
+            self._sources.add([number for each in blocks for number in _numbers(each)], len(block))
         for found in blocks:
+            if isinstance(found, list):
+                yield self._shown(found)
+                continue
             table = composite_table(found, self.ports.shown, self.rules, self._clock, self._sources)
             yield self._shown(found.occurrences(self.rules)) if table is None else table
+        if wrong is not None:
+            raise wrong
 
     def _singly(self, events: Iterable[Occurrence], wait: float) -> Iterator[RowsMade]:
         """The composites that events cause one by one, not much later than so many seconds after the first of them."""
@@ -249,6 +259,14 @@ class RuleRun:
                 f"{cost.rule}: {cost.events:,} events, {cost.partial:,} partial matches, {cost.matches:,} matches,"
                 f" {cost.composites:,} composites, {cost.seconds:.2f} s"
             )
+
+
+def _numbers(composites: EventBlock | list[Occurrence]) -> list[int]:
+    if isinstance(composites, list):
+        return [each.number for each in composites]
+    assert composites.numbers is not None
+    found: list[int] = composites.numbers.tolist()
+    return found
 
 
 class _Late:

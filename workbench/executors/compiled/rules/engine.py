@@ -30,7 +30,7 @@ from workbench.executors.compiled.rules.transfer import returnable, to_memory, t
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.publisher import Publisher, endless_chain, see_event, see_time
 from workbench.tesla.engines.set_plan import SetPlan
-from workbench.tesla.event_block import EventBlock, event_block
+from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -100,9 +100,12 @@ class CompiledRules:
         except ValueError:  # a number of more than 64 bits
             return self._give_up().process(event)
         self._seen += 1
-        if self._slow:
+        if self._slow and self._seen > FEW:
             self._choose((0, 0, 1, *self._single.given, *self.memory.arrays()))
+        began = process_time() if self.settings.profiled else 0.0
         code = self._single.run(self._run)
+        if self.settings.profiled:
+            self._seconds += process_time() - began
         if code != at.DONE:
             return self._again(event, code)
         return self._taken(composites) if self._single.state[at.PUBLISHED] else []
@@ -114,8 +117,10 @@ class CompiledRules:
             told += part
         return told + self._exact.process(event) if self._exact is not None else told
 
-    def process_block(self, block: EventBlock, *, sources: bool = False) -> list[EventBlock]:
+    def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterable[EventBlock | list[Occurrence]]:
         """The composites that a block of events causes, in the order of publication, in one block or several.
+
+        Those of `cdp` are single ones where a whole number among them has more than 64 bits.
 
         Parameters
         ----------
@@ -123,12 +128,12 @@ class CompiledRules:
 
         Raises
         ------
-        InputError: as `process`, for the block as a whole.
+        InputError: as `process`; an endless chain is told of behind what comes before it.
         """
         if not len(block):
             return []
         see_block(block, self.now, self.passed)
-        return list(self.parts_of(block, partial(composite_block, sources=sources), self._as_block))
+        return self.parts_of(block, partial(composite_block, sources=sources), self._as_block)
 
     def parts_of(
         self, block: EventBlock, made: Callable[..., Any], told: Callable[[list[Occurrence]], Any]
@@ -142,9 +147,12 @@ class CompiledRules:
         else:
             yield from self._parts(block, made, told)
 
-    def _as_block(self, found: list[Occurrence]) -> EventBlock:
+    def _as_block(self, found: list[Occurrence]) -> EventBlock | list[Occurrence]:
         """Composites that `cdp` has told of."""
-        return event_block(self.rules, found, self.texts.put)
+        try:
+            return event_block(self.rules, found, self.texts.put)
+        except LargeNumberError:
+            return found
 
     @property
     def now(self) -> int | None:
@@ -263,7 +271,9 @@ class CompiledRules:
         first = 0
         while True:
             if code == at.ENDLESS:
-                raise self._endless()
+                error = self._endless()
+                yield self._taken(made)  # what came before is there
+                raise error
             if code not in (at.DONE, at.BEYOND):
                 self.grow(code)
             if first >= last or code == at.BEYOND:
