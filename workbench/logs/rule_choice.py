@@ -15,7 +15,7 @@ from workbench.events.files import is_stream
 from workbench.events.inputs import log_files, named_files
 from workbench.executors.table import Start
 from workbench.logs.rule_order import EventPiece
-from workbench.tesla.engines.choice import AUTO, SAMPLE, EngineChoice, chosen_engine
+from workbench.tesla.engines.choice import AUTO, FEW, SAMPLE, EngineChoice, chosen_engine
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts
@@ -49,8 +49,8 @@ def engine_for(
     if first is None:
         return EngineChoice("cdp", "there are no events"), iter(())
     if isinstance(first, EventBlock):
-        sample = first.part(0, SAMPLE).occurrences(rules)
         expected = None if expected is None else max(expected, len(first))
+        sample = [] if (expected or 0) < FEW else first.part(0, SAMPLE).occurrences(rules)
         again: EventPiece = first
     else:
         sample = [] if expected is None else list(itertools.islice(first, SAMPLE))

@@ -32,10 +32,10 @@ from workbench.tesla.values import as_float
 
 MANY = 1 << 13
 """So many events are waited for with machine code, if they come at once."""
-SAMPLE = 1 << 14
+SAMPLE = 1 << 13
 """Events of which it is measured what rules cost."""
-BUNDLES = 64
-"""Groups of rules of which it is measured one by one, at most."""
+BUNDLES = 8
+"""Groups of rules for each thread of which it is measured one by one, at most."""
 BUCKETS = 1 << 10
 """Keys are told apart so far, and shared out by how many events they have."""
 
@@ -188,9 +188,10 @@ class RuleThreads:
     def _rule_shares(self, block: EventBlock | None) -> list[tuple[list[int], float]]:
         """The places of rules for each thread, and which part of all the work that is."""
         groups = [list(group) for group in self.split.groups]
-        if len(groups) > BUNDLES:
+        most = BUNDLES * self.settings.threads
+        if len(groups) > most:
             works = [float(sum(len(self.program.plan.plans[rule].steps) for rule in group)) for group in groups]
-            groups = [[rule for i in some for rule in groups[i]] for some in shared(works, BUNDLES)]
+            groups = [[rule for i in some for rule in groups[i]] for some in shared(works, most)]
         works = self._measured(groups, block)
         return [
             (sorted(rule for i in some for rule in groups[i]), sum(works[i] for i in some) / sum(works))
