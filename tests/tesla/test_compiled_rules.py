@@ -73,6 +73,14 @@ def test_blocks_and_states_say_what_single_events_say():
     assert alike(early + told(other, stream[300:]), expected)
 
 
+def test_rows_that_have_made_room_for_others_are_in_no_column():
+    rule = "rule p: from A and each A(x > 4) as Old within 9 from A emit P(x = Old.x)"
+    text = rules(f"declare A(x: int) declare P(x: int) {rule}")
+    stream = [Occurrence("A", i, (5 if i == 10 else 0,)) for i in range(300)]  # more than there is room for at first
+    found = told(CompiledRules(text, {}, EngineSettings(), code=False), stream)
+    assert [each.time for each in found] == list(range(11, 20))
+
+
 @pytest.mark.slow
 def test_machine_code_says_what_python_says():
     """Compiled anew, it takes seconds: there is nothing smaller that has all kinds of code in it."""

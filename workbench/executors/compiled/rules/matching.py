@@ -104,6 +104,15 @@ def first_place(word, value, low, high, base, mask, width, ring, ring_mask, W, H
     return low
 
 
+def first_there(ring, mask, oldest, H):
+    """The first place of a ring whose row is still there; what is before it is forgotten."""
+    start, end = H[ring - 2], H[ring - 1]
+    while start < end and H[ring + (start & mask)] < oldest:
+        start += 1
+    H[ring - 2] = start
+    return start
+
+
 # --- columns --------------------------------------------------------------------------------------------
 
 
@@ -143,12 +152,9 @@ def adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L):
             W[a + K[k, LINK]] = H[head]
             put(head, end, H, V, J)
         else:
-            ring, mask, oldest = K[k, RING], K[k, RING_MASK], H[2 * y]
-            start, behind = H[ring - 2], H[ring - 1]
-            while start < behind and H[ring + (start & mask)] < oldest:
-                start += 1
-            H[ring - 2] = start
-            if behind - start > mask:
+            ring, mask = K[k, RING], K[k, RING_MASK]
+            behind = H[ring - 1]
+            if behind - first_there(ring, mask, H[2 * y], H) > mask:
                 V[WANTED] = k
                 return GROW_RING
             put(ring + (behind & mask), end, H, V, J)

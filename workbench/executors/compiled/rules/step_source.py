@@ -277,8 +277,10 @@ class StepSource:
         code = self.code
         whole = self.plan.columns[planned.column].whole
         code.add(f"f{k}, x{k} = -1, 0" if whole else f"f{k}, x{k} = K[k{k}, {RING}], K[k{k}, {RING_MASK}]")
-        at = f"2 * y{k}" if whole else f"f{k} - 2"
-        code.add(f"s{k}, u{k} = H[{at}], H[{at} + 1]")
+        if whole:
+            code.add(f"s{k}, u{k} = H[2 * y{k}], H[2 * y{k} + 1]")
+        else:  # rows that have made room are other events by now
+            code.add(f"s{k}, u{k} = first_there(f{k}, x{k}, H[2 * y{k}], H), H[f{k} - 1]")
         given = f"b{k}, q{k}, w{k}, f{k}, x{k}, W, H"
         if self.most:
             code.add(f"u{k} = first_place({TIME}, {self.most} + 1, s{k}, u{k}, {given})")
