@@ -189,7 +189,7 @@ def test_options_for_pipelines_are_refused():
         wb.run(wb.rules(TEXT), ROWS, backend="numba")
     with pytest.raises(InputError, match=r"wb\.load_rules"):
         wb.load("fire.tesla")
-    with pytest.raises(InputError, match="not for rules: --threads"):
+    with pytest.raises(InputError, match="'cdp' has one thread"):
         wb.run(wb.rules(TEXT), ROWS, threads=2)
     with pytest.raises(InputError, match="there is no option 'untl'"):
         wb.run(wb.rules(TEXT), ROWS, untl=2)  # type: ignore[call-overload]

@@ -219,14 +219,11 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
 def _buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
     start = time.monotonic()
     found: list[Buffer] = []
-    flat: Pipeline | None = None
+    flat = flatten(pipeline.pipeline.resolve(settings.domain)).with_capacities({})  # else no queue could be named
     try:
         with Budget(settings.seconds, settings.memory_mb):
-            flat = flatten(pipeline.pipeline.resolve(settings.domain)).with_capacities({})
             _each(flat, settings, most, found)
     except LimitMet as met:  # between two queues
-        if flat is None:
-            raise
         found += [_undecided(flat, queue, met) for _, queue in _queues(flat)[len(found) :]]
     elapsed = time.monotonic() - start
     return Buffers(pipeline.name, tuple(found), settings.n, str(settings.integers), most, elapsed)
