@@ -199,7 +199,9 @@ class _Function:
         kind = _kind(suffix)
         a, b = (self.get(each, kind) for each in operands[1:])
         if kind == "double":
-            code = {"ne": "one", "neu": "une"}.get(compare, f"u{compare[:2]}" if len(compare) > 2 else f"o{compare}")
+            code = {"ne": "one", "neu": "une", "nan": "uno", "num": "ord"}.get(
+                compare, f"u{compare[:2]}" if len(compare) > 2 else f"o{compare}"
+            )
             found = self.new(f"fcmp {code} double {a}, {b}")
         else:
             sign = "s" if suffix.startswith("s") else "u"
@@ -256,6 +258,14 @@ class _Function:
         shifted = self.new(f"{name} {kind} {value}, {amount}")
         beyond = shifted if name == "ashr" else "0"
         self.put(operands[0], self.new(f"select i1 {few}, {kind} {shifted}, {kind} {beyond}"), kind)
+
+    def on_bfi(self, modifiers: list[str], operands: list[str]) -> None:
+        kind = _kind(modifiers[-1])
+        inserted, into = (self.get(each, kind) for each in operands[1:3])
+        at, length = map(int, operands[3:])
+        mask = ((1 << length) - 1) << at
+        bits = self.new(f"and {kind} {self.new(f'shl {kind} {inserted}, {at}')}, {mask}")
+        self.put(operands[0], self.new(f"or {kind} {bits}, {self.new(f'and {kind} {into}, {~mask}')}"), kind)
 
     def on_min(self, modifiers: list[str], operands: list[str]) -> None:
         self._extreme("min", modifiers, operands)

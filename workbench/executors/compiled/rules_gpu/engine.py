@@ -1,0 +1,88 @@
+"""The engine `gpu`: rules on devices, and on the host those that devices do not take.
+
+The rule of this module: what is told, and in what order, is what one engine tells (`placing`): rules on devices look at
+nothing that others emit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from workbench.errors import EngineMissing, Refused
+from workbench.executors.compiled.gpu.batch import gpu_name
+from workbench.executors.compiled.rules.engine import CompiledRules
+from workbench.executors.compiled.rules.lines import OTHERS
+from workbench.executors.compiled.rules.placing import PartHistory
+from workbench.executors.compiled.rules.threads import RuleThreads
+from workbench.executors.compiled.rules_gpu.placement import RulePlacement, rule_placement
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.rule_split import RuleSplit, shared
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.occurrence import Facts
+from workbench.tesla.rule_set import RuleSet
+
+
+def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> GpuRules:
+    """The engine.
+
+    Raises
+    ------
+    EngineMissing: there is no device.
+    Refused: no rule can run on one.
+    """
+    if not gpu_name():
+        what = "no NVIDIA GPU answers, and the engine 'gpu' runs rules on nothing else"
+        raise EngineMissing(what, hint="`workbench doctor` says what was found; --engine compiled needs none")
+    if settings.trex or not settings.indexed:
+        raise Refused("the engine 'gpu' has no windows as T-Rex has them, and no way without indexes", hint=OTHERS)
+    return GpuRules(rules, facts, settings)
+
+
+class GpuRules(RuleThreads):
+    """Rules on devices, with the others on the host.
+
+    Parameters
+    ----------
+    code: of the host's rules, as `CompiledRules` has it.
+    sizes: `part.DeviceRules` has them.
+    """
+
+    def __init__(
+        self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None, **sizes: int
+    ) -> None:
+        super().__init__(rules, facts, settings, RuleSplit([]), code)
+        self.sizes = sizes
+        self._words = CompiledRules(rules, facts, settings, False, self.program)
+        self.placement: RulePlacement = rule_placement(self.program.plan)
+        if not self.placement.sources:
+            told = "; ".join(f"{rules.rules[rule].name}: {why}" for rule, why in self.placement.host.items())
+            raise Refused(f"no rule can run on a device: {told}", hint=OTHERS)
+
+    def _share(self, block: EventBlock | None) -> None:
+        """Rules to devices, by how many steps they have, and the others to the host."""
+        del block
+        if self.parts:
+            return
+        from workbench.executors.compiled.rules_gpu.device import devices
+        from workbench.executors.compiled.rules_gpu.part import DeviceRules
+
+        found: list[Any] = []
+        if self.placement.host:
+            program = self.program.of(self.placement.host)
+            found.append(CompiledRules(self.rules, self.facts, self.settings, self._code, program))
+        rules, numbers = list(self.placement.sources), devices()
+        shares = shared([float(len(self.placement.sources[rule].steps)) for rule in rules], len(numbers))
+        for number, share in zip(numbers, shares, strict=False):
+            found.append(DeviceRules(self._words, self.placement, [rules[i] for i in share], number, **self.sizes))
+        for part in found:
+            self.texts.put(part.texts.by_code.values())
+            part.texts = self.texts
+        self.parts, self._manager = found, ThreadManager(len(found) - 1)
+        self._histories = [PartHistory(self._reach()) for _ in self.parts]
+
+    def add(self, rules: RuleSet | str) -> NoReturn:
+        """Refused, as all that has to do with the state as a whole."""
+        raise Refused("rules that run on a GPU are not changed or saved", hint=OTHERS)
+
+    remove = restore = add
