@@ -40,7 +40,7 @@ class StagedRows(NamedTuple):
 
     words: Any
     size: int
-    count: int
+    events: int
 
 
 @dataclass
@@ -103,12 +103,10 @@ class DeviceColumns:
             code = DeviceLines(constants, "return 2")
             code.scope, code.own = replace(RuleScope(), own=declared), "0"
             code.require(planned.filters, "return 0")
-            words = constant_words(constants)
-            sent = self.device.sent(words)
-            width = VALUES + len(declared.attributes)
-            self.columns[place] = DeviceColumn(
-                place, planned.type, width, 0, adopt_kernel(code.text()), sent, sent.view(np.float64)
-            )
+            sent = self.device.sent(constant_words(constants))
+            kernel, width = adopt_kernel(code.text()), VALUES + len(declared.attributes)
+            words, reals = self.device.array(width), sent.view(np.float64)
+            self.columns[place] = DeviceColumn(place, planned.type, width, 0, kernel, sent, reals, words, 1)
         return self.columns[place]
 
     # --- what comes -------------------------------------------------------------------------------------
@@ -143,16 +141,16 @@ class DeviceColumns:
         staged.arrived.wait(stream=device.stream)
         for column in self.columns.values():
             rows = staged.rows[column.type]
-            self._see_room(column, block, rows.count)
-            if rows.count:
-                blocks = -(-rows.count // device.threads)
+            self._see_room(column, block, rows.events)
+            if rows.events:
+                blocks = -(-rows.events // device.threads)
                 numbers = device.room("N", blocks + 1)
                 self._start(
-                    column, 0, rows.count, rows.count, rows.words, rows.size, column.words, column.size, numbers
+                    column, 0, rows.events, rows.events, rows.words, rows.size, column.words, column.size, numbers
                 )
                 device.scan(numbers, blocks)
                 self._start(
-                    column, 1, rows.count, rows.count, rows.words, rows.size, column.words, column.size, numbers
+                    column, 1, rows.events, rows.events, rows.words, rows.size, column.words, column.size, numbers
                 )
                 self._start(column, 2, 1, blocks, rows.words, rows.size, column.words, column.size, numbers)
         for name in self.types:

@@ -91,7 +91,7 @@ class DeviceStep:
         part = step.part
         self.aggregate = part if isinstance(part, t.Aggregate) else None
         self.counted = (
-            self.aggregate is not None and part.attribute is None and planned is not None and not planned.asked
+            isinstance(part, t.Aggregate) and part.attribute is None and planned is not None and not planned.asked
         )
         self.pairs = self.aggregate is not None
         self.words = 1
@@ -193,7 +193,7 @@ class KernelSource(StepSource):
 
     def _begin(self, before: int, beyond: str) -> DeviceLines:
         """Lines that know what the steps before a step have found."""
-        code = self.code = DeviceLines(self.constants, beyond)  # type: ignore[assignment]
+        code = self.code = DeviceLines(self.constants, beyond)
         self.addresses, self.bound = {}, {}
         for i, each in enumerate(self.steps[:before]):
             if each.aggregate is not None:

@@ -12,6 +12,7 @@ Source: Cugola and Margara, 5.4 and figure 7 (reduction in shared memory).
 from __future__ import annotations
 
 from functools import lru_cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from numba import cuda, int64
 from workbench.executors.compiled.code.loop import executable
 from workbench.executors.compiled.gpu.cuda import SCOPE
 from workbench.executors.compiled.rules import sums
-from workbench.executors.compiled.rules.sums import average, total_of
 from workbench.executors.compiled.rules.program import put_functions
+from workbench.executors.compiled.rules.sums import average, total_of
 from workbench.executors.compiled.rules_gpu.kernel_source import MOST_THREADS
 
 ITEMS = 8
@@ -236,8 +237,10 @@ def _scan(mode, N, n, T):
 
 
 def _total(what, words, n, A, AF, E):
-    """What has been added for each sequence, rounded once: a sum of floats (0), one divided by how many there are (1),
-    or one of whole numbers that is divided (2)."""
+    """Round what has been added for each sequence once.
+
+    It is a sum of floats (0), or one that is divided by how many there are (1); or of whole numbers, and divided (2).
+    """
     s = cuda.grid(1)
     if s >= n or A[s * words] == 0:
         return
@@ -293,23 +296,24 @@ def _mark(numbers, n, G):
         G[numbers[i] & (len(G) - 1)] = numbers[i]
 
 
+CALLED: tuple[Any, ...] = (
+    as_float, float_bits, key_bits, owner, first_place, block_sum, block_before, added, whole_overflows, key_of,
+    kept_extreme, extreme_of, add_together, exactly_added,
+)  # fmt: skip
+COMMON: tuple[Any, ...] = (_scan, _total, _mark)
+
+
 @lru_cache(maxsize=1)
 def _scope() -> dict[str, Any]:
     made = cuda.jit(device=True)
     scope = {**SCOPE, "cuda": cuda, "int64": int64, "np": np, "helper": made, "kernel": cuda.jit}
-    functions = (
-        as_float, float_bits, key_bits, owner, first_place, block_sum, block_before, added, whole_overflows, key_of, kept_extreme,
-        extreme_of, add_together, exactly_added,
-    )  # fmt: skip
     numbers = {"MOST_THREADS": MOST_THREADS, "ITEMS": ITEMS, "NAN_WORD": NAN_WORD, "FLIPPED": FLIPPED}
     scope |= numbers
-    from types import FunctionType
-
-    for each in functions:
+    for each in CALLED:
         scope[each.__name__] = made(FunctionType(each.__code__, scope, each.__name__))
     put_functions(scope, (sums,), made)
-    for name, each in (("scan", _scan), ("mark", _mark), ("total", _total)):
-        scope[name] = cuda.jit(FunctionType(each.__code__, scope, name))
+    for each in COMMON:
+        scope[each.__name__] = cuda.jit(FunctionType(each.__code__, scope, each.__name__))
     return scope
 
 
@@ -329,4 +333,4 @@ def adopt_kernel(text: str) -> Any:
 
 def common(name: str) -> Any:
     """The kernel `scan`, `total` or `mark`."""
-    return _scope()[name]
+    return _scope()[f"_{name}"]

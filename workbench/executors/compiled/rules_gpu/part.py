@@ -1,7 +1,7 @@
 """The rules on one device, as a part of an engine: what comes of blocks of events, in the words of `layout`.
 
-The rule of this module: a part numbers what it publishes as if its rules were all there are (`placing`). A rule in which
-a number has left 64 bits is one of the engine `cdp` from then on, which is exact.
+The rule of this module: a part numbers what it publishes as if its rules were all there are (`placing`). A rule in
+which a number has left 64 bits is one of the engine `cdp` from then on, which is exact.
 """
 
 from __future__ import annotations

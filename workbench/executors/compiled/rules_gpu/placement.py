@@ -50,8 +50,11 @@ def rule_placement(plan: SetPlan) -> RulePlacement:
 def column_places(plan: SetPlan) -> dict[int, int]:
     """Of each planned column the number of the one on a device, where keys make no difference."""
     places: dict[object, int] = {}
-    names = {each.number: (each.type, *(tuple(map(str, some)) for some in (each.filters, each.ordering))) for each in plan.columns}  # fmt: skip
-    return {number: places.setdefault(name, len(places)) for number, name in names.items()}
+    found = {}
+    for each in plan.columns:
+        name = each.type, tuple(map(str, each.filters)), tuple(map(str, each.ordering))
+        found[each.number] = places.setdefault(name, len(places))
+    return found
 
 
 def _fed(plan: SetPlan, group: list[int]) -> str:

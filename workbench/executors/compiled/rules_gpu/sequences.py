@@ -56,11 +56,11 @@ class RuleRun:
 
     def composites(self, rows: StagedRows) -> Any:
         """The words of the composites of the staged triggers, a row each, in their order."""
-        return self._between(rows, 0, rows.count)
+        return self._between(rows, 0, rows.events)
 
     def triggers(self, rows: StagedRows) -> list[int]:
         """The places among the staged rows of those that trigger it."""
-        sequences, count, _ = self._begun(rows, 0, rows.count)
+        sequences, count, _ = self._begun(rows, 0, rows.events)
         found: list[int] = self.device.words(sequences, 0, count).tolist()
         return found
 
