@@ -432,7 +432,7 @@ class Kernel:
         made = _Function(body, names, shared)
         lines = [f"  {line}" for line in made.lines]
         source = [
-            *(f"@{name} = internal global [{size} x i8] zeroinitializer, align 16" for name, size in shared.items()),
+            *(f"@{name} = global [{size} x i8] zeroinitializer, align 16" for name, size in shared.items()),
             "define internal i32 @kernel(ptr %parameters, ptr %frame, i32 %turn,"
             " i32 %tid, i32 %ntid, i32 %ctaid, i32 %blocks) {",
             *lines,
@@ -450,7 +450,13 @@ class Kernel:
             ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p,
             ctypes.c_int32,
         )(address)  # fmt: skip
+        self._shared = [(self._engine.get_global_value_address(name), size // 8) for name, size in shared.items()]
         self._words, self._frame = len(names), len(made.types) if made.barriers else 0
+
+    @property
+    def shared(self) -> list[list[int]]:
+        """The words that the last block has left in each array of shared memory."""
+        return [list((ctypes.c_int64 * count).from_address(address)) for address, count in self._shared]
 
     def __call__(self, blocks: int, threads: int, arguments: Sequence[Any]) -> None:
         words: list[int] = []

@@ -23,7 +23,18 @@ def attribute_word(step: str, at: int) -> str:
 
 
 class DeviceLines(WordLines):
-    """Lines of a function on a device. The address of a row is the number of its step: see `word_of`."""
+    """Lines of a function on a device. The address of a row is the number of its step: see `word_of`.
+
+    Attributes
+    ----------
+    mark: what is in all names, where lines with names of other types stand beside these.
+    """
+
+    mark = ""
+
+    def fresh(self, letter: str) -> str:
+        """A name that no other line has."""
+        return super().fresh(letter + self.mark)
 
     def _leaf(self, expression: t.Expression) -> CodeValue:
         if isinstance(expression, t.TimeOf):

@@ -6,6 +6,7 @@ nothing that others emit.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from workbench.errors import EngineMissing, Refused
@@ -31,12 +32,23 @@ def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> GpuRule
     EngineMissing: there is no device.
     Refused: no rule can run on one.
     """
-    if not gpu_name():
-        what = "no NVIDIA GPU answers, and the engine 'gpu' runs rules on nothing else"
-        raise EngineMissing(what, hint="`workbench doctor` says what was found; --engine compiled needs none")
+    if why := missing_device():
+        hint = "`workbench doctor` shows devices, and what they need; --engine compiled needs none"
+        raise EngineMissing(f"the engine 'gpu' needs an NVIDIA GPU: {why}", hint=hint)
     if settings.trex or not settings.indexed:
         raise Refused("the engine 'gpu' has no windows as T-Rex has them, and no way without indexes", hint=OTHERS)
     return GpuRules(rules, facts, settings)
+
+
+def missing_device() -> str:
+    """What it needs that there is not; nothing where there is a device."""
+    if find_spec("numba") is None or find_spec("numba_cuda") is None:
+        return "the package numba-cuda is not installed (pip install 'workbench[gpu]')"
+    if not gpu_name():
+        return "no driver answers, or it has no device"
+    from workbench.executors.compiled.gpu import cuda
+
+    return "numba's simulator stands for one, which has not all instructions" if cuda.SIMULATED else ""
 
 
 class GpuRules(RuleThreads):

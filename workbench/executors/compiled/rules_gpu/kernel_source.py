@@ -15,6 +15,7 @@ where an atomic counter says: the paper leaves their order open, and here it has
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import indent
 
 from workbench.core.domain import BOOL, FLOAT, STR
 from workbench.errors import Refused
@@ -46,7 +47,7 @@ EXACT_WORDS = 73
 MOST_THREADS = 256
 """Threads of a block, at most: words of shared memory that a reduction has."""
 GIVEN = "step, mode, n, z, oz, span, r, c, C, CF, S, SO, A, AF, B, N, D, E, OUT, G"
-"""What both kernels are given, before the columns `W` of each step with their sizes: see `sequences.SequenceRun`."""
+"""What both kernels are given, before the columns `W` of each step with their sizes: see `sequences.RuleSequences`."""
 
 
 _LOOK = """    shared = cuda.shared.array({most}, int64)
@@ -167,14 +168,11 @@ class KernelSource(StepSource):
         ends = [self._end_of(i, conditions[i]) for i in range(len(self.steps))]
         emits = self._emits()
         looks = "".join(f"        if step == {i}:\n{self._look_of(i)}" for i in range(len(self.steps)))
-        goes = "".join(f"    if step == {i}: end_{i}(s, {self.given})\n" for i in range(len(self.steps)))
+        goes = "".join(f"    if step == {i}:\n{indent(text, '    ')}" for i, text in enumerate([*ends, emits]))
         self.text = (
             "".join(f"@helper\ndef fits_{i}(s, i, {self.given}):\n{text}    return 1\n" for i, text in enumerate(fits))
-            + "".join(f"@helper\ndef end_{i}(s, {self.given}):\n{text}" for i, text in enumerate(ends))
-            + f"@helper\ndef emits(s, {self.given}):\n{emits}"
             + f"@kernel\ndef look({self.given}):\n{_LOOK.format(most=MOST_THREADS, low=self.low, steps=looks)}"
             + f"@kernel\ndef go_on({self.given}):\n{_GO_ON}{goes}"
-            + f"    if step == {len(self.steps)}: emits(s, {self.given})\n"
         )
 
     def _known(self, planned: PlannedStep) -> None:
@@ -191,9 +189,10 @@ class KernelSource(StepSource):
 
     # --- what is known ----------------------------------------------------------------------------------
 
-    def _begin(self, before: int, beyond: str) -> DeviceLines:
+    def _begin(self, before: int, beyond: str, mark: str = "") -> DeviceLines:
         """Lines that know what the steps before a step have found."""
         code = self.code = DeviceLines(self.constants, beyond)
+        code.mark = mark or f"{before}_"
         self.addresses, self.bound = {}, {}
         for i, each in enumerate(self.steps[:before]):
             if each.aggregate is not None:
@@ -379,7 +378,7 @@ class KernelSource(StepSource):
     def _emits(self) -> str:
         """Write what comes of a sequence at its place: the words of `layout`, and behind them the values of `per`."""
         rule, of = self.of.rule, self.of
-        code = self._begin(len(self.steps), "E[0] = 1; return")
+        code = self._begin(len(self.steps), "E[0] = 1; return", "emits_")
         code.scope, code.own = of.scope.types, ""
         given = {each.name: each.value for each in rule.evaluations}
         sources = [self.addresses[slot] for slot in of.event_slots]

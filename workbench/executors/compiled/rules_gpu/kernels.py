@@ -290,7 +290,7 @@ its events grows (2); or its rows move to where there is more room (3). Source: 
 
 
 def _mark(numbers, n, G):
-    """Events are consumed: see `sequences.RuleRun`."""
+    """Events are consumed: see `sequences.RuleSequences`."""
     i = cuda.grid(1)
     if i < n:
         G[numbers[i] & (len(G) - 1)] = numbers[i]

@@ -20,7 +20,7 @@ from workbench.executors.compiled.rules.outputs import Published, value_of
 from workbench.executors.compiled.rules_gpu.columns import DeviceColumns, StagedRows
 from workbench.executors.compiled.rules_gpu.device import RuleDevice
 from workbench.executors.compiled.rules_gpu.placement import RulePlacement
-from workbench.executors.compiled.rules_gpu.sequences import MOST_SEQUENCES, RuleRun
+from workbench.executors.compiled.rules_gpu.sequences import MOST_SEQUENCES, RuleSequences
 from workbench.tesla.engines.candidates import in_written_order
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import RuleCost
@@ -66,12 +66,12 @@ class DeviceRules:
                 facts[placement.columns[planned.number]] = self._facts(planned.users[0][1])
         counts = {place: count for place, (_, count) in facts.items()}
         self.columns = DeviceColumns(self.plan, asked, placement.columns, counts, self.device)
-        self.runs: dict[int, RuleRun] = {}
+        self.runs: dict[int, RuleSequences] = {}
         for rule in sorted(asked):
             source = placement.sources[rule]
             steps = {i: each.planned for i, each in enumerate(source.steps) if each.planned and each.step.fact}
             rows = {i: facts[placement.columns[planned.column]][0] for i, planned in steps.items()}
-            self.runs[rule] = RuleRun(source, rule, self.columns, rows, self._most)
+            self.runs[rule] = RuleSequences(source, rule, self.columns, rows, self._most)
         self._reach = max((column.reach for column in self.columns.columns.values()), default=0)
 
     def _facts(self, step: RuleStep) -> tuple[Any, int]:
@@ -107,7 +107,8 @@ class DeviceRules:
 
     def process(self, event: Occurrence) -> list[Occurrence]:
         """InputError: it is an event that has no room in words, since others come in blocks."""
-        raise InputError(f"a number in {event} has more than 64 bits, which a device has no room for", hint=OTHERS)
+        what = f"an event of type {event.type} has a number of more than 64 bits, for which devices have no room"
+        raise InputError(what, hint=OTHERS)
 
     def parts_until(self, *_: Any) -> Iterator[Any]:
         """Nothing comes of time alone."""
@@ -232,8 +233,8 @@ class DeviceRules:
         rows: Any = np.zeros((len(found), self.runs[rule].source.size), np.int64)
         for row, each in zip(rows, found, strict=True):
             words = self.host.words(each.type, each.values)
-            if any(not -WORD <= word < WORD for word in words):
-                raise InputError(f"a number of {each} has more than 64 bits", hint=OTHERS)
+            if large := [word for word in words if not -WORD <= word < WORD]:
+                raise InputError(f"rule '{each.rule}' makes {large[0]}, which has more than 64 bits", hint=OTHERS)
             row[:] = [rule, each.time, 0, 0, -1, *words, *each.sources]
         return rows
 

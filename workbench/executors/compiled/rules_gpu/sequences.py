@@ -27,7 +27,7 @@ class TooManyError(Exception):
     """There are more sequences than are looked at together."""
 
 
-class RuleRun:
+class RuleSequences:
     """A rule on a device.
 
     Parameters
