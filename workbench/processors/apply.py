@@ -51,6 +51,11 @@ class ApplyFunction(Processor):
         sums = self.in_arity == 1 and self._function.is_rounding(self.function.domains[0])
         return Determinism.TOLERANCE if sums else Determinism.EXACT
 
+    @property
+    def on_values(self) -> Callable[..., Any]:
+        assert isinstance(self.function, TypedFunction)
+        return self.function.plain
+
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         # a stream vector is as long as its shortest stream
         return ([self.function(*front) for front in zip(*streams, strict=False)],)
