@@ -121,8 +121,8 @@ class Reference(Network):
         empty, advance, holds, closed = self._empty, self._advance, self._holds, self._closed
         given = list(self.flat.ports.streams(streams).values())
         if all(isinstance(stream, Sequence) for stream in given):
-            begun = self._begin(given, [keep for keep, _ in sinks])
-            given = [itertools.islice(stream, begun, None) for stream in given] if begun else given
+            taken = self._take_fronts(given, [keep for keep, _ in sinks])
+            given = [itertools.islice(stream, taken, None) for stream in given] if taken else given
         positions = range(len(given))
         for front in itertools.zip_longest(*given, fillvalue=ABSENT):
             current = empty.copy()
@@ -137,7 +137,7 @@ class Reference(Network):
                 if current[slot] is not ABSENT:
                     keep(current[slot])
 
-    def _begin(self, streams: Sequence[Any], sinks: Sequence[Callable[[Any], None]]) -> int:
+    def _take_fronts(self, streams: Sequence[Any], sinks: Sequence[Callable[[Any], None]]) -> int:
         """Take the fronts that all streams have, as far as that is one function; how many were taken.
 
         What fails there is left to a step that can say what failed.
