@@ -28,7 +28,7 @@ class FlowChoice(NamedTuple):
     pair: Pair = (0, 0)
 
 
-class Happened(NamedTuple):
+class PairEvent(NamedTuple):
     """A pair was taken, or had run."""
 
     what: Literal["start", "end"]
@@ -65,7 +65,7 @@ class Interleaving:
     work: Work
     variant: Variant = Variant.WHOLE
     queue: list[Pair] = field(default_factory=list)
-    log: list[Happened] = field(default_factory=list)
+    log: list[PairEvent] = field(default_factory=list)
     _running: dict[int, PairRun] = field(default_factory=dict)
 
     def choices(self, threads: int, phases: int) -> list[FlowChoice]:
@@ -85,7 +85,7 @@ class Interleaving:
                 raise PipelineError(f"thread {thread} cannot take {pair}", hint=f"ready: {self.queue}")
             self.queue.remove(pair)
             self._running[thread] = PairRun(pair, self.work(pair))
-            self.log.append(Happened("start", pair))
+            self.log.append(PairEvent("start", pair))
         elif thread not in self._running:
             raise PipelineError(f"thread {thread} has nothing to end")
         else:
@@ -94,7 +94,7 @@ class Interleaving:
     def _end(self, thread: int) -> None:
         running = self._running[thread]
         if running.parts is None:
-            self.log.append(Happened("end", running.pair))
+            self.log.append(PairEvent("end", running.pair))
             running.parts = self.sets.finishing(*running.pair, running.end())
         unlocked = Variant.UNLOCKED in self.variant
         self.queue += next(running.parts) if unlocked else itertools.chain(*running.parts)
@@ -108,7 +108,7 @@ class Interleaving:
             self.do(choice)
 
 
-def mistakes(graph: NumberedGraph, log: Sequence[Happened]) -> list[str]:
+def mistakes(graph: NumberedGraph, log: Sequence[PairEvent]) -> list[str]:
     """What is wrong with a log of pairs that have all run: what a serial run cannot do.
 
     Of each pair that starts: it has started before; another phase of its vertex runs; a later phase of its vertex has
