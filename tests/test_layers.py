@@ -38,7 +38,8 @@ BELOW: dict[str, dict[str, set[str]]] = {
     "processors": {"held": set(), "slices": {"held"}},
     "executors": {
         "reference": set(), "threaded": {"reference"}, "compiled": {"threaded"}, "spark": {"reference", "compiled"},
-        "backends": {"reference", "threaded", "compiled", "spark"},
+        "dataflow": {"reference", "threaded", "compiled"},
+        "backends": {"reference", "threaded", "compiled", "spark", "dataflow"},
     },
     "executors/compiled": {
         "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},
