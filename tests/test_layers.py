@@ -51,7 +51,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
         "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
-    "tesla/engines": {"aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
+    "tesla/engines": {"facts": set(), "aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""
