@@ -29,6 +29,7 @@ from workbench.executors.compiled.rules.single import SingleEvents
 from workbench.executors.compiled.rules.text_answers import TextAnswers
 from workbench.executors.compiled.rules.transfer import returnable, to_memory, to_publisher
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.publisher import Publisher, endless_chain, see_event, see_time
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
@@ -41,6 +42,8 @@ STRETCH = 256
 """Events that Python processes before it is seen whether there is machine code."""
 PATIENCE = 1024
 """Events that `cdp` processes before the state is given back."""
+MOST_FACTS = 100_000
+"""Rows of a type of facts in a database that are kept here."""
 FAR = 1 << 62
 """Times are less than this."""
 
@@ -77,7 +80,7 @@ class CompiledRules:
         self._lent: Mapping[int, str] = {}
         self._answers = TextAnswers(self) if self.program.asks else None
         self.memory = RuleArrays(
-            self.program, self.facts, self.words, self._answers.address if self._answers is not None else 0
+            self.program, self._rows(), self.words, self._answers.address if self._answers is not None else 0
         )
         if self._answers is not None:
             self._answers.memory = self.memory
@@ -86,6 +89,27 @@ class CompiledRules:
         self._run: Any = self.program.machine() if self._code else self.program.plain()
         self._looked = False
         self._single = SingleEvents(self.program, self.memory, self.texts)
+
+    def _rows(self) -> Facts:
+        """The facts that are looked at, those of databases as they are now."""
+        if not isinstance(self.facts, FactTables):
+            return self.facts
+        try:
+            self._version = self.facts.version()
+            return {name: self.facts.few(name, MOST_FACTS) for name in {c.type for c in self.program.columns if c.fact}}
+        finally:
+            self.facts.settle()
+
+    def _see_facts(self) -> None:
+        """Take facts that have changed, before what comes next; nothing else is forgotten."""
+        if isinstance(self.facts, FactTables) and self.facts.changing and self._exact is None:
+            try:
+                changed = self.facts.version() != self._version
+            finally:
+                self.facts.settle()
+            if changed:
+                self._give_up()
+                self._return()
 
     @property
     def rules(self) -> RuleSet:
@@ -97,6 +121,7 @@ class CompiledRules:
     def process(self, event: Occurrence) -> list[Occurrence]:
         """The composites that an event causes."""
         see_event(event, self.rules, self.now, self.passed)
+        self._see_facts()
         if self._exact is not None:
             return self._exactly(event)
         if abs(event.time) >= FAR:
@@ -145,6 +170,7 @@ class CompiledRules:
         self, block: EventBlock, made: Callable[..., Any], told: Callable[[list[Occurrence]], Any]
     ) -> Iterable[Any]:
         """What comes of a block, part by part: made of `Published`, or told by `cdp`."""
+        self._see_facts()
         if self._exact is not None or abs(block.times[[0, -1]]).max(initial=0) >= FAR:
             exact = self._exact or self._give_up()
             found = [each for event in block.occurrences(self._rules) for each in exact.process(event)]
@@ -183,6 +209,7 @@ class CompiledRules:
         self, time: int, made: Callable[..., Any], told: Callable[[list[Occurrence]], Any]
     ) -> Iterable[Any]:
         """The same part by part, as in `parts_of`."""
+        self._see_facts()
         if self._exact is None and self.memory.V[at.DUE] <= time:
             self.memory.V[at.UNTIL] = min(time, FAR)
             yield from self._looped(partial(self.ask, 4, last=1), 1, made)
