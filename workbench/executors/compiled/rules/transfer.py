@@ -182,7 +182,8 @@ def _emitted(engine: CompiledRules) -> Iterator[tuple[int, tuple[Any, ...], int]
 
 def returnable(exact: Publisher) -> bool:
     """Whether the state can be said in words, and every rule has all the history that its windows reach."""
-    waiting = (item for *_, due in exact.waiting for match in due.matches for item in match)
+    waiting = [item for *_, due in exact.waiting for match in due.matches for item in match]
+    waiting += [key for runner in exact.runners for key in runner.emitted]
     complete = all(_complete(runner, exact.now) for runner in exact.runners)
     return complete and all(map(_small, _held(exact).values())) and all(map(_small, waiting))
 
