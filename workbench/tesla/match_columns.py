@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.extensions import later
+
 RULE, TRIGGER = "rule", "trigger"
 """What columns are called, beside those of the names that rules have for events."""
 
@@ -70,17 +72,7 @@ class MatchColumns:
 
     def to_arrow(self) -> Any:
         """An Arrow table: the rule, then the columns of `shown`, null where a match has no such event."""
-        import pyarrow as pa
-
-        from workbench.core.domain import INT, STR
-        from workbench.events.buffers import shown_column
-        from workbench.events.text_column import TextColumn
-
-        columns = {RULE: shown_column(STR, TextColumn(self.rules.astype("i8"), self.names))}
-        for name, column in self.shown().items():
-            there = column != 0
-            columns[name] = shown_column(INT, column, None if there.all() else there)
-        return pa.table(list(columns.values()), list(columns))
+        return later("workbench.logs.rule_matches", "match_table")(self)
 
 
 def match_names(roles: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ from workbench.executors.compiled.rules.layout import (
     DUE,
     EMITS,
     ENDLESS,
+    FAILED,
     GAPS,
     GROW_JOURNAL,
     GROW_RING,
@@ -142,9 +143,9 @@ def adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L):
         return GROW_JOURNAL
     for n in range(first, last):
         k = L[n]
-        h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, X, XF)
-        if h == -2:
-            return BEYOND
+        h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, H, V, X, XF)
+        if h < -1:
+            return BEYOND if h == -2 else FAILED
         if h < 0:
             continue
         if K[k, HEADS] >= 0:
@@ -164,7 +165,7 @@ def adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L):
 
 
 def adopt_all(y, count, T, K, C, CF, W, F, H, V, X, XF, J, L):
-    """Put rows that lie behind the others of their type into columns; those that are in there have been counted."""
+    """Put so many rows that lie behind the others of their type into columns."""
     for _ in range(count):
         V[JOURNAL] = 0
         a = T[y, BASE] + (H[2 * y + 1] & T[y, MASK]) * T[y, WIDTH]
@@ -175,14 +176,16 @@ def adopt_all(y, count, T, K, C, CF, W, F, H, V, X, XF, J, L):
     return DONE
 
 
-def relink(y, T, K, C, CF, W, F, H, X, XF, L):
+def relink(y, T, K, C, CF, W, F, H, V, X, XF, L):
     """Make the chains of a type anew, whose heads are empty."""
     for i in range(H[2 * y], H[2 * y + 1]):
         a = T[y, BASE] + (i & T[y, MASK]) * T[y, WIDTH]
         for n in range(T[y, COLUMNS], T[y, COLUMNS_END]):
             k = L[n]
             if K[k, HEADS] >= 0:
-                h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, X, XF)
+                h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, H, V, X, XF)
+                if h < -1:
+                    return FAILED
                 if h >= 0:
                     head = K[k, HEADS] + (h & K[k, HEADS_MASK])
                     W[a + K[k, LINK]] = H[head]
@@ -365,13 +368,12 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
     """Process events from one place to before another; `V[REACHED]` says how far it came. What it ends with.
 
     mode 1: the chains of the type `first` are made anew; mode 2: the table moves, which lay at `first` with `last`
-    entries; mode 3: the rows behind the others of the type `first`, `last` in number, are put into columns; mode 4:
-    the clock moves.
+    entries; mode 3: `last` rows behind those of the type `first` are put into columns; mode 4: the clock moves.
     """
     if mode == 2:
         return move_table(first, last, R, H, V)
     if mode == 1:
-        return relink(first, T, K, C, CF, W, F, H, X, XF, L)
+        return relink(first, T, K, C, CF, W, F, H, V, X, XF, L)
     if mode == 3:
         return adopt_all(first, last, T, K, C, CF, W, F, H, V, X, XF, J, L)
     since = ticks() if V[COSTS] >= 0 else 0

@@ -22,6 +22,7 @@ from workbench.executors.compiled.rules.arrays import RuleArrays
 from workbench.executors.compiled.rules.outputs import Published
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.single import SingleEvents
+from workbench.executors.compiled.rules.text_answers import TextAnswers
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.publisher import endless_chain
 from workbench.tesla.event_block import EventBlock
@@ -55,7 +56,10 @@ class RunningProgram:
         self.program, self.plan, self.texts = program, program.plan, texts
         self.loop: Any = None
         self._lent: Mapping[int, str] = {}
-        self.memory = RuleArrays(program, facts, self.words)
+        self._answers = TextAnswers(self) if program.asks else None
+        self.memory = RuleArrays(program, facts, self.words, self._answers.address if self._answers is not None else 0)
+        if self._answers is not None:
+            self._answers.memory = self.memory
         self.memory.V[at.NOW] = -FAR
         self.since: dict[int, tuple[int | None, int]] = {}
         self.seconds = 0.0
@@ -129,6 +133,9 @@ class RunningProgram:
                 error = self._endless()
                 yield self._taken(made)  # what came before is there
                 raise error
+            if code == at.FAILED:
+                yield self._taken(made)
+                raise self._failed()
             if code not in (at.DONE, at.BEYOND):
                 self.grow(code)
             if first >= last or code == at.BEYOND:
@@ -144,7 +151,12 @@ class RunningProgram:
         words, published = self.memory.V[[at.MADE, at.PUBLISHED]].tolist()
         found = made(Published(self.memory.O[:words], self.memory.B[:published]), self.program, self.known)
         self.memory.V[at.MADE] = self.memory.V[at.PUBLISHED] = 0
+        if self._answers is not None:
+            self._answers.make_room(self.single.moved)
         return found
+
+    def _failed(self) -> BaseException:
+        return self._answers.raised() if self._answers is not None else KeyboardInterrupt()
 
     def _endless(self) -> InputError:
         o, names = int(self.memory.V[at.WANTED]), []
@@ -182,6 +194,8 @@ class RunningProgram:
         types: Any = np.zeros(1, np.uint16)
         columns: Any = np.zeros((1, 3), np.int64)
         found: int = self.loop(mode, first, last, types, nothing, nothing, columns, *self.memory.arrays())
+        if found == at.FAILED:
+            raise self._failed()
         return found
 
     # --- words ------------------------------------------------------------------------------------------
@@ -192,6 +206,11 @@ class RunningProgram:
             if keeps:
                 self.texts.put(self._lent.values())
             self._lent = texts
+
+    def text(self, code: int) -> str:
+        """The text of a number."""
+        found = self._lent.get(code)
+        return self.texts.by_code[code] if found is None else found
 
     @property
     def known(self) -> Mapping[int, str]:
