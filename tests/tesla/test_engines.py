@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from tests.tesla.events import ENGINES, A, B, C, Kind, minutes
+from tests.tesla.events import ENGINES, A, B, C, Kind, minutes, rule_engine
 from tests.tesla.test_meaning import FIGURE_3, R1, R4, TYPES
 from workbench.errors import InputError, PipelineError, Refused
 from workbench.executors.compiled.rules import layout
@@ -21,7 +21,7 @@ from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.engines.runner import MatcherStart
 from workbench.tesla.engines.summaries import aggregated_column
-from workbench.tesla.engines.table import rule_engine, rule_engines
+from workbench.tesla.engines.table import rule_engines
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.values import aggregated, folded
 

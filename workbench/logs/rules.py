@@ -22,8 +22,9 @@ from workbench.executors.table import AUTO, Start, backend_rows, given
 from workbench.logs.rule_choice import engine_for, engine_name
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
 from workbench.logs.rule_control import RuleControl
+from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_keys import KeyedRules, with_key
-from workbench.logs.rule_log import RuleLog, facts_of, instant
+from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import EventPiece, LateEvents, begun
 from workbench.tesla.engines.choice import AUTO as AUTO_ENGINE
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
@@ -146,7 +147,7 @@ class RuleRun:
         if threads > 1 and (self._control is not None or self._key is not None):
             raise InputError("--rules-control and --key are for rules in one thread", hint="leave --threads out")
         settings = EngineSettings(unit, dates, trex, start.option("profile", False), threads=threads)
-        facts = facts_of(self.rules, start.option("facts", []))
+        facts = self._facts = facts_of(self.rules, start)
         made = in_units(self._first, unit, dates=dates, trex=trex)
         if threads > 1 and (reason := rule_split(made).reason):
             start.say(f"the rules run in one thread: {reason}")
@@ -177,12 +178,19 @@ class RuleRun:
         self._tell()
 
     def _of_block(self, block: EventBlock) -> Iterator[RowsMade]:
-        at_once = getattr(self._engine, "process_block", None)
-        if at_once is None or self._control is not None:
-            for first in range(0, len(block), TOLD):  # more objects at once take Python longer to look after
-                yield from self._singly(block.part(first, first + TOLD).occurrences(self._log.rules), WAIT)
-                self._start.tally.tell(max(0, len(block) - first - TOLD))
-            return
+        engine: Any = self._engine
+        slow, first = self._control is not None or not hasattr(engine, "process_block"), 0
+        while first < len(block) and (slow or not engine.fast(len(block) - first)):
+            # more objects at once take Python longer to look after
+            yield from self._singly(block.part(first, first + TOLD).occurrences(self._log.rules), WAIT)
+            first += TOLD
+            self._start.tally.tell(max(0, len(block) - first))
+        if first < len(block):
+            yield from self._as_columns(block.part(first, len(block)) if first else block)
+
+    def _as_columns(self, block: EventBlock) -> Iterator[RowsMade]:
+        """The composites that a block of events causes, of an engine that takes it at once."""
+        at_once = getattr(self._engine, "process_block")  # noqa: B009
         blocks, wrong = list[Any](), None
         try:
             for each in at_once(block, sources=self._sources is not None):
@@ -252,6 +260,8 @@ class RuleRun:
         say = self._start.say
         self._log.tell(say)
         self._late.tell()
+        for line in getattr(self._facts, "told", list)():
+            say(line)
         if self._control is not None:
             self._control.tell()
         for cost in (*(self._control.costs if self._control is not None else ()), *self._engine.profile()):

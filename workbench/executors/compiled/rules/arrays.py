@@ -15,7 +15,7 @@ from workbench.errors import Refused
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.lines import OTHERS, WORD
 from workbench.executors.compiled.rules.program import RuleProgram
-from workbench.tesla.engines.candidates import in_written_order
+from workbench.tesla.engines.facts.order import in_written_order
 from workbench.tesla.occurrence import Facts
 
 FIRST = 64
@@ -115,6 +115,11 @@ class RuleArrays:
         self._rows(y, 2 * (int(self.T[y, at.MASK]) + 1))
         self._rows_at(y)[np.arange(start, end) & int(self.T[y, at.MASK])] = there
 
+    def first_rows(self, y: int, count: int) -> Any:
+        """Room for so many rows of a type that has none, where they will be when they are put into columns."""
+        self._rows(y, max(int(self.T[y, at.MASK]) + 1, 1 << (2 * count).bit_length()))
+        return self._rows_at(y)[:count]
+
     # --- columns ----------------------------------------------------------------------------------------
 
     def _ring(self, k: int, size: int) -> None:
@@ -145,7 +150,9 @@ class RuleArrays:
                 )
             self._rows_at(y)[place, : len(words)] = words
         _, step = planned.users[0]
-        order = [row[-1] for row in in_written_order(step, [(*row, i) for i, row in enumerate(rows)])]
+        order = [
+            row[-1] for row in in_written_order(step.part, step.declared, [(*row, i) for i, row in enumerate(rows)])
+        ]
         size = 1 << max(len(rows) - 1, 0).bit_length() if planned.keys else 1
         hashes = [self._hash(k, y, place) for place in order]
         buckets = [
