@@ -115,6 +115,11 @@ class RuleArrays:
         self._rows(y, 2 * (int(self.T[y, at.MASK]) + 1))
         self._rows_at(y)[np.arange(start, end) & int(self.T[y, at.MASK])] = there
 
+    def first_rows(self, y: int, count: int) -> Any:
+        """Room for so many rows of a type that has none, where they will be when they are put into columns."""
+        self._rows(y, max(int(self.T[y, at.MASK]) + 1, 1 << (2 * count).bit_length()))
+        return self._rows_at(y)[:count]
+
     # --- columns ----------------------------------------------------------------------------------------
 
     def _ring(self, k: int, size: int) -> None:
