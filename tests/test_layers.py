@@ -91,6 +91,7 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/rules/placing.py", "numpy"),
     ("executors/compiled/rules/program.py", "numpy"),
     ("executors/compiled/rules/threads.py", "numpy"),
+    ("executors/compiled/rules/running.py", "numpy"),
     ("executors/compiled/rules/single.py", "numpy"),
     ("executors/compiled/rules/transfer.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numpy"),
