@@ -110,7 +110,7 @@ def check_scheduler(
     model: SchedulerModel,
     claims: Iterable[str] = tuple(CLAIMS),
     *,
-    engine: str = "auto",
+    engine: str = "explicit",
     seconds: float | None = None,
     memory_mb: int | None = None,
 ) -> list[SchedulerVerdict]:
@@ -118,7 +118,8 @@ def check_scheduler(
 
     Parameters
     ----------
-    engine, seconds, memory_mb: as in `workbench.Settings`, for all claims together.
+    engine, seconds, memory_mb: as in `workbench.Settings`, for all claims together. States are few and have many
+        moves, which suits the explicit search.
 
     Raises
     ------
@@ -148,7 +149,8 @@ def _run(model: SchedulerModel, part: Part, trace: RawTrace, claim: str) -> Flow
     """What happens in a trace."""
     smv, choices, messages = part.smv, list[FlowChoice](), dict[Pair, tuple[int, ...]]()
     threads: dict[Pair, int] = {}
-    steps = [{name: smv.value(name, step[smv.names[name]]) for name in smv.domains if smv.names[name] in step} for step in trace.steps]
+    known = {smv.names[name]: name for name in smv.domains}
+    steps = [{known[n]: smv.value(known[n], text) for n, text in step.items() if n in known} for step in trace.steps]
     for before, after in zip(steps, [*steps[1:], None], strict=True):
         if after is None and claim in OF_STATES:
             break

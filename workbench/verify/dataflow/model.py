@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from workbench.core.domain import BOOL, Enum, Range
+from workbench.core.fields import Tuple
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, equal, ite, negate
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.executors.dataflow.interleaving import ancestors
@@ -327,7 +328,7 @@ class SchedulerModel:
         leaves = (var("choice:made", BOOL), self.what, *self.messages)
         return System(
             name="scheduler",
-            inputs=(Input("choice", BOOL, leaves[0], leaves[1:]),),
+            inputs=(Input("choice", Tuple(tuple(leaf.domain for leaf in leaves[1:])), leaves[0], leaves[1:]),),
             variables=tuple(
                 StateVariable(v.name, v.domain, v.domain.default, as_term(nexts[v], v.domain)) for v in order
             ),
@@ -366,9 +367,7 @@ class SchedulerModel:
             own = self._least(self.msg, i)
             x.append(ite(own > x[-1], x[-1], own))
             claims.append(either(self.begun < i, equal(self.x[i], x[i])))
-        full = {
-            (v, p): conjunction([self.msg[v, p], x[p] < v, self.reaches(x[p], v)]) for v, p in self.pairs
-        }
+        full = {(v, p): conjunction([self.msg[v, p], x[p] < v, self.reaches(x[p], v)]) for v, p in self.pairs}
         for v, p in self.pairs:
             partial = both(self.msg[v, p], negate(self.reaches(x[p], v)))
             ready = conjunction([full[v, p], *(negate(full[v, r]) for r in range(1, p))])
@@ -396,8 +395,9 @@ class SchedulerModel:
         before = ancestors(self.graph)
         wrong = []
         for v, p in self.pairs:
-            open_ = [(u, q) for u in before[v] for q in range(1, p + 1)] + [(v, q) for q in range(1, p)]
-            wrong += [both(self.takes[v, p], self.pending[k]) for k in open_]
+            unfinished = [self.pending[u, q] for u in before[v] for q in range(1, p + 1)]
+            unfinished += [self.msg[v, q] for q in range(1, p)]
+            wrong += [both(self.takes[v, p], each) for each in unfinished]
         return _none(wrong)
 
     @property
@@ -410,8 +410,8 @@ class SchedulerModel:
 
 
 def _none(wrong: Iterable[Any]) -> Term:
-    found: Term = conjunction(negate(each) for each in wrong)
-    return TRUE if found is True else found
+    found: Term = conjunction([TRUE, *map(negate, wrong)])
+    return found
 
 
 def _counted(number: Term, changes: Sequence[tuple[Any, int]], most: int) -> Any:

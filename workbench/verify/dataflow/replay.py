@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, mistakes
+from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, ancestors
 from workbench.executors.dataflow.listings import Pair, defined
 from workbench.executors.dataflow.scheduler import Scheduler
 from workbench.verify.dataflow.model import SchedulerModel
@@ -45,7 +45,7 @@ class FlowRun:
 
 
 class _Driven:
-    """The running scheduler and what is known of it from outside: who has a message, and has not sent its own."""
+    """The running scheduler, and what is seen from outside: who has messages or has not sent its own, who is early."""
 
     def __init__(self, model: SchedulerModel, run: FlowRun) -> None:
         self.model, self.run = model, run
@@ -53,30 +53,47 @@ class _Driven:
         self.threads = Interleaving(self.sets, self._work, model.variant)
         self.messages: set[Pair] = set()
         self.parts: dict[Pair, int] = {}
+        """Of the pairs that threads have, the number of the part of their end that comes next."""
+        self.early: list[Pair] = []
+        self._before = ancestors(model.graph)
 
     def _work(self, pair: Pair) -> Callable[[], Collection[int]]:
         return lambda: self.run.messages.get(pair, ())
 
     def do(self, choice: FlowChoice) -> None:
         what, _, (v, p) = choice
+        if what == "take":
+            unsent = {pair for pair, part in self.parts.items() if part <= self.model.sending}
+            unfinished = [u for u, q in self.messages | unsent if q <= p and u in self._before[v]]
+            unfinished += [v for u, q in self.messages if u == v and q < p]
+            self.early += [(v, p)] if unfinished else []
+            self.parts[v, p] = 1
         self.threads.do(choice)
         if what == "begin":
             self.messages |= {(v, self.sets.begun) for v in self.model.graph.sources}
-        elif what == "take":
-            self.parts[v, p] = 0
-        else:
-            self.parts[v, p] += 1
-            if self.parts[v, p] == 1:
-                self.messages.discard((v, p))
-            if self.parts[v, p] == self.model.sending:
-                self.messages |= {(w, p) for w in self.run.messages.get((v, p), ())}
-            if self.parts[v, p] == self.model.last_stage:
-                del self.parts[v, p]
+        elif what == "end":
+            self._ended((v, p))
 
-    def finish(self) -> None:
-        """Let it go on, until all that is there has ended or nothing can happen."""
-        while choices := [c for c in self.threads.choices(self.model.threads, 0) if c.what != "begin"]:
-            self.do(max(choices, key=lambda choice: choice.what == "end"))
+    def _ended(self, pair: Pair) -> None:
+        part = self.parts[pair]
+        if part == 1:
+            self.messages.discard(pair)
+        if part == self.model.sending:
+            self.messages |= {(w, pair[1]) for w in self.run.messages.get(pair, ())}
+        if part == self.model.last_stage:
+            del self.parts[pair]
+        else:
+            self.parts[pair] += 1
+
+    @property
+    def as_defined(self) -> bool:
+        """Whether the sets, and x of every phase, are what definitions (7) to (9) say of the messages."""
+        graph, begun = self.model.graph, self.sets.begun
+        x = [graph.size]
+        for p in range(1, begun + 1):
+            x.append(min(x[-1], min((w for w, q in self.messages if q == p), default=graph.size + 1) - 1))
+        sets = self.sets.partial, self.sets.full, self.sets.ready
+        return sets == defined(graph, self.messages, begun) and x[1:] == [self.sets.x(p) for p in range(1, begun + 1)]
 
 
 def replayed(model: SchedulerModel, claim: str, run: FlowRun) -> str:
@@ -84,16 +101,18 @@ def replayed(model: SchedulerModel, claim: str, run: FlowRun) -> str:
     driven = _Driven(model, run)
     for choice in run.choices:
         driven.do(choice)
-    sets, log = driven.sets, driven.threads.log
-    if claim == "definitions":
-        given = defined(model.graph, driven.messages, sets.begun)
-        wrong = (sets.partial, sets.full, sets.ready) != given
-    elif claim == "exactly-once":
-        ready = [each.pair for each in log if each.what == "start"] + driven.threads.queue
-        wrong = len(set(ready)) < len(ready)
-    elif claim in ("no-deadlock", "ends"):
-        wrong = not driven.threads.choices(model.threads, model.phases) and bool(driven.messages)
-    else:
-        driven.finish()
-        wrong = bool(mistakes(model.graph, log))
-    return CONFIRMED if wrong else "the running scheduler does something else"
+    log, queue = driven.threads.log, driven.threads.queue
+    started = [pair for what, pair in log if what == "start"]
+    ended = {pair for what, pair in log if what == "end"}
+    wrong: dict[str, Callable[[], bool]] = {
+        "definitions": lambda: not driven.as_defined,
+        "one-at-a-time": lambda: any(v == started[-1][0] for v, p in set(started[:-1]) - ended),
+        "in-order": lambda: any(v == started[-1][0] and p > started[-1][1] for v, p in started),
+        "exactly-once": lambda: len({*started, *queue}) < len(started) + len(queue),
+        "serialisable": lambda: driven.early == started[-1:],
+    }
+
+    def stuck() -> bool:
+        return bool(driven.messages) and not driven.threads.choices(model.threads, model.phases)
+
+    return CONFIRMED if wrong.get(claim, stuck)() else "the running scheduler does something else"
