@@ -82,6 +82,7 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/keyed/hashing_loops.py", "numpy"),
     ("executors/compiled/keyed/hashing.py", "numpy"),
     ("executors/compiled/rules/engine.py", "numpy"),
+    ("executors/compiled/rules/matching_rules.py", "numpy"),
     ("executors/compiled/rules/machine_words.py", "llvmlite"),
     ("executors/compiled/rules/machine_words.py", "numba"),
     ("executors/compiled/rules/machine_words.py", "numpy"),

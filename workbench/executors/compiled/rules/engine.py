@@ -274,7 +274,9 @@ class CompiledRules:
                 error = self._endless()
                 yield self._taken(made)  # what came before is there
                 raise error
-            if code not in (at.DONE, at.BEYOND):
+            if code == at.GIVE_ROWS:
+                yield self._given(made)
+            elif code not in (at.DONE, at.BEYOND):
                 self.grow(code)
             if first >= last or code == at.BEYOND:
                 break
@@ -321,6 +323,10 @@ class CompiledRules:
         found = made(Published(self.memory.O[:words], self.memory.B[:published]), self.program, self.known)
         self.memory.V[at.MADE] = self.memory.V[at.PUBLISHED] = 0
         return found
+
+    def _given(self, made: Callable[..., Any]) -> Any:
+        """What has come out, where there is no room for more."""
+        return self._taken(made)
 
     @property
     def known(self) -> Mapping[int, str]:

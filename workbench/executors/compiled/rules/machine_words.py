@@ -57,8 +57,21 @@ def _loads(bits: int) -> Any:
     return load
 
 
+@intrinsic
+def put_word(context, address, place, word):
+    """Write a word at a place behind an address."""
+    del context, address, place, word
+
+    def code(context, builder, _, args):
+        pointer = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        builder.store(args[2], builder.gep(pointer, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.none(types.int64, types.int64, types.int64), code
+
+
 def put_machine_functions(scope: dict[str, Any]) -> None:
     """Put what generated code calls into its scope: all compiled as they are called."""
-    more = {"helper": helper, "scattered": scattered, "word_at": _loads(64), "byte_at": _loads(8), "ticks": ticks}
-    scope.update({**SCOPE, **more})
+    more = {"helper": helper, "scattered": scattered, "word_at": _loads(64), "byte_at": _loads(8), "put_word": put_word}
+    scope.update({**SCOPE, **more, "ticks": ticks})
     put_functions(scope, COMPILED, helper)

@@ -1,0 +1,225 @@
+"""The engine `compiled` where only matches are wanted: as columns of the numbers of their events, or counted.
+
+The rule of this module: matches come in the order of publication, so many at a time as there is room for, and the next
+ones are looked for when they are asked for.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.executors.compiled.rules import layout as at
+from workbench.executors.compiled.rules.engine import CompiledRules, see_block
+from workbench.executors.compiled.rules.match_source import MatchSource
+from workbench.executors.compiled.rules.outputs import Published
+from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.executors.compiled.rules.rule_source import RuleSource
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.matched_rules import MatchedRules
+from workbench.tesla.engines.set_plan import SetPlan
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.match_columns import MatchColumns, listed_matches
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+FIRST_ROOM, MOST_ROOM = 1 << 10, 1 << 17
+"""Matches that there is room for at first, and at most: what is more is given in parts."""
+
+
+class MatchingRules(CompiledRules):
+    """The matches of a rule set.
+
+    Parameters
+    ----------
+    rules: with whole windows.
+    numbers: whether the numbers of their events are wanted; else matches are counted.
+
+    Attributes
+    ----------
+    matched: what of the rules is made all the same.
+    counts: how many matches each rule has, where they are counted.
+    """
+
+    def __init__(
+        self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None, *, numbers: bool
+    ) -> None:
+        self.matched, self.numbers = MatchedRules(rules), numbers
+        plan, reasons = SetPlan(self.matched.run), self.matched.reasons
+
+        def source(plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings) -> RuleSource:
+            if reasons[rule]:
+                return RuleSource(plan, rule, types, settings)
+            return MatchSource(plan, rule, types, settings, numbers=numbers)
+
+        program = RuleProgram(plan, settings, source)
+        self._some_made = any(reasons)
+        self._reals: Any = np.array([bool(each) for each in reasons])
+        self._places = {rule.name: place for place, rule in enumerate(rules.rules)}
+        self.counts = [0] * len(rules.rules)
+        for rule, reason in enumerate(reasons):
+            if not reason:
+                program.T[program.R[rule, at.EMITS], at.WATCHED] = at.UNNUMBERED
+        self._labels = EventLabels()
+        super().__init__(self.matched.run, facts, settings, code, program)
+
+    def _begin(self, rules: RuleSet, program: RuleProgram | None) -> None:
+        super()._begin(rules, program)
+        self._room(FIRST_ROOM if self.numbers else 1)
+
+    def _room(self, size: int, passed: int = 0) -> None:
+        """New columns for matches, of which so many are passed over."""
+        self._rows: Any = np.empty((max(map(len, self.matched.roles)), size), np.int64)
+        self.memory.V[at.ROWS] = self._rows.__array_interface__["data"][0]
+        self.memory.V[at.ROOM], self.memory.V[at.FOUND] = size, -passed
+
+    # --- events -----------------------------------------------------------------------------------------
+
+    def matches(self, block: EventBlock) -> Iterator[MatchColumns]:
+        """The matches of a block of events, part by part, where numbers are wanted; else they are added to `counts`.
+
+        Raises
+        ------
+        InputError: as `process_block`.
+        """
+        if len(block):
+            see_block(block, self.now, self.passed)
+            yield from self._shown(self.parts_of(block, self._of_words, self._of_composites))
+
+    def matches_until(self, time: int) -> Iterator[MatchColumns]:
+        """Those of absences whose deadlines are not later."""
+        yield from self._shown(self.parts_until(time, self._of_words, self._of_composites))
+
+    def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchColumns]:
+        """Those of events for which blocks have no room."""
+        if self._exact is None:
+            self._give_up()
+        yield from self._shown(self._of_composites(self.process(event)) for event in events)
+
+    def _shown(self, parts: Iterable[MatchColumns | None]) -> Iterator[MatchColumns]:
+        return (part for part in parts if part)
+
+    # --- what has come out ------------------------------------------------------------------------------
+
+    def _taken(self, made: Callable[..., Any]) -> Any:
+        found = super()._taken(made)
+        if self.memory.V[at.FOUND] > 0:
+            self._room(int(self.memory.V[at.ROOM]))
+        return found
+
+    def _given(self, made: Callable[..., Any]) -> Any:
+        memory, room = self.memory, int(self.memory.V[at.ROOM])
+        before = int(memory.V[at.FOUND])
+        if before > 0:
+            found = self._taken(made)
+            self._room(min(2 * room, MOST_ROOM))
+        elif self._some_made:  # what hangs on each other is given together
+            found = self._taken(made)
+            self._room(2 * room)
+        else:  # an event has more matches than there is room for: the next time those that are given are passed over
+            begin, end = int(memory.V[at.MADE]), int(memory.V[at.WANTED])
+            found = made(Published(memory.O[:end], np.arange(begin, end, at.RECORD + 2)), self.program, self.known)
+            self._room(min(2 * room, MOST_ROOM), room - before)
+        return found
+
+    def _of_words(self, made: Published, program: RuleProgram, _: Any) -> MatchColumns | None:
+        """What has been published."""
+        words, offsets = made
+        rules, reals = words[offsets + at.RULE].astype(np.int32), self._reals
+        some = reals[rules]
+        counts = np.where(some, 1, _words(words, offsets + at.RECORD))
+        if not self.numbers:
+            self._count(rules, counts)
+            return None
+        if not self._some_made:
+            first = _words(words, offsets + at.RECORD + 1)
+            counts = np.maximum(first + counts, 0) - np.maximum(first, 0)  # what is passed over is not there
+            columns = [column[: int(counts.sum())] for column in self._rows]
+            return self._named(np.repeat(rules, counts), columns, np.zeros(0, np.int64), np.zeros(0, np.int64))
+        begins = counts.cumsum() - counts
+        places = np.repeat(_words(words, offsets + at.RECORD + 1) - begins, counts) + np.arange(counts.sum())
+        places[begins[some]] = 0  # of one that is made there is none
+        columns = [column[places] for column in self._rows]
+        for rule in np.flatnonzero(np.bincount(rules[some], minlength=len(reals))).tolist():
+            mine = np.flatnonzero(rules == rule)
+            behind = offsets[mine] + at.RECORD + program.R[rule, at.GIVEN]
+            for i in range(len(self.matched.roles[rule])):
+                columns[i][begins[mine]] = words[behind + i] + 1
+        return self._named(np.repeat(rules, counts), columns, words[offsets[some] + at.ID], begins[some])
+
+    def _of_composites(self, found: Sequence[Occurrence]) -> MatchColumns | None:
+        """What `cdp` has told."""
+        matched = self.matched
+        listed = listed_matches(
+            [rule.name for rule in matched.rules.rules], matched.roles,
+            [(self._places[each.rule], each.sources) for each in found],
+        )  # fmt: skip
+        if not self.numbers:
+            self._count(listed.rules, np.ones(len(found), np.int64))
+            return None
+        numbers: Any = np.array([each.number for each in found], np.int64)
+        return self._named(listed.rules, [each + 1 for each in listed.columns], numbers, np.arange(len(found)))
+
+    def _count(self, rules: Any, counts: Any) -> None:
+        """So many matches of rules are there."""
+        found: Any = np.zeros(len(self.counts), np.int64)
+        np.add.at(found, rules, counts)
+        for rule, count in enumerate(found.tolist()):
+            self.counts[rule] += count
+
+    def _named(self, rules: Any, columns: Sequence[Any], numbers: Any, places: Any) -> MatchColumns:
+        """Matches whose events are called what they are in the log.
+
+        Parameters
+        ----------
+        numbers, places: of composites in the order of all events, and among these matches.
+        """
+        roles = self.matched.roles
+        self._labels.add(numbers, places, self.count, len(rules))
+        widths = np.array([len(each) for each in roles])
+        short = widths.min() < widths.max()
+        named = []
+        for i, column in enumerate(columns):
+            none = widths[rules] <= i if short else None
+            named.append(self._labels.of(column if none is None else np.where(none, 1, column)))
+            if none is not None:
+                named[-1][none] = 0
+        names = tuple(rule.name for rule in self.matched.rules.rules)
+        return MatchColumns(names, roles, rules, tuple(named))
+
+
+class EventLabels:
+    """What events are called: rows of the log by their number, from 1 on, composites by their `id`, which is negative.
+
+    As many composites there would be as there are matches, so the `id` of one is its match's number, from 1 on.
+    """
+
+    def __init__(self) -> None:
+        self._labels = array("q")
+        self._rows = self._matches = 0
+        self._some = False
+
+    def add(self, numbers: Any, places: Any, until: int, matches: int) -> None:
+        """There are so many matches more; those at some places are composites that have numbers less than `until`."""
+        self._some = self._some or bool(len(numbers))
+        if self._some:
+            first = len(self._labels)
+            names: Any = np.ones(until - first, np.int64)
+            names[numbers - first] = 0
+            names = self._rows + names.cumsum()
+            self._rows = int(names[-1]) if len(names) else self._rows
+            names[numbers - first] = -1 - self._matches - places
+            self._labels.frombytes(names.tobytes())
+        self._matches += matches
+
+    def of(self, numbers: Any) -> Any:
+        """What events are called, whose numbers from 1 on these are."""
+        return np.frombuffer(self._labels, np.int64)[numbers - 1] if self._some else numbers
+
+
+def _words(words: Any, places: Any) -> Any:
+    """Words at places, of which some may lie behind the end, where they mean nothing."""
+    return words[np.minimum(places, len(words) - 1)]
