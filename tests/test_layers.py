@@ -38,7 +38,8 @@ BELOW: dict[str, dict[str, set[str]]] = {
     "processors": {"held": set(), "slices": {"held"}},
     "executors": {
         "reference": set(), "threaded": {"reference"}, "compiled": {"threaded"}, "spark": {"reference", "compiled"},
-        "backends": {"reference", "threaded", "compiled", "spark"},
+        "dataflow": {"reference", "threaded", "compiled"},
+        "backends": {"reference", "threaded", "compiled", "spark", "dataflow"},
     },
     "executors/compiled": {
         "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},
@@ -50,7 +51,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
         "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
-    "tesla/engines": {"aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
+    "tesla/engines": {"facts": set(), "aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""

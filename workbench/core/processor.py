@@ -245,6 +245,11 @@ class Processor(ABC):
         return type(self).outs
 
     @property
+    def on_values(self) -> Callable[..., Any] | None:
+        """Of one without state and with one output: the event that the values of a front make."""
+        return None
+
+    @property
     def joins(self) -> bool:
         """Whether it waits for an event on every input, and so has queues."""
         return self.in_arity > 1 and not self.merges

@@ -77,8 +77,15 @@ class RunOptions(TypedDict, total=False):
     """Of rules: the file of those that come later still."""
     until: str | int
     """Of rules: the time to which the clock moves in the end."""
-    facts: Mapping[str, Iterable[Mapping[str, Value]]] | Sequence[str]
-    """Of rules: the rows of each type of facts, or their files as `TYPE=FILE`."""
+    facts: Mapping[str, Iterable[Mapping[str, Value]]] | Sequence[str] | Place
+    """Of rules: the rows of each type of facts, or their files: a SQLite database, or `TYPE=FILE`."""
+    facts_fixed: bool
+    """Of rules: whether no database of facts changes while they run, so that nobody looks."""
+    facts_timeout: float
+    """Of rules: how many seconds a query for facts may take."""
+    on_facts_failure: str
+    """Of rules: what becomes of a query for facts that fails: `error` ends the run, `drop` gives up the matches that
+    asked, `retry` asks some times more."""
     rules_control: Sequence[Mapping[str, Value]] | Place
     """Of rules: how they change as time passes, as rows or their file."""
     with_sources: bool
@@ -90,8 +97,8 @@ class RunOptions(TypedDict, total=False):
 
 
 RULE_OPTIONS = (
-    "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "rules-control",
-    "with-sources", "compat", "profile",
+    "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "facts-fixed",
+    "facts-timeout", "on-facts-failure", "rules-control", "with-sources", "compat", "profile",
 )  # fmt: skip
 """Those of rules, as the command line spells them."""
 

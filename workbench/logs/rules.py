@@ -22,8 +22,9 @@ from workbench.executors.table import AUTO, Start, backend_rows, given
 from workbench.logs.rule_choice import engine_for, engine_name
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
 from workbench.logs.rule_control import RuleControl
+from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_keys import KeyedRules, with_key
-from workbench.logs.rule_log import RuleLog, facts_of, instant
+from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import EventPiece, LateEvents, begun
 from workbench.tesla.engines.choice import AUTO as AUTO_ENGINE
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
@@ -146,7 +147,7 @@ class RuleRun:
         if threads > 1 and (self._control is not None or self._key is not None):
             raise InputError("--rules-control and --key are for rules in one thread", hint="leave --threads out")
         settings = EngineSettings(unit, dates, trex, start.option("profile", False), threads=threads)
-        facts = facts_of(self.rules, start.option("facts", []))
+        facts = self._facts = facts_of(self.rules, start)
         made = in_units(self._first, unit, dates=dates, trex=trex)
         if threads > 1 and (reason := rule_split(made).reason):
             start.say(f"the rules run in one thread: {reason}")
@@ -252,6 +253,8 @@ class RuleRun:
         say = self._start.say
         self._log.tell(say)
         self._late.tell()
+        for line in getattr(self._facts, "told", list)():
+            say(line)
         if self._control is not None:
             self._control.tell()
         for cost in (*(self._control.costs if self._control is not None else ()), *self._engine.profile()):

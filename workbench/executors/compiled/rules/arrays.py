@@ -15,15 +15,22 @@ from workbench.errors import Refused
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.lines import OTHERS, WORD
 from workbench.executors.compiled.rules.program import RuleProgram
-from workbench.tesla.engines.candidates import in_written_order
+from workbench.tesla.engines.facts.order import in_written_order
 from workbench.tesla.occurrence import Facts
 
 FIRST = 64
 """Rows of a type, and entries of a ring or a table, at first: a power of two."""
 
+BEGINS, JOINED = 1 << 12, 1 << 11
+"""Beginnings of texts, at first, and texts put together that are at hand."""
+
 
 class RuleArrays:
     """What a program knows of what has happened.
+
+    Parameters
+    ----------
+    answers: where the function is that answers about texts.
 
     Attributes
     ----------
@@ -32,7 +39,7 @@ class RuleArrays:
     """
 
     def __init__(
-        self, program: RuleProgram, facts: Facts, row_words: Callable[[str, Sequence[Any]], list[int]]
+        self, program: RuleProgram, facts: Facts, row_words: Callable[[str, Sequence[Any]], list[int]], answers: int
     ) -> None:
         self.program = program
         self.T, self.K, self.R = (array.copy() for array in (program.T, program.K, program.R))
@@ -52,6 +59,10 @@ class RuleArrays:
         self._table(FIRST)
         self.V[at.DUE], (self.V[at.AWAITING], self.V[at.AWAITING_END]) = at.NEVER, program.awaiting
         self.V[at.COSTS] = -1
+        self.V[at.ANSWERS] = answers
+        if program.asks:
+            self.V[at.JOINED], self.V[at.JOINED_MASK] = self._place("H", at.JOIN_WORDS * JOINED), JOINED - 1
+            self.more_begins(BEGINS)
         if program.settings.profiled:
             size = 1 + len(self.R) * at.COST_WORDS + len(program.types)
             self.V[at.COSTS] = self._place("H", size) + 1
@@ -134,7 +145,9 @@ class RuleArrays:
                 )
             self._rows_at(y)[place, : len(words)] = words
         _, step = planned.users[0]
-        order = [row[-1] for row in in_written_order(step, [(*row, i) for i, row in enumerate(rows)])]
+        order = [
+            row[-1] for row in in_written_order(step.part, step.declared, [(*row, i) for i, row in enumerate(rows)])
+        ]
         size = 1 << max(len(rows) - 1, 0).bit_length() if planned.keys else 1
         hashes = [self._hash(k, y, place) for place in order]
         buckets = [
@@ -154,7 +167,8 @@ class RuleArrays:
 
         accept = self.program.plain().scope["accept"]
         a = int(self.T[y, at.BASE] + place * self.T[y, at.WIDTH])
-        arrays = self.program.C, self.program.C.view(float), self.W, self.W.view(float), self.X, self.X.view(float)
+        program, X = self.program, self.X
+        arrays = program.C, program.C.view(float), self.W, self.W.view(float), self.H, self.V, X, X.view(float)
         found: int = accept(*self.K[k, at.ACCEPT : at.ACCEPT_CONSTANTS + 1].tolist(), a, *map(PlainArray, arrays))
         return found
 
@@ -197,6 +211,10 @@ class RuleArrays:
         events = self.H[at_rules + words : at_rules + words + len(self.program.types)]
         rules = self.H[at_rules : at_rules + words].reshape(len(self.R), at.COST_WORDS)
         return rules[:-1], max(1, int(self.H[at_rules - 1])), events
+
+    def more_begins(self, size: int) -> None:
+        """Room for the beginnings of so many texts, a power of two."""
+        self.V[at.BEGINS], self.V[at.BEGINS_MASK] = self._place("H", at.BEGIN_WORDS * size), size - 1
 
     def grow_output(self) -> None:
         """Room for what is wanted, twice as much as there is at least."""

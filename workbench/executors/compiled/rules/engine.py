@@ -26,6 +26,7 @@ from workbench.executors.compiled.rules.lines import OTHERS
 from workbench.executors.compiled.rules.outputs import Published, composite_block, composites
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.single import SingleEvents
+from workbench.executors.compiled.rules.text_answers import TextAnswers
 from workbench.executors.compiled.rules.transfer import returnable, to_memory, to_publisher
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.publisher import Publisher, endless_chain, see_event, see_time
@@ -74,7 +75,12 @@ class CompiledRules:
         self.plan = self.program.plan
         self.texts = TextCodes(self.program.texts)
         self._lent: Mapping[int, str] = {}
-        self.memory = RuleArrays(self.program, self.facts, self.words)
+        self._answers = TextAnswers(self) if self.program.asks else None
+        self.memory = RuleArrays(
+            self.program, self.facts, self.words, self._answers.address if self._answers is not None else 0
+        )
+        if self._answers is not None:
+            self._answers.memory = self.memory
         self.memory.V[at.NOW] = -FAR
         self.since: dict[int, tuple[int | None, int]] = {}
         self._run: Any = self.program.machine() if self._code else self.program.plain()
@@ -274,6 +280,9 @@ class CompiledRules:
                 error = self._endless()
                 yield self._taken(made)  # what came before is there
                 raise error
+            if code == at.FAILED:
+                yield self._taken(made)
+                raise self._failed()
             if code == at.GIVE_ROWS:
                 yield self._given(made)
             elif code not in (at.DONE, at.BEYOND):
@@ -315,18 +324,30 @@ class CompiledRules:
         found: int = self._run(
             mode, first, last, types, nothing, nothing, np.zeros((1, 3), np.int64), *self.memory.arrays()
         )
+        if found == at.FAILED:
+            raise self._failed()
         return found
+
+    def _failed(self) -> BaseException:
+        return self._answers.raised() if self._answers is not None else KeyboardInterrupt()
 
     def _taken(self, made: Callable[..., Any]) -> Any:
         """What has come out, which is no longer kept here."""
         words, published = self.memory.V[[at.MADE, at.PUBLISHED]].tolist()
         found = made(Published(self.memory.O[:words], self.memory.B[:published]), self.program, self.known)
         self.memory.V[at.MADE] = self.memory.V[at.PUBLISHED] = 0
+        if self._answers is not None:
+            self._answers.make_room(self._single.moved)
         return found
 
     def _given(self, made: Callable[..., Any]) -> Any:
         """What has come out, where there is no room for more."""
         return self._taken(made)
+
+    def text(self, code: int) -> str:
+        """The text of a number."""
+        found = self._lent.get(code)
+        return self.texts.by_code[code] if found is None else found
 
     @property
     def known(self) -> Mapping[int, str]:

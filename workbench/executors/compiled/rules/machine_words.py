@@ -70,8 +70,21 @@ def put_word(context, address, place, word):
     return types.none(types.int64, types.int64, types.int64), code
 
 
+@intrinsic
+def answer(context, address, what, one, other):
+    """What a function says that lies at an address."""
+    del context, address, what, one, other
+
+    def code(_, builder, __, args):
+        kind = ir.FunctionType(ir.IntType(64), [ir.IntType(64)] * 3)
+        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+
+    return types.int64(*[types.int64] * 4), code
+
+
 def put_machine_functions(scope: dict[str, Any]) -> None:
     """Put what generated code calls into its scope: all compiled as they are called."""
-    more = {"helper": helper, "scattered": scattered, "word_at": _loads(64), "byte_at": _loads(8), "put_word": put_word}
-    scope.update({**SCOPE, **more, "ticks": ticks})
+    more = {"helper": helper, "scattered": scattered, "word_at": _loads(64), "byte_at": _loads(8), "ticks": ticks}
+    more |= {"answer": answer, "put_word": put_word}
+    scope.update({**SCOPE, **more})
     put_functions(scope, COMPILED, helper)

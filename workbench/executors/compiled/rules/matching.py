@@ -35,6 +35,7 @@ from workbench.executors.compiled.rules.layout import (
     DUE,
     EMITS,
     ENDLESS,
+    FAILED,
     FOUND,
     GAPS,
     GROW_JOURNAL,
@@ -143,9 +144,9 @@ def adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L):
         return GROW_JOURNAL
     for n in range(first, last):
         k = L[n]
-        h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, X, XF)
-        if h == -2:
-            return BEYOND
+        h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, H, V, X, XF)
+        if h < -1:
+            return BEYOND if h == -2 else FAILED
         if h < 0:
             continue
         if K[k, HEADS] >= 0:
@@ -164,14 +165,16 @@ def adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L):
     return 0
 
 
-def relink(y, T, K, C, CF, W, F, H, X, XF, L):
+def relink(y, T, K, C, CF, W, F, H, V, X, XF, L):
     """Make the chains of a type anew, whose heads are empty."""
     for i in range(H[2 * y], H[2 * y + 1]):
         a = T[y, BASE] + (i & T[y, MASK]) * T[y, WIDTH]
         for n in range(T[y, COLUMNS], T[y, COLUMNS_END]):
             k = L[n]
             if K[k, HEADS] >= 0:
-                h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, X, XF)
+                h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, H, V, X, XF)
+                if h < -1:
+                    return FAILED
                 if h >= 0:
                     head = K[k, HEADS] + (h & K[k, HEADS_MASK])
                     W[a + K[k, LINK]] = H[head]
@@ -359,7 +362,7 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
     if mode == 2:
         return move_table(first, last, R, H, V)
     if mode == 1:
-        return relink(first, T, K, C, CF, W, F, H, X, XF, L)
+        return relink(first, T, K, C, CF, W, F, H, V, X, XF, L)
     if mode == 3:
         a = T[first, BASE] + (H[2 * first + 1] & T[first, MASK]) * T[first, WIDTH]
         V[JOURNAL] = 0

@@ -19,7 +19,7 @@ from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.plain import PlainArray
 from workbench.executors.compiled.code.step import text_code
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules import match_rows, matching, sums, tables, words
+from workbench.executors.compiled.rules import match_rows, matching, sums, tables, texts, words
 from workbench.executors.compiled.rules.rule_source import ARGUMENTS, AcceptSource, RuleSource
 from workbench.stored import checksum
 from workbench.tesla.engines.engine import EngineSettings
@@ -27,7 +27,7 @@ from workbench.tesla.engines.set_plan import SetPlan
 
 KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
 """The numbers of comparisons in an index; of floats 5 more."""
-COMPILED = (sums, tables, match_rows, matching)
+COMPILED = (sums, texts, tables, match_rows, matching)
 
 
 class RuleProgram:
@@ -42,6 +42,7 @@ class RuleProgram:
     types: the names of all types, events first, then facts, then what rules wait for; tables have them by their places.
     awaiting: where in `L` the rules are that wait for something.
     source: of `run` and what it calls.
+    asks: whether it has to do with more of texts than whether they are the same.
     texts: those that rules name.
     asked: the places of the rules that are asked; the others only have their code.
     columns: those that they look into.
@@ -64,6 +65,7 @@ class RuleProgram:
         self.R: Any = np.zeros((len(plan.plans) + 1, at.RULE_WORDS), np.int64)
         rules = self._functions()
         accepts = self._shapes("accept", self._accepts())
+        self.asks = "text_" in rules + accepts
         self.source = _HEAD.format(_marks()) + rules + accepts
         self._tables(range(len(plan.plans)))
 
@@ -125,7 +127,7 @@ class RuleProgram:
             row[:2] = places.setdefault(each.text(name), len(places)), len(self._constants)
             self._constants += each.constants.values
             self.texts += each.constants.texts
-        given = f"r, a, {ARGUMENTS}" if name == "fire" else "c, a, C, CF, W, F, X, XF"
+        given = f"r, a, {ARGUMENTS}" if name == "fire" else "c, a, C, CF, W, F, H, V, X, XF"
         return _dispatched(name, given, places, "0" if name == "fire" else "-1")
 
     # --- tables -----------------------------------------------------------------------------------------
@@ -229,7 +231,7 @@ def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: An
 def _marks() -> str:
     """What tells the texts of the modules that are compiled along."""
     folder = Path(__file__).parent
-    names = ("match_rows.py", "matching.py", "sums.py", "tables.py", "layout.py", "machine_words.py")
+    names = ("match_rows.py", "matching.py", "sums.py", "tables.py", "texts.py", "layout.py", "machine_words.py")
     return checksum(b"\0".join((folder / name).read_bytes() for name in names)).hex()
 
 

@@ -178,8 +178,10 @@ class RuleSource(StepSource):
         self.bound, self.addresses = {}, {}
         for each, at in self._kept():
             if isinstance(each.part, t.Aggregate):
-                array = "F" if self.of_aggregate(each) == FLOAT else "W"
-                code.parameters[each.part.parameter] = CodeValue(f"{array}[a + {at}]", f"W[a + {at + 1}] != 0")
+                domain = self.of_aggregate(each)
+                text = f"F[a + {at}]" if domain == FLOAT else f"W[a + {at}]"
+                found = CodeValue(f"({text} != 0)" if domain == BOOL else text, f"W[a + {at + 1}] != 0")
+                code.parameters[each.part.parameter] = found
             else:
                 code.add(f"p{each.slot} = a + {at}")
                 self._enter(each, f"p{each.slot}")
@@ -266,14 +268,14 @@ class AcceptSource:
     Attributes
     ----------
     text: of a function `name(c, own, ...)`: the hash of its key, -1 where it is not for the column, -2 where a number
-        leaves 64 bits.
+        leaves 64 bits, -3 where nobody answers.
     """
 
     def __init__(self, plan: SetPlan, column: int) -> None:
         planned = plan.columns[column]
         declared = plan.rules.declarations[planned.type]
         self.constants = RuleConstants()
-        self.code = WordLines(self.constants, "return -2")
+        self.code = WordLines(self.constants, "return -2", "return -3")
         self.code.scope, self.code.own = replace(RuleScope(), own=declared), "own"
         self.code.require(planned.filters, "return -1")
         kinds = [self.code.scope.domain(each) for each in planned.keys]
@@ -281,7 +283,7 @@ class AcceptSource:
 
     def text(self, name: str) -> str:
         """The function under a name."""
-        return f"@helper\ndef {name}(c, own, C, CF, W, F, X, XF):\n{self.code.text()}    return h\n"
+        return f"@helper\ndef {name}(c, own, C, CF, W, F, H, V, X, XF):\n{self.code.text()}    return h\n"
 
 
 __all__ = ["INT", "AcceptSource", "RuleSource"]

@@ -41,11 +41,9 @@ from workbench.executors.compiled.rules.lines import (
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan, substituted, substitution
-from workbench.tesla.scope import aggregate_domain
+from workbench.tesla.scope import RuleScope, aggregate_result
 
 ENDS = f"return {BEYOND}"
-COMPUTED = ("COUNT", "SUM", "AVG", "MIN", "MAX")
-"""The aggregates that there is code for."""
 MOST_ATTRIBUTES = 62
 
 
@@ -132,7 +130,7 @@ class StepSource:
     def of_aggregate(self, step: RuleStep) -> Any:
         """The type of an aggregate's value."""
         assert isinstance(step.part, t.Aggregate)
-        return aggregate_domain(step.part.function, step.values)
+        return aggregate_result(step.part, step.values)
 
     def _one(self, planned: PlannedStep) -> None:
         step, code, k = planned.step, self.code, planned.step.number
@@ -151,8 +149,7 @@ class StepSource:
         if column.keys and not step.fact:
             before = code.scope, dict(code.parameters)
             code.add(f"z{k} = {self.top}")
-            full = f"if z{k} >= len(X): V[{WANTED}] = z{k}; return {GROW_SCRATCH}"
-            self._search(planned, newest=True, stops=False, hit=[*full.split("\n"), f"X[z{k}] = i", f"z{k} += 1"])
+            self._search(planned, newest=True, stops=False, hit=self._put_aside(k))
             code.scope, code.parameters = before
             code.add(f"for u{k} in range(z{k} - 1, {self.top} - 1, -1):")
             code.depth += 1
@@ -362,11 +359,9 @@ class StepSource:
         assert isinstance(step.part, t.Aggregate)
         function, name = step.part.function, step.part.attribute
         code.add(f"count{k} = 0")
-        if function not in COMPUTED:
-            where = step.part.where
-            raise Refused(f"the engine 'compiled' does not compute {function}", hint=OTHERS, where=where)
-        if step.values == STR and function != "COUNT":
-            raise Refused(f"the engine 'compiled' does not compute {function} of texts", hint=OTHERS)
+        if step.part.declared is not None:
+            self._combined(planned, step.part.declared)
+            return
         if name is None and not planned.asked and not self.plan.columns[planned.column].keys and not step.fact:
             code.parameters[""] = CodeValue(self._places(planned))
             return
@@ -381,6 +376,41 @@ class StepSource:
         code.add(*value_of)
         code.parameters[""] = CodeValue(f"count{k}" if function == "COUNT" else f"r{k}", null)
 
+    def _combined(self, planned: PlannedStep, declared: t.DeclaredAggregate) -> None:
+        """The values of a declared aggregate, combined in the order of their events."""
+        step, code, k, top = planned.step, self.code, planned.step.number, self.top
+        if declared.combined is None:
+            what = f"the engine 'compiled' does not compute {declared.name}, a function of Python"
+            raise Refused(what, hint=OTHERS, where=step.part.where)
+        start = code.literal(t.Literal(declared.first))
+        code.add(f"r{k}, rn{k} = {start}, False")
+        depth, fail, scope = code.depth, self.fail, code.scope
+        if self.plan.columns[planned.column].keys and not step.fact:  # which are found newest first
+            code.add(f"z{k} = {top}")
+            self._search(planned, newest=True, stops=False, hit=self._put_aside(k))
+            code.add(f"for u{k} in range(z{k} - 1, {top} - 1, -1):")
+            code.depth += 1
+            code.add(f"a{k} = b{k} + (X[u{k}] & q{k}) * w{k}")
+        else:
+            self._search(planned, newest=False, stops=False, hit=None)
+        assert isinstance(step.part, t.Aggregate)
+        assert step.part.attribute is not None
+        value = attribute_of(step.declared, step.part.attribute, f"a{k}")
+        code.add(f"if {value.null}: continue")
+        text = f"float({value.text})" if declared.domain == FLOAT and step.values != FLOAT else value.text
+        one, other = (each.name for each in declared.operands)
+        code.scope = RuleScope(declared.scope)
+        code.operands = {one: CodeValue(f"r{k}", f"rn{k}"), other: CodeValue(text)}
+        found = (code.real if declared.domain == FLOAT else code.value)(declared.combined)
+        code.add(f"r{k}, rn{k} = {found.text}, {found.null or 'False'}")
+        code.operands, code.depth, self.fail, code.scope = {}, depth, fail, scope
+        code.parameters[""] = CodeValue(f"r{k}", f"rn{k}")
+
+    def _put_aside(self, k: int) -> list[str]:
+        """The lines by which a candidate is looked at later."""
+        full = f"if z{k} >= len(X): V[{WANTED}] = z{k}; return {GROW_SCRATCH}"
+        return [full, f"X[z{k}] = i", f"z{k} += 1"]
+
     def _summed(self, step: RuleStep, function: str, value: CodeValue) -> tuple[list[str], list[str], list[str], str]:
         """What is done before, with each value, and behind; and when the result is null."""
         k, some = step.number, f"count{step.number} > 0"
@@ -392,6 +422,10 @@ class StepSource:
             sign = "<=" if function == "MIN" else ">="  # the newest come first: of equal ones the oldest stays
             start = "0.0" if real else "0"
             better = f"count{k} == 1 or v{k} {sign} r{k}"
+            if step.values == STR:
+                asked = f"o_{k} = text_order(v{k}, r{k}, H, V) if count{k} > 1 else 0"
+                found = [f"v{k} = {value.text}", asked, f"if o_{k} == 2: {self.code.failed}"]
+                return [f"r{k} = 0"], [*found, f"if o_{k} {sign} 0: r{k} = v{k}"], [], none
             if real:  # what is no number stays
                 better = f"v{k} != v{k} or (r{k} == r{k} and ({better}))"
             return [f"r{k} = {start}"], [f"v{k} = {value.text}", f"if {better}: r{k} = v{k}"], [], none

@@ -23,7 +23,7 @@ from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
 from workbench.tesla.engines.runner import DueAbsence, RuleRunner
 from workbench.tesla.event_block import LargeNumberError
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.scope import aggregate_domain
+from workbench.tesla.scope import aggregate_result
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.rules.engine import CompiledRules
@@ -112,7 +112,7 @@ def _match(engine: CompiledRules, plan: RulePlan, row: Any) -> PartialMatch:
     reals, begin = row.view(np.float64), at.WAITED
     for step in plan.steps:
         if isinstance(step.part, t.Aggregate):
-            domain = aggregate_domain(step.part.function, step.values)
+            domain = aggregate_result(step.part, step.values)
             found = value_of(domain, int(row[begin]), reals[begin], engine.known)
             match = (*match, None if row[begin + 1] else found)
             begin += 2
@@ -257,7 +257,7 @@ def _await(engine: CompiledRules, rule: int, due: DueAbsence) -> None:
         words = [due.deadline, due.trigger.number, len(chain_names(due.chain))]
         for step in plan.steps:
             if isinstance(step.part, t.Aggregate):
-                domain, value = aggregate_domain(step.part.function, step.values), match[step.slot]
+                domain, value = aggregate_result(step.part, step.values), match[step.slot]
                 words += [engine.word(value, domain), int(value is None)]
             elif step.policy is not t.Policy.NOT:
                 event = match[step.slot]

@@ -46,6 +46,15 @@ def low_bits(word: int) -> int:
     return word & 0xFFFFFFFF
 
 
+def answer(address: int, what: int, one: int, other: int) -> int:
+    """What a function says that lies at an address."""
+    found: int = ANSWERING(address)(what, one, other)
+    return found
+
+
+ANSWERING = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)
+
+
 def ticks() -> int:
     """A clock that only its differences mean something of."""
     return time.perf_counter_ns()
@@ -54,7 +63,7 @@ def ticks() -> int:
 PLAIN: dict[str, Any] = {
     **{op.name: op.exact for op in OVERFLOWS.values()},
     "helper": helper, "scattered": scattered, "word_at": word_at, "byte_at": byte_at,
-    "put_word": put_word, "ticks": ticks,
+    "put_word": put_word, "ticks": ticks, "answer": answer,
     "int_same": lambda number, x: number == x,
     "int_below": lambda number, x: number < x,
     "int_above": lambda number, x: number > x,
