@@ -84,6 +84,8 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/keyed/hashing.py", "numpy"),
     ("executors/compiled/rules/engine.py", "numpy"),
     ("executors/compiled/rules/matching_rules.py", "numpy"),
+    ("executors/compiled/rules/count_source.py", "numpy"),
+    ("executors/compiled/rules/counted_rules.py", "numpy"),
     ("executors/compiled/rules/machine_words.py", "llvmlite"),
     ("executors/compiled/rules/machine_words.py", "numba"),
     ("executors/compiled/rules/machine_words.py", "numpy"),

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from workbench.executors.compiled.rules import layout as at
+from workbench.executors.compiled.rules.counted_rules import CountedRules
 from workbench.executors.compiled.rules.engine import CompiledRules, see_block
 from workbench.executors.compiled.rules.match_source import MatchSource
 from workbench.executors.compiled.rules.outputs import Published
@@ -41,30 +43,40 @@ class MatchingRules(CompiledRules):
     Attributes
     ----------
     matched: what of the rules is made all the same.
-    counts: how many matches each rule has, where they are counted.
     """
 
     def __init__(
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None, *, numbers: bool
     ) -> None:
         self.matched, self.numbers = MatchedRules(rules), numbers
-        plan, reasons = SetPlan(self.matched.run), self.matched.reasons
+        walked = numbers or settings.trex or settings.profiled
+        sums = {} if walked else self.matched.sums
+        self._places = [rule for rule in range(len(rules.rules)) if rule not in sums]
+        self._sums = CountedRules(list(sums.values()), rules, code) if sums else None
+        self._summed = list(sums)
+        self._counts = [0] * len(rules.rules)
+        others = replace(self.matched.run, rules=tuple(self.matched.run.rules[rule] for rule in self._places))
+        self._reals: Any = np.array([bool(self.matched.reasons[rule]) for rule in self._places], bool)
+        self._some_made = bool(self._reals.any())
 
         def source(plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings) -> RuleSource:
-            if reasons[rule]:
+            if self._reals[rule]:
                 return RuleSource(plan, rule, types, settings)
             return MatchSource(plan, rule, types, settings, numbers=numbers)
 
-        program = RuleProgram(plan, settings, source)
-        self._some_made = any(reasons)
-        self._reals: Any = np.array([bool(each) for each in reasons])
-        self._places = {rule.name: place for place, rule in enumerate(rules.rules)}
-        self.counts = [0] * len(rules.rules)
-        for rule, reason in enumerate(reasons):
-            if not reason:
-                program.T[program.R[rule, at.EMITS], at.WATCHED] = at.UNNUMBERED
+        program = RuleProgram(SetPlan(others), settings, source)
+        program.T[program.R[:-1, at.EMITS][~self._reals], at.WATCHED] = at.UNNUMBERED
         self._labels = EventLabels()
-        super().__init__(self.matched.run, facts, settings, code, program)
+        super().__init__(others, facts, settings, code, program)
+
+    @property
+    def counts(self) -> list[int]:
+        """How many matches each rule has had, where they are counted."""
+        found = list(self._counts)
+        if self._sums is not None:
+            for rule, count in zip(self._summed, self._sums.counts, strict=True):
+                found[rule] = count
+        return found
 
     def _begin(self, rules: RuleSet, program: RuleProgram | None) -> None:
         super()._begin(rules, program)
@@ -87,7 +99,12 @@ class MatchingRules(CompiledRules):
         """
         if len(block):
             see_block(block, self.now, self.passed)
-            yield from self._shown(self.parts_of(block, self._of_words, self._of_composites))
+            if self._sums is not None:
+                self._sums.take(block)
+            if self._places:
+                yield from self._shown(self.parts_of(block, self._of_words, self._of_composites))
+            else:
+                self.memory.V[at.NOW] = block.times[-1]
 
     def matches_until(self, time: int) -> Iterator[MatchColumns]:
         """Those of absences whose deadlines are not later."""
@@ -95,6 +112,9 @@ class MatchingRules(CompiledRules):
 
     def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchColumns]:
         """Those of events for which blocks have no room."""
+        events = list(events)
+        if self._sums is not None:
+            self._sums.take(self._sums.block_of(events, self.texts.put))
         if self._exact is None:
             self._give_up()
         yield from self._shown(self._of_composites(self.process(event)) for event in events)
@@ -153,9 +173,10 @@ class MatchingRules(CompiledRules):
     def _of_composites(self, found: Sequence[Occurrence]) -> MatchColumns | None:
         """What `cdp` has told."""
         matched = self.matched
+        names = [rule.name for rule in self._rules.rules]
         listed = listed_matches(
-            [rule.name for rule in matched.rules.rules], matched.roles,
-            [(self._places[each.rule], each.sources) for each in found],
+            names, [matched.roles[rule] for rule in self._places],
+            [(names.index(each.rule), each.sources) for each in found],
         )  # fmt: skip
         if not self.numbers:
             self._count(listed.rules, np.ones(len(found), np.int64))
@@ -165,10 +186,10 @@ class MatchingRules(CompiledRules):
 
     def _count(self, rules: Any, counts: Any) -> None:
         """So many matches of rules are there."""
-        found: Any = np.zeros(len(self.counts), np.int64)
+        found: Any = np.zeros(len(self._places), np.int64)
         np.add.at(found, rules, counts)
-        for rule, count in enumerate(found.tolist()):
-            self.counts[rule] += count
+        for rule, count in zip(self._places, found.tolist(), strict=True):
+            self._counts[rule] += count
 
     def _named(self, rules: Any, columns: Sequence[Any], numbers: Any, places: Any) -> MatchColumns:
         """Matches whose events are called what they are in the log.

@@ -201,9 +201,9 @@ def machine_loop(source: str) -> MachineLoop:
 class PlainProgram:
     """A program that Python runs."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, modules: Sequence[ModuleType] = COMPILED) -> None:
         self.scope: dict[str, Any] = dict(words.PLAIN)
-        put_functions(self.scope, COMPILED, lambda function: function)
+        put_functions(self.scope, modules, lambda function: function)
         exec(compile(source, "<compiled rules>", "exec"), self.scope)
 
     def __call__(self, *given: Any) -> int:
