@@ -297,6 +297,14 @@ class Processor(ABC):
             return [(i, value) for i, values in enumerate(arrivals) for value in values]
         return [(value,) for values in arrivals for value in values]
 
+    def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:
+        """The same of events that may be there: whether there is a front, and the front."""
+        return [(arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots]
+
+    def most_fronts(self, widths: Sequence[int]) -> int:
+        """The most fronts that a step brings, where its inputs carry so many events at most."""
+        return sum(widths) if self.merges else max(widths)
+
     @property
     def label(self) -> str:
         """What drawings write in the processor's box."""

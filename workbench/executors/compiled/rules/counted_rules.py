@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import Refused
-from workbench.executors.compiled.code.machine import MachineLoop
-from workbench.executors.compiled.code.unstalled import UnstalledLoop
 from workbench.executors.compiled.rules import counting as at
 from workbench.executors.compiled.rules.count_source import PRIMES, TOTALS, CountSource, told_total
-from workbench.executors.compiled.rules.engine import FEW, SOME, STRETCH
+from workbench.executors.compiled.rules.early import EarlyLoop
 from workbench.executors.compiled.rules.lines import WORD
 from workbench.tesla.engines.match_counts import MatchCount
 from workbench.tesla.event_block import CodesOfTexts, EventBlock, event_block
@@ -43,10 +41,9 @@ class CountedRules:
     """
 
     def __init__(self, counts: Sequence[MatchCount], rules: RuleSet, code: bool | None = None) -> None:
-        self.source, self._rules, self._code = CountSource(counts, rules), rules, code
+        self.source, self._rules = CountSource(counts, rules), rules
         self.counts = [0] * len(counts)
-        self._run: Any = self.source.machine() if code else self.source.plain()
-        self._seen, self._looked = 0, False
+        self._early = EarlyLoop(self.source.machine, self.source.plain(), code)
         self._primes: Any = np.array([0, *PRIMES[: self.source.parts - 1]], np.int64)
         most = max((len(rules.declarations[name].attributes) for name in rules.events), default=0)
         self._row: Any = np.zeros(3 + most, np.int64)
@@ -74,15 +71,11 @@ class CountedRules:
         ------
         Refused: there are more matches than can be told.
         """
-        self._seen += len(block)
-        inputs = _inputs(block)
+        given = [block.types, block.times, block.places, _inputs(block)]
         begun = self._columns[:, at.START].copy()
         first, last = 0, len(block)
         while first < last:
-            given = [block.types, block.times, block.places, inputs, *self._arrays()]
-            self._choose((0, first, last, *given))
-            slow = self._run.waits if isinstance(self._run, UnstalledLoop) else not isinstance(self._run, MachineLoop)
-            code = self._run(0, first, min(last, first + STRETCH) if slow else last, *given)
+            code = self._early.run(first, last, [*given, *self._arrays()])
             first = int(self._words[at.REACHED_EVENT])
             if code:
                 self._grow(code, int(self._words[at.WANTED_COLUMN]))
@@ -126,18 +119,6 @@ class CountedRules:
                 what = f"rule '{name}' may have more matches than can be told: up to {most:.0e} in {len(block)} events"
                 raise Refused(what, hint="shorter windows have fewer; --engine cdp looks at each of them")
             self.counts[rule] += total
-
-    def _choose(self, given: Sequence[Any]) -> None:
-        """Take machine code, when it is worth while."""
-        if self._code is not None or isinstance(self._run, MachineLoop | UnstalledLoop) or self._seen <= FEW:
-            return
-        if not self._looked:
-            self._looked, loop = True, self.source.machine()
-            if loop.ready(given):
-                self._run = loop
-                return
-        if self._seen > SOME:
-            self._run = UnstalledLoop(lambda: self.source.text, self._run)
 
     # --- room -------------------------------------------------------------------------------------------
 
@@ -188,7 +169,7 @@ class CountedRules:
         else:
             kept = self._kept(number)
             self._groups(number, int(row[at.GROUP_ROOM]) * (2 if 2 * kept > row[at.GROUP_ROOM] else 1))
-            self._run(1, number, 0, *_NOTHING, *self._arrays())
+            self._early.loop(1, number, 0, *_NOTHING, *self._arrays())
         if self._used > 4 * self._needed():
             self._compact()
 

@@ -165,6 +165,18 @@ def adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L):
     return 0
 
 
+def adopt_all(y, count, T, K, C, CF, W, F, H, V, X, XF, J, L):
+    """Put so many rows that lie behind the others of their type into columns."""
+    for _ in range(count):
+        V[JOURNAL] = 0
+        a = T[y, BASE] + (H[2 * y + 1] & T[y, MASK]) * T[y, WIDTH]
+        code = adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L)
+        if code != 0:
+            take_back(H, V, J)
+            return code
+    return DONE
+
+
 def relink(y, T, K, C, CF, W, F, H, V, X, XF, L):
     """Make the chains of a type anew, whose heads are empty."""
     for i in range(H[2 * y], H[2 * y + 1]):
@@ -357,19 +369,14 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
     """Process events from one place to before another; `V[REACHED]` says how far it came. What it ends with.
 
     mode 1: the chains of the type `first` are made anew; mode 2: the table moves, which lay at `first` with `last`
-    entries; mode 3: the row behind the others of the type `first` is put into columns; mode 4: the clock moves.
+    entries; mode 3: `last` rows behind those of the type `first` are put into columns; mode 4: the clock moves.
     """
     if mode == 2:
         return move_table(first, last, R, H, V)
     if mode == 1:
         return relink(first, T, K, C, CF, W, F, H, V, X, XF, L)
     if mode == 3:
-        a = T[first, BASE] + (H[2 * first + 1] & T[first, MASK]) * T[first, WIDTH]
-        V[JOURNAL] = 0
-        code = adopt(first, a, T, K, C, CF, W, F, H, V, X, XF, J, L)
-        if code != 0:
-            take_back(H, V, J)
-        return code
+        return adopt_all(first, last, T, K, C, CF, W, F, H, V, X, XF, J, L)
     since = ticks() if V[COSTS] >= 0 else 0
     code = DONE
     i = first

@@ -7,7 +7,7 @@ ones are looked for when they are asked for.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,19 +17,18 @@ from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.counted_rules import CountedRules
 from workbench.executors.compiled.rules.engine import CompiledRules, see_block
 from workbench.executors.compiled.rules.match_source import MatchSource
+from workbench.executors.compiled.rules.matching_program import MatchingProgram
 from workbench.executors.compiled.rules.outputs import Published
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.rule_source import RuleSource
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.matched_rules import MatchedRules
+from workbench.tesla.engines.publisher import see_event
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.match_columns import MatchColumns, listed_matches
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
-
-FIRST_ROOM, MOST_ROOM = 1 << 10, 1 << 17
-"""Matches that there is room for at first, and at most: what is more is given in parts."""
 
 
 class MatchingRules(CompiledRules):
@@ -45,6 +44,9 @@ class MatchingRules(CompiledRules):
     matched: what of the rules is made all the same.
     """
 
+    running: MatchingProgram
+    _runs = MatchingProgram
+
     def __init__(
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None, *, numbers: bool
     ) -> None:
@@ -52,7 +54,7 @@ class MatchingRules(CompiledRules):
         walked = numbers or settings.trex or settings.profiled
         sums = {} if walked else self.matched.sums
         self._places = [rule for rule in range(len(rules.rules)) if rule not in sums]
-        self._sums = CountedRules(list(sums.values()), rules, code) if sums else None
+        self._sums = CountedRules(list(sums.values()), rules, False if settings.plain else code) if sums else None
         self._summed = list(sums)
         self._counts = [0] * len(rules.rules)
         others = replace(self.matched.run, rules=tuple(self.matched.run.rules[rule] for rule in self._places))
@@ -78,16 +80,6 @@ class MatchingRules(CompiledRules):
                 found[rule] = count
         return found
 
-    def _begin(self, rules: RuleSet, program: RuleProgram | None) -> None:
-        super()._begin(rules, program)
-        self._room(FIRST_ROOM if self.numbers else 1)
-
-    def _room(self, size: int, passed: int = 0) -> None:
-        """New columns for matches, of which so many are passed over."""
-        self._rows: Any = np.empty((max(map(len, self.matched.roles)), size), np.int64)
-        self.memory.V[at.ROWS] = self._rows.__array_interface__["data"][0]
-        self.memory.V[at.ROOM], self.memory.V[at.FOUND] = size, -passed
-
     # --- events -----------------------------------------------------------------------------------------
 
     def matches(self, block: EventBlock) -> Iterator[MatchColumns]:
@@ -104,7 +96,7 @@ class MatchingRules(CompiledRules):
             if self._places:
                 yield from self._shown(self.parts_of(block, self._of_words, self._of_composites))
             else:
-                self.memory.V[at.NOW] = block.times[-1]
+                self.memory.V[at.NOW] = block.times[-1]  # nothing else has to be known of it
 
     def matches_until(self, time: int) -> Iterator[MatchColumns]:
         """Those of absences whose deadlines are not later."""
@@ -115,35 +107,18 @@ class MatchingRules(CompiledRules):
         events = list(events)
         if self._sums is not None:
             self._sums.take(self._sums.block_of(events, self.texts.put))
-        if self._exact is None:
-            self._give_up()
-        yield from self._shown(self._of_composites(self.process(event)) for event in events)
+        for event in events:
+            see_event(event, self.rules, self.now, self.passed)
+            yield from self._shown([self._of_composites(self._exactly(event))])
 
     def _shown(self, parts: Iterable[MatchColumns | None]) -> Iterator[MatchColumns]:
         return (part for part in parts if part)
 
+    def _coded(self, events: int) -> bool:
+        """As long as there is no machine code Python runs the same: `cdp` would make all composites of an event."""
+        return True
+
     # --- what has come out ------------------------------------------------------------------------------
-
-    def _taken(self, made: Callable[..., Any]) -> Any:
-        found = super()._taken(made)
-        if self.memory.V[at.FOUND] > 0:
-            self._room(int(self.memory.V[at.ROOM]))
-        return found
-
-    def _given(self, made: Callable[..., Any]) -> Any:
-        memory, room = self.memory, int(self.memory.V[at.ROOM])
-        before = int(memory.V[at.FOUND])
-        if before > 0:
-            found = self._taken(made)
-            self._room(min(2 * room, MOST_ROOM))
-        elif self._some_made:  # what hangs on each other is given together
-            found = self._taken(made)
-            self._room(2 * room)
-        else:  # an event has more matches than there is room for: the next time those that are given are passed over
-            begin, end = int(memory.V[at.MADE]), int(memory.V[at.WANTED])
-            found = made(Published(memory.O[:end], np.arange(begin, end, at.RECORD + 2)), self.program, self.known)
-            self._room(min(2 * room, MOST_ROOM), room - before)
-        return found
 
     def _of_words(self, made: Published, program: RuleProgram, _: Any) -> MatchColumns | None:
         """What has been published."""
@@ -157,12 +132,12 @@ class MatchingRules(CompiledRules):
         if not self._some_made:
             first = _words(words, offsets + at.RECORD + 1)
             counts = np.maximum(first + counts, 0) - np.maximum(first, 0)  # what is passed over is not there
-            columns = [column[: int(counts.sum())] for column in self._rows]
+            columns = [column[: int(counts.sum())] for column in self.running.rows]
             return self._named(np.repeat(rules, counts), columns, np.zeros(0, np.int64), np.zeros(0, np.int64))
         begins = counts.cumsum() - counts
         places = np.repeat(_words(words, offsets + at.RECORD + 1) - begins, counts) + np.arange(counts.sum())
         places[begins[some]] = 0  # of one that is made there is none
-        columns = [column[places] for column in self._rows]
+        columns = [column[places] for column in self.running.rows]
         for rule in np.flatnonzero(np.bincount(rules[some], minlength=len(reals))).tolist():
             mine = np.flatnonzero(rules == rule)
             behind = offsets[mine] + at.RECORD + program.R[rule, at.GIVEN]
@@ -173,7 +148,7 @@ class MatchingRules(CompiledRules):
     def _of_composites(self, found: Sequence[Occurrence]) -> MatchColumns | None:
         """What `cdp` has told."""
         matched = self.matched
-        names = [rule.name for rule in self._rules.rules]
+        names = [rule.name for rule in self.running.rules.rules]
         listed = listed_matches(
             names, [matched.roles[rule] for rule in self._places],
             [(names.index(each.rule), each.sources) for each in found],

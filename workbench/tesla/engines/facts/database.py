@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.errors import FactsError, InputError, refuse_unknown
 
+Answered = TypeVar("Answered")
 MAGIC = b"SQLite format 3\0"
 INSTRUCTIONS = 10_000
 """Of SQLite's machine, between two looks at the clock: about a millisecond at most."""
@@ -28,7 +29,7 @@ STATEMENTS = 1024
 PATIENCE = 5.0
 """Seconds to wait for a lock, where no limit of time is given."""
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-"""Seconds between the times that a query is tried (`FactSettings.failure`)."""
+"""Seconds between the times that something is tried (`FactSettings.failure`)."""
 FAILURES = ("error", "drop", "retry")
 
 
@@ -107,13 +108,16 @@ class FactDatabase:
 
     def see(self) -> None:
         """From here to `settle` the database is as it is now; whether it has changed is told to `changed`."""
+        if not self._open:
+            self._tried(self._begin)
+
+    def _begin(self) -> None:
         if self._open:
             return
+        connection = self._connected()
         if self.fixed:
-            self._connected()
             self._open = True
             return
-        connection = self._connected()
         try:
             connection.execute("BEGIN")
             self._open = True
@@ -154,29 +158,28 @@ class FactDatabase:
         FactsError: it takes too long, the file is locked, damaged or gone, or SQLite says no. OverflowError,
             UnicodeEncodeError: a value is none that SQLite has.
         """
-        try:
-            return self._rows(sql, values)
-        except FactsError as error:
-            if self.settings.failure != "retry" or not error.passing:
-                raise
-        for pause in PAUSES:
-            sleep(pause)
+        return self._tried(lambda: self._rows(sql, values))
+
+    def _tried(self, work: Callable[[], Answered]) -> Answered:
+        """What comes of work, which is tried again where that is wanted and may help."""
+        pauses = iter(PAUSES if self.settings.failure == "retry" else ())
+        while True:
             version, asked = self.version, self._asked
             try:
-                found = self._rows(sql, values)
+                found = work()
             except FactsError as error:
-                if not error.passing:
+                pause = next(pauses, None)
+                if pause is None or not error.passing:
                     raise
-                last = error
+                sleep(pause)
                 continue
             if asked and version != self.version:
                 what = "the facts have changed before an event had all its answers"
-                raise FactsError(what, where=self.path, hint="the query had to be asked again", reason="changed")
+                raise FactsError(what, where=self.path, hint="a query had to be asked again", reason="changed")
             return found
-        raise last
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        self.see()
+        self._begin()
         connection = self._connected()
         if self.settings.seconds is not None:
             self._deadline = monotonic() + self.settings.seconds
@@ -254,10 +257,9 @@ class FactDatabase:
             yield connection
             connection.execute("PRAGMA query_only = ON")
             return
-        self.settle()
-        with closing(
-            sqlite3.connect(f"{Path(self.path).resolve().as_uri()}?mode=rw", PATIENCE, uri=True)
-        ) as connection:
+        self.close()  # what it knows of indexes does not hold any more
+        name = f"{Path(self.path).resolve().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(name, PATIENCE, uri=True)) as connection:
             yield connection
             connection.commit()
 
