@@ -40,13 +40,17 @@ def test_it_does_what_the_listings_do(shape, variant):
     for seed in range(4):
         random, running = Random(seed), Simulator(model.system)
         sent = {(v, p): [w for w in shape.successors[v] if random.random() < 0.7] for v, p in model.pairs}
-        threads = Interleaving(Listings(shape, variant), lambda pair, sent=sent: lambda: sent[pair], variant)
+        threads = Interleaving(Listings(shape, variant), working(sent), variant)
         while choices := threads.choices(2, 3):
             choice = random.choice(choices)
             after = shape.successors[choice.pair[0]] if choice.what == "end" else ()
             bits = [i < len(after) and after[i] in sent[choice.pair] for i, _ in enumerate(model.messages)]
             if not one_step(model, running, threads, choice, bits):
                 break
+
+
+def working(sent):
+    return lambda pair: lambda: sent[pair]
 
 
 def one_step(model, running, threads, choice, bits):

@@ -22,7 +22,7 @@ from workbench.executors.dataflow.listings import Pair, Variant, check_numbering
 from workbench.executors.dataflow.numbering import NumberedGraph
 from workbench.ir.system import Definition, Input, Instance, StateVariable, System
 
-Terms = dict[Pair, Any]
+PairTerms = dict[Pair, Any]
 COMMENTS = {
     "choice": "what happens next",
     "step": "what happens",
@@ -125,41 +125,41 @@ class SchedulerModel:
 
     # --- the state ----------------------------------------------------------------------------------------
 
-    def _flags(self, name: str) -> Terms:
+    def _flags(self, name: str) -> PairTerms:
         return {(v, p): var(f"{name}:v{v}p{p}", BOOL) for v, p in self.pairs}
 
     @cached_property
-    def partial(self) -> Terms:
+    def partial(self) -> PairTerms:
         """The partial set, as are the others, by pair."""
         return self._flags("partial")
 
     @cached_property
-    def full(self) -> Terms:
+    def full(self) -> PairTerms:
         """The full set."""
         return self._flags("full")
 
     @cached_property
-    def ready(self) -> Terms:
+    def ready(self) -> PairTerms:
         """The ready set."""
         return self._flags("ready")
 
     @cached_property
-    def queue(self) -> Terms:
+    def queue(self) -> PairTerms:
         """The run queue."""
         return self._flags("queue")
 
     @cached_property
-    def seen(self) -> Terms:
+    def seen(self) -> PairTerms:
         """What has been ready."""
         return self._flags("seen")
 
     @cached_property
-    def msg(self) -> Terms:
+    def msg(self) -> PairTerms:
         """Pairs with a message that have not finished: the ghost variables."""
         return self._flags("msg")
 
     @cached_property
-    def stage(self) -> Terms:
+    def stage(self) -> PairTerms:
         """0: no thread has the pair; 1: one runs it; 2 and 3: it has ended parts of it."""
         last = self.last_stage
         return {(v, p): var(f"stage:v{v}p{p}", Range(0, last)) for v, p in self.pairs}
@@ -197,12 +197,12 @@ class SchedulerModel:
         return found
 
     @cached_property
-    def takes(self) -> Terms:
+    def takes(self) -> PairTerms:
         """A thread takes a pair."""
         return {(v, p): var(f"step:takes_v{v}p{p}", BOOL) for v, p in self.pairs}
 
     @cached_property
-    def ends(self) -> Terms:
+    def ends(self) -> PairTerms:
         """A thread ends a pair, or a part of that."""
         return {(v, p): var(f"step:ends_v{v}p{p}", BOOL) for v, p in self.pairs}
 
@@ -225,7 +225,7 @@ class SchedulerModel:
             found[self.ends[v, p]] = does(f"end_v{v}p{p}", negate(equal(self.stage[v, p], 0)))
         return found
 
-    def _part(self, number: int) -> Terms:
+    def _part(self, number: int) -> PairTerms:
         if not self._unlocked:
             return self.ends
         return {pair: both(end, equal(self.stage[pair], number)) for pair, end in self.ends.items()}
@@ -277,12 +277,12 @@ class SchedulerModel:
         found: Term = var(f"claim:{name}", BOOL)
         return found
 
-    def _arrives(self, sent: Terms, w: int, p: int) -> Any:
+    def _arrives(self, sent: PairTerms, w: int, p: int) -> Any:
         after = self.graph.successors
         ways = [both(sent[u, p], self.messages[after[u].index(w)]) for u in sorted(self.graph.predecessors[w - 1])]
         return disjunction([FALSE, *ways])
 
-    def _x_after(self, settled: Terms, waiting: Terms, made: _Definitions) -> list[Any]:
+    def _x_after(self, settled: PairTerms, waiting: PairTerms, made: _Definitions) -> list[Any]:
         """Statements 1.12 to 1.23."""
         found: list[Any] = [self.x[0]]
         for i in range(1, self.phases + 1):
@@ -293,7 +293,7 @@ class SchedulerModel:
             found.append(made.one(f"x_p{i}", ite(remade, own, self.x[i])))
         return found
 
-    def _least(self, waiting: Terms, phase: int) -> Any:
+    def _least(self, waiting: PairTerms, phase: int) -> Any:
         """The vertex before the least that has something to do in a phase, N where there is none."""
         domain = Range(0, self.graph.size)
         found: Any = const(self.graph.size, domain)
@@ -306,7 +306,7 @@ class SchedulerModel:
         enough = next(v for v, m in enumerate(self.graph.m) if m >= w)
         return x >= enough if enough else TRUE
 
-    def _newly_ready(self, moment: Any, full: Terms, ready: Terms) -> Terms:
+    def _newly_ready(self, moment: Any, full: PairTerms, ready: PairTerms) -> PairTerms:
         """Statements 1.27 to 1.30 and 2.16 to 2.19."""
         found = {}
         for w, q in self.pairs:
@@ -343,7 +343,7 @@ class SchedulerModel:
     # --- what it is asked ---------------------------------------------------------------------------------
 
     @cached_property
-    def pending(self) -> Terms:
+    def pending(self) -> PairTerms:
         """Pairs with a message, and those that have not sent theirs."""
         return {k: either(self.msg[k], equal(self.stage[k], 2) if self._unlocked else FALSE) for k in self.pairs}
 
@@ -427,7 +427,7 @@ def _counted(number: Term, changes: Sequence[tuple[Any, int]], most: int) -> Any
 
 
 class _Definitions:
-    """Terms that get a name, each before those that use it."""
+    """PairTerms that get a name, each before those that use it."""
 
     def __init__(self, found: list[Definition]) -> None:
         self.found = found
@@ -436,5 +436,5 @@ class _Definitions:
         self.found.append(Definition(f"then:{name}", term))
         return var(f"then:{name}", term.domain)
 
-    def each(self, name: str, terms: Terms) -> Terms:
+    def each(self, name: str, terms: PairTerms) -> PairTerms:
         return {(v, p): self.one(f"{name}_v{v}p{p}", term) for (v, p), term in terms.items()}
