@@ -6,15 +6,16 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
+from tests.tesla.events import KeptCode, rule_engine
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import InputError, Refused
 from workbench.events import lines
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.check import rules
+from workbench.tesla.engines import table
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.set_plan import SetPlan
-from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Occurrence
 
@@ -77,6 +78,30 @@ def test_blocks_and_states_say_what_single_events_say():
     early = told(middle, stream[:300])
     other.restore(middle.snapshot())
     assert alike(early + told(other, stream[300:]), expected)
+
+
+def test_the_code_takes_over_what_cdp_knows(monkeypatch):
+    """It has been kept: so it is there when there are some events, and nothing is made."""
+    monkeypatch.setattr(RuleProgram, "machine", lambda self: KeptCode(self))
+    text, stream = rules(MANY_KINDS), events(600)
+    engine = CompiledRules(text, FACTS, EngineSettings(profiled=True))
+    cdp = table.rule_engine(text, "cdp", FACTS, EngineSettings(profiled=True))
+    expected = told(cdp, stream)
+    assert alike(told(engine, stream[:200]), [each for each in expected if each.time < 100])
+    assert not engine.fast(1)
+    found, at = [], 200
+    for size in (50, 300, 50):
+        block, at = event_block(text, stream[at : at + size], engine.texts.put), at + size
+        for part in engine.process_block(block, sources=True):
+            found += part.occurrences(text)
+    assert engine.fast(1)
+    assert alike(found, [each for each in expected if each.time >= 100])
+    assert [replace(each, seconds=0) for each in engine.profile()] == [
+        replace(each, seconds=0) for each in cdp.profile()
+    ]
+    other = CompiledRules(text, FACTS, EngineSettings())
+    other.restore(CompiledRules(text, FACTS, EngineSettings()).snapshot())
+    assert alike(told(other, stream), expected)
 
 
 def test_rows_that_have_made_room_for_others_are_in_no_column():

@@ -178,12 +178,19 @@ class RuleRun:
         self._tell()
 
     def _of_block(self, block: EventBlock) -> Iterator[RowsMade]:
-        at_once = getattr(self._engine, "process_block", None)
-        if at_once is None or self._control is not None:
-            for first in range(0, len(block), TOLD):  # more objects at once take Python longer to look after
-                yield from self._singly(block.part(first, first + TOLD).occurrences(self._log.rules), WAIT)
-                self._start.tally.tell(max(0, len(block) - first - TOLD))
-            return
+        engine: Any = self._engine
+        slow, first = self._control is not None or not hasattr(engine, "process_block"), 0
+        while first < len(block) and (slow or not engine.fast(len(block) - first)):
+            # more objects at once take Python longer to look after
+            yield from self._singly(block.part(first, first + TOLD).occurrences(self._log.rules), WAIT)
+            first += TOLD
+            self._start.tally.tell(max(0, len(block) - first))
+        if first < len(block):
+            yield from self._as_columns(block.part(first, len(block)) if first else block)
+
+    def _as_columns(self, block: EventBlock) -> Iterator[RowsMade]:
+        """The composites that a block of events causes, of an engine that takes it at once."""
+        at_once = getattr(self._engine, "process_block")  # noqa: B009
         blocks, wrong = list[Any](), None
         try:
             for each in at_once(block, sources=self._sources is not None):

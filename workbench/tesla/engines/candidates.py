@@ -44,6 +44,7 @@ class StepColumn:
     ----------
     since: from when on it has all that it accepts; None: from the beginning.
     place: from which place in the order on it has all that it accepts.
+    late: whether what came before may still be asked for: the rule has joined others.
     known: of a match, what is aggregated for it; None where the column does not know it.
     """
 
@@ -57,6 +58,7 @@ class StepColumn:
         self.column: EventColumn[Occurrence] = KeyedColumn(made) if step.code.keyed else made()
         self.since: int | None = None
         self.place = 0
+        self.late = False
         self._stretch = None if step.window.after else stretch(step.window, trex)
 
     def add(self, event: Occurrence) -> None:
@@ -110,7 +112,8 @@ class StepColumn:
         if count:
             self.place = column.numbers[column.start + count - 1] + 1
             column.forget(count)
-            self.since = time if self.since is None else max(self.since, time)
+            if self.since is None or time >= self.since:
+                self.since, self.late = time, False
 
 
 class StepFacts:

@@ -29,7 +29,7 @@ from workbench.tesla.tree import Declaration, Rule
 
 LONGEST_CHAIN = 1000
 """Composites that cause each other, from one event on."""
-FORMAT = 2
+FORMAT = 3
 """Of snapshots: another one is not read."""
 
 

@@ -124,14 +124,14 @@ class CDPMatcher:
 
     def state(self, store: EventStore) -> Any:
         """The columns, as the numbers of their events."""
-        return [[store.numbers(each.column), each.since, each.place] for each in self._kept()]
+        return [[store.numbers(each.column), each.since, each.place, each.late] for each in self._kept()]
 
     def set_state(self, state: Any, store: EventStore) -> None:
         """The columns of another one."""
         for column, (numbers, *since) in zip(self._kept(), state, strict=True):
             for event in store.of(numbers):
                 column.add(event)
-            column.since, column.place = since
+            column.since, column.place, column.late = since
 
     def _kept(self) -> Iterator[StepColumn]:
         yield from self.columns.values()
