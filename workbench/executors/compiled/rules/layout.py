@@ -29,14 +29,15 @@ waits for, and the type of rows of what waits."""
 
 (
     COUNT, NOW, MADE, PUBLISHED, JOURNAL, WANTED, STACK, TABLE, TABLE_MASK, TABLE_WIDTH, REACHED, LEAST, DUE, DEEP,
-    AWAITING, AWAITING_END, UNTIL, COSTS, ANSWERS, BEGINS, BEGINS_MASK, JOINED, JOINED_MASK, STATE_WORDS,
-) = range(24)  # fmt: skip
+    AWAITING, AWAITING_END, UNTIL, COSTS, ANSWERS, BEGINS, BEGINS_MASK, JOINED, JOINED_MASK, SPANS, UNDONE, STATE_WORDS,
+) = range(26)  # fmt: skip
 """What `V` says: events so far, the time, words and composites that have come out, entries of the journal, what there
 is no room for, what is to be published, where the table lies in `H` of what is consumed and of who is silent, its size
 and the words of an entry, how far a run has come, the least number of an event that is there, a time before which
 nothing is due, how long the chain of causes of the event is that is processed, where in `L` the rules are that wait
 for something, up to which time the clock is to move, where in `H` is what rules have cost, -1 where nobody asks, what
-answers about texts, and where in `H` are the beginnings of texts and texts that have been put together."""
+answers about texts, where in `H` are the beginnings of texts and texts that have been put together, and where it is
+said at which places in `W` spans begin, -1 where there is no room for them yet; how often a run has been undone."""
 
 BEGIN_WORDS, JOIN_WORDS = 5, 3
 """A text and its first bytes, so that greater ones come later; two texts and both together."""
@@ -52,7 +53,9 @@ RULE, WHEN, ID, DEPTH, CAUSE, GAPS, RECORD = range(7)
 """The words of a composite: its rule, time and number, how long its chain of causes is and which comes before it,
 nulls; behind them its values and the numbers of its sources."""
 
-DONE, GROW_ROWS, GROW_RING, GROW_OUTPUT, GROW_SCRATCH, GROW_JOURNAL, GROW_TABLE, BEYOND, ENDLESS, FAILED = range(10)
+DONE, GROW_ROWS, GROW_RING, GROW_OUTPUT, GROW_SCRATCH, GROW_JOURNAL, GROW_TABLE, BEYOND, ENDLESS, FAILED, GROW_SPANS = (
+    range(11)
+)
 """What a run ends with."""
 
 WAITED = 3
