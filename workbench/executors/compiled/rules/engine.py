@@ -55,6 +55,8 @@ class CompiledRules:
     running: the program of the rules, and what it knows while it runs.
     """
 
+    _runs: type[RunningProgram] = RunningProgram
+
     def __init__(
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None,
         program: RuleProgram | None = None, texts: TextCodes | None = None,
@@ -73,7 +75,7 @@ class CompiledRules:
     def _begin(self, rules: RuleSet, program: RuleProgram, texts: TextCodes | None = None) -> None:
         """Rules, of which nothing has happened yet."""
         texts = texts or TextCodes(program.texts)
-        self.running = RunningProgram(rules, self.facts, self.settings, program, texts)
+        self.running = self._runs(rules, self.facts, self.settings, program, texts)
         self._seen, self._looked = 0, False
         self._making: Thread | None = None
         if self._code is not None:

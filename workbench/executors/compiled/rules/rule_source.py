@@ -215,6 +215,14 @@ class RuleSource(AggregateSource):
             code.add("taken += 1", f"if taken > most: return {DONE}")
         if of.pause is not None:
             self._pause(of.pause)
+        self._record()
+        self._count(COMPOSED)
+        if rule.limit is not None:
+            code.add(f"if taken >= most: return {DONE}")
+
+    def _record(self) -> None:
+        """Write the composite."""
+        code, rule, of = self.code, self.of.rule, self.of
         given = {each.name: each.value for each in rule.evaluations}
         sources = [self.bound[slot] for slot in of.event_slots]
         size = RECORD + len(of.emitted.attributes) + len(sources)
@@ -234,9 +242,6 @@ class RuleSource(AggregateSource):
             code.add(f"O[o + {RECORD + len(of.emitted.attributes) + i}] = W[{self.addresses[step.slot]} + {NUMBER}]")
         code.add(f"O[o + {GAPS}] = gaps", f"V[{MADE}] = o + {size}")
         self.size = size
-        self._count(COMPOSED)
-        if rule.limit is not None:
-            code.add(f"if taken >= most: return {DONE}")
 
     def _pause(self, pause: int) -> None:
         """Go on only if the rule has emitted nothing for the same values for so long."""

@@ -91,7 +91,7 @@ class RunningProgram:
 
     def again(self) -> RunningProgram:
         """The same, of which nothing has happened yet."""
-        made = RunningProgram(self.rules, self.facts, self.settings, self.program, self.texts)
+        made = type(self)(self.rules, self.facts, self.settings, self.program, self.texts)
         made.loop = self.loop
         return made
 
@@ -128,7 +128,7 @@ class RunningProgram:
     def block(self, block: EventBlock, made: Makes) -> Iterable[Any]:
         """What comes of a block, part by part. `reached` says how far it came: to its end, or to what is beyond it."""
         self.lend(block.texts)
-        given, inputs = _inputs(block, self.memory.T, self.program)
+        given, inputs = inputs_of(block, self.memory.T, self.program)
         last = len(block)
 
         def run(first: int) -> int:
@@ -160,7 +160,9 @@ class RunningProgram:
             if code == at.FAILED:
                 yield self._taken(made)
                 raise self._failed()
-            if code not in (at.DONE, at.BEYOND):
+            if code == at.GIVE_ROWS:
+                yield self._given(made)
+            elif code not in (at.DONE, at.BEYOND):
                 self.grow(code)
             if first >= last or code == at.BEYOND:
                 break
@@ -178,6 +180,10 @@ class RunningProgram:
         if self._answers is not None:
             self._answers.make_room(self.single.moved)
         return found
+
+    def _given(self, made: Makes) -> Any:
+        """What has come out, where there is no room for more."""
+        return self._taken(made)
 
     def _failed(self) -> BaseException:
         return self._answers.raised() if self._answers is not None else KeyboardInterrupt()
@@ -273,7 +279,7 @@ class RunningProgram:
             yield RuleCost(plan.rule.name, seen, partial, full, composed, seconds)
 
 
-def _inputs(block: EventBlock, T: Any, program: RuleProgram) -> tuple[Any, list[Any]]:
+def inputs_of(block: EventBlock, T: Any, program: RuleProgram) -> tuple[Any, list[Any]]:
     """The columns of a block as addresses; and the types, times and places of its events."""
     count = int(sum(T[:, at.ATTRIBUTES])) + 1
     given: Any = np.zeros((count, 3), np.int64)

@@ -99,9 +99,7 @@ class StepSource:
         step, code = planned.step, self.code
         k = step.number
         before = code.scope, dict(code.parameters)
-        code.add(f"k{k} = {self.constants.whole(planned.column)}")
-        code.add(f"y{k} = {self.constants.whole(self.types.index(step.type))}")
-        code.add(f"b{k}, q{k}, w{k} = T[y{k}, {BASE}], T[y{k}, {MASK}], T[y{k}, {WIDTH}]")
+        self._rows_of(planned)
         if not step.fact:
             self._bounds(step)
         if isinstance(step.part, t.Aggregate):
@@ -118,6 +116,13 @@ class StepSource:
             self._each(planned)
         else:
             self._one(planned)
+
+    def _rows_of(self, planned: PlannedStep) -> None:
+        """Where the column of a predicate and the rows of its type are."""
+        code, k = self.code, planned.step.number
+        code.add(f"k{k} = {self.constants.whole(planned.column)}")
+        code.add(f"y{k} = {self.constants.whole(self.types.index(planned.step.type))}")
+        code.add(f"b{k}, q{k}, w{k} = T[y{k}, {BASE}], T[y{k}, {MASK}], T[y{k}, {WIDTH}]")
 
     def of_aggregate(self, step: RuleStep) -> Any:
         """The type of an aggregate's value."""
@@ -182,6 +187,8 @@ class StepSource:
             if self.trex:
                 code.add(f"lt{k} = {low} + 1", f"ht{k} = {high} - 1")
                 self.least, self.most = f"lt{k}", f"ht{k}"
+            elif 0 in window.anchors:  # nothing is behind the trigger
+                self.above = f"W[{addresses[1 if window.anchors[0] == 0 else 0]} + {NUMBER}]"
             else:
                 code.add(f"ln{k} = {low}", f"hn{k} = {high}")
                 self.above, self.below = f"ln{k}", f"hn{k}"
@@ -280,15 +287,23 @@ class StepSource:
             code.add(f"s{k}, u{k} = H[2 * y{k}], H[2 * y{k} + 1]")
         else:  # rows that have made room are other events by now
             code.add(f"s{k}, u{k} = first_there(f{k}, x{k}, H[2 * y{k}], H), H[f{k} - 1]")
-        given = f"b{k}, q{k}, w{k}, f{k}, x{k}, W, H"
         if self.most:
-            code.add(f"u{k} = first_place({TIME}, {self.most} + 1, s{k}, u{k}, {given})")
+            code.add(f"u{k} = {self._first(k, TIME, f'{self.most} + 1', 'u')}")
         if self.below:
-            code.add(f"u{k} = first_place({NUMBER}, {self.below}, s{k}, u{k}, {given})")
+            code.add(f"u{k} = {self._first(k, NUMBER, self.below, 'u')}")
         if self.least and not newest:
-            code.add(f"s{k} = first_place({TIME}, {self.least}, s{k}, u{k}, {given})")
+            code.add(f"s{k} = {self._first(k, TIME, self.least, 's')}")
         if self.above and not newest:
-            code.add(f"s{k} = first_place({NUMBER}, {self.above} + 1, s{k}, u{k}, {given})")
+            code.add(f"s{k} = {self._first(k, NUMBER, f'{self.above} + 1', 's')}")
+
+    def _first(self, k: int, word: int, value: str, end: str) -> str:
+        """Source of the first place of a step's candidates whose row has a word that is not less than a value.
+
+        Parameters
+        ----------
+        end: which end of the candidates it is, `s` or `u`.
+        """
+        return f"first_place({word}, {value}, s{k}, u{k}, b{k}, q{k}, w{k}, f{k}, x{k}, W, H)"
 
     def _places(self, planned: PlannedStep) -> str:
         """How many candidates there are."""

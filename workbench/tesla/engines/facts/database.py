@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from math import inf
@@ -88,7 +88,8 @@ class FactDatabase:
         self._image: bytes | None = None
         self._open = False
         self._state: tuple[Any, ...] = ()
-        self._deadline, self._stopped, self._asked = inf, False, False
+        self._deadline, self._asked = inf, False
+        self._stopped: BaseException | None = None
         self._connection = memory and self._prepared(memory)
 
     def __str__(self) -> str:
@@ -116,6 +117,8 @@ class FactDatabase:
             return
         connection = self._connected()
         if self.fixed:
+            if not self.in_memory:  # once for all: else each query has to lock the file
+                connection.execute("BEGIN")
             self._open = True
             return
         try:
@@ -147,8 +150,11 @@ class FactDatabase:
         self._asked = False
         if self._open and not self.fixed:
             self._open = False
-            if self._connection is not None and self._connection.in_transaction:
-                self._connection.execute("COMMIT")
+            try:
+                if self._connection is not None and self._connection.in_transaction:
+                    self._connection.execute("COMMIT")
+            except sqlite3.Error:  # nothing was written, and what is wrong has been told
+                self.close()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """What a query finds.
@@ -214,7 +220,9 @@ class FactDatabase:
     def _prepared(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         connection.execute(f"PRAGMA cache_size = -{PAGES}")
         connection.execute("PRAGMA query_only = ON")
-        connection.set_progress_handler(self._late, INSTRUCTIONS)
+        looks = self._looks()
+        next(looks)
+        connection.set_progress_handler(looks.__next__, INSTRUCTIONS)
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()  # now it is read
         return connection
 
@@ -226,19 +234,27 @@ class FactDatabase:
             raise FactsError(what, where=self.path, reason="missing", passing=True) from error
         return found.st_dev, found.st_ino
 
-    def _late(self) -> bool:
-        """Asked every now and then while a query runs: whether it ends here; who interrupts the run ends it, too."""
-        try:
-            return monotonic() > self._deadline
-        except KeyboardInterrupt:
-            self._stopped = True
-            return True
+    def _looks(self) -> Generator[bool]:
+        """Asked every now and then while a query runs: whether it ends here.
+
+        Who interrupts the run does it when Python goes on, which is here: in a function that would be before its first
+        line, and SQLite forgets what is raised there.
+        """
+        ends = False
+        while True:
+            try:
+                yield ends
+                ends = monotonic() > self._deadline
+            except GeneratorExit:
+                return
+            except BaseException as error:
+                self._stopped, ends = error, True
 
     def failure(self, error: sqlite3.Error) -> FactsError:
         """What went wrong, as the user knows it."""
-        if self._stopped:
-            self._stopped = False
-            raise KeyboardInterrupt from error
+        if self._stopped is not None:
+            stopped, self._stopped = self._stopped, None
+            raise stopped
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         reason, what, hint = _FAILURES.get(code, ("other", f"the database says: {error}", ""))
         if code == sqlite3.SQLITE_INTERRUPT:
