@@ -48,7 +48,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
     },
     "verify": {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
-        "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
+        "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"}, "dataflow": {"ask", "decide", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
     "tesla/engines": {"facts": set(), "aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},

@@ -60,10 +60,10 @@ class MatchingRules(CompiledRules):
         self._reals: Any = np.array([bool(self.matched.reasons[rule]) for rule in self._places], bool)
         self._some_made = bool(self._reals.any())
 
-        def source(plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings) -> RuleSource:
+        def source(plan: SetPlan, rule: int, *given: Any) -> RuleSource:
             if self._reals[rule]:
-                return RuleSource(plan, rule, types, settings)
-            return MatchSource(plan, rule, types, settings, numbers=numbers)
+                return RuleSource(plan, rule, *given)
+            return MatchSource(plan, rule, *given, numbers=numbers)
 
         program = RuleProgram(SetPlan(others), settings, source)
         program.T[program.R[:-1, at.EMITS][~self._reals], at.WATCHED] = at.UNNUMBERED

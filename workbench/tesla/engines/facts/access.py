@@ -19,6 +19,9 @@ from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.rule_set import RuleSet
 
+COVERED = 4
+"""Attributes of a type, at most, that an index has all of: rows are then told from it alone, three times as fast."""
+
 
 @dataclass(frozen=True)
 class FactAccess:
@@ -88,7 +91,10 @@ class FactAccesses:
         columns = max((each for each in others if each[: len(columns)] == columns), key=len, default=columns)
         if not columns:
             return ""
-        name = "_".join(["workbench", table.name, *(each.partition('" ')[0].strip('"') for each in columns)])
+        named = [each.partition('" ')[0].strip('"') for each in columns]
+        name = "_".join(["workbench", table.name, *named])
+        if len(table.columns) <= COVERED:
+            columns = [*columns, *(quoted(each.name) for each in table.columns if each.name not in named)]
         return f"CREATE INDEX IF NOT EXISTS {quoted(name)} ON {quoted(table.name)} ({', '.join(columns)})"
 
     def data(self) -> list[dict[str, Any]]:
@@ -120,7 +126,7 @@ class FactAccesses:
 def _access(query: FactQuery, users: Sequence[str], rest: Sequence[str]) -> FactAccess:
     database, values = query.table.database, [None] * len(query.compared)
     steps = [str(row[3]) for row in database.rows(f"EXPLAIN QUERY PLAN {query.sql}", values)]
-    sorts = query.limited and any("TEMP B-TREE" in each for each in steps)
+    sorts = query.limited and "USE TEMP B-TREE FOR ORDER BY" in steps
     lacks = (query.compared and any(map(_scan, steps))) or sorts
     return FactAccess(query, users, rest, steps, _index(query) if lacks and not query.table.view else [])
 

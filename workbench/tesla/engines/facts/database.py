@@ -117,6 +117,8 @@ class FactDatabase:
             return
         connection = self._connected()
         if self.fixed:
+            if not self.in_memory:  # once for all: else each query has to lock the file
+                connection.execute("BEGIN")
             self._open = True
             return
         try:
