@@ -7,8 +7,9 @@ CPU does. All else is that of the CPU's code.
 from __future__ import annotations
 
 from workbench.core.domain import BOOL, FLOAT, Domain
+from workbench.errors import Refused
 from workbench.executors.compiled.rules.layout import NULLS, TIME, VALUES
-from workbench.executors.compiled.rules.lines import CodeValue, WordLines
+from workbench.executors.compiled.rules.lines import OTHERS, CodeValue, WordLines
 from workbench.tesla import tree as t
 
 
@@ -35,6 +36,12 @@ class DeviceLines(WordLines):
     def fresh(self, letter: str) -> str:
         """A name that no other line has."""
         return super().fresh(letter + self.mark)
+
+    def ordered(self, one: str, other: str) -> str:
+        """Refused, as all about texts that is not told by their numbers."""
+        raise Refused("a device knows of texts only whether they are the same", hint=OTHERS)
+
+    joined = ordered
 
     def _leaf(self, expression: t.Expression) -> CodeValue:
         if isinstance(expression, t.TimeOf):

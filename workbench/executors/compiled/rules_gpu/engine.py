@@ -9,9 +9,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
-from workbench.errors import EngineMissing, Refused
+from workbench.errors import EngineMissing, InputError, Refused
 from workbench.executors.compiled.gpu.batch import gpu_name
-from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.lines import OTHERS
 from workbench.executors.compiled.rules.placing import PartHistory
 from workbench.executors.compiled.rules.threads import RuleThreads
@@ -37,6 +36,10 @@ def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> GpuRule
         raise EngineMissing(f"the engine 'gpu' needs an NVIDIA GPU: {why}", hint=hint)
     if settings.trex or not settings.indexed:
         raise Refused("the engine 'gpu' has no windows as T-Rex has them, and no way without indexes", hint=OTHERS)
+    if getattr(facts, "changing", ()):
+        raise InputError(
+            "facts in a database that may change are not for devices", hint="promise that they do not: --facts-fixed"
+        )
     return GpuRules(rules, facts, settings)
 
 
@@ -64,8 +67,9 @@ class GpuRules(RuleThreads):
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None, **sizes: int
     ) -> None:
         super().__init__(rules, facts, settings, RuleSplit([]), code)
+        assert self._first is not None
+        self._running, self._first = self._first.running, None
         self.sizes = sizes
-        self._words = CompiledRules(rules, facts, settings, False, self.program)
         self.placement: RulePlacement = rule_placement(self.program.plan)
         if not self.placement.sources:
             told = "; ".join(f"{rules.rules[rule].name}: {why}" for rule, why in self.placement.host.items())
@@ -81,15 +85,11 @@ class GpuRules(RuleThreads):
 
         found: list[Any] = []
         if self.placement.host:
-            program = self.program.of(self.placement.host)
-            found.append(CompiledRules(self.rules, self.facts, self.settings, self._code, program))
+            found.append(self._part(self.program.of(self.placement.host)))
         rules, numbers = list(self.placement.sources), devices()
         shares = shared([float(len(self.placement.sources[rule].steps)) for rule in rules], len(numbers))
         for number, share in zip(numbers, shares, strict=False):
-            found.append(DeviceRules(self._words, self.placement, [rules[i] for i in share], number, **self.sizes))
-        for part in found:
-            self.texts.put(part.texts.by_code.values())
-            part.texts = self.texts
+            found.append(DeviceRules(self._running, self.placement, [rules[i] for i in share], number, **self.sizes))
         self.parts, self._manager = found, ThreadManager(len(found) - 1)
         self._histories = [PartHistory(self._reach()) for _ in self.parts]
 

@@ -34,12 +34,14 @@ from workbench.executors.compiled.rules.layout import (
     WHEN,
 )  # fmt: skip
 from workbench.executors.compiled.rules.lines import OTHERS, CodeValue
-from workbench.executors.compiled.rules.step_source import COMPUTED, StepSource
+from workbench.executors.compiled.rules.step_source import StepSource
 from workbench.executors.compiled.rules_gpu.device_lines import DeviceLines, word_of
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
 
+COMPUTED = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+"""The aggregates that there are kernels for."""
 TRIGGER, LIVES, FOUND = 0, 1, 2
 """The first words of a sequence; behind them those of each step."""
 EXACT_WORDS = 73

@@ -14,16 +14,16 @@ import numpy as np
 from workbench.core.domain import Domain
 from workbench.errors import InputError
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.lines import OTHERS, WORD
 from workbench.executors.compiled.rules.outputs import Published, value_of
+from workbench.executors.compiled.rules.running import RunningProgram
 from workbench.executors.compiled.rules_gpu.columns import DeviceColumns, StagedRows
 from workbench.executors.compiled.rules_gpu.device import RuleDevice
 from workbench.executors.compiled.rules_gpu.placement import RulePlacement
 from workbench.executors.compiled.rules_gpu.sequences import MOST_SEQUENCES, RuleSequences
-from workbench.tesla.engines.candidates import in_written_order
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import RuleCost
+from workbench.tesla.engines.facts.order import in_written_order
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.runner import MatcherStart, RuleRunner, consumption
 from workbench.tesla.event_block import EventBlock
@@ -39,17 +39,17 @@ class DeviceRules:
 
     Parameters
     ----------
-    host: an engine of the same rules, which knows texts, and what words values have.
+    running: a program of the same rules, which knows texts, and what words values have.
     asked: the places of the rules.
     number, sizes: of the device: see `RuleDevice`.
     stretch: events that are taken together. most: sequences that are looked at together.
     """
 
     def __init__(
-        self, host: CompiledRules, placement: RulePlacement, asked: Collection[int], number: int,
+        self, running: RunningProgram, placement: RulePlacement, asked: Collection[int], number: int,
         stretch: int = STRETCH, most: int = MOST_SEQUENCES, **sizes: int,
     ) -> None:  # fmt: skip
-        self.host, self.program, self.plan, self.texts = host, host.program, host.plan, host.texts
+        self.running, self.program, self.plan = running, running.program, running.plan
         self._stretch, self._most = stretch, most
         self._exact: dict[int, RuleRunner] = {}
         self._emitted: dict[int, dict[tuple[int, ...], int]] = {rule: {} for rule in asked}
@@ -76,13 +76,13 @@ class DeviceRules:
 
     def _facts(self, step: RuleStep) -> tuple[Any, int]:
         """Facts in the order that is written, as words; and how many there are."""
-        rows = [tuple(row) for row in self.host.facts.get(step.type, ())]
-        ordered = [row[:-1] for row in in_written_order(step, [(*row, i) for i, row in enumerate(rows)])]
+        rows = [tuple(row) for row in self.running.rows()[0].get(step.type, ())]
+        ordered = [*in_written_order(step.part, step.declared, rows)]
         found: Any = np.zeros(
             (1 << max(len(rows) - 1, 0).bit_length(), at.VALUES + len(step.declared.attributes)), np.int64
         )
         for i, row in enumerate(ordered):
-            found[i] = [0, i, *self.host.words(step.type, row)]
+            found[i] = [0, i, *self.running.words(step.type, row)]
         return found.T.copy(), len(rows)
 
     # --- as parts are -----------------------------------------------------------------------------------
@@ -91,15 +91,6 @@ class DeviceRules:
     def count(self) -> int:
         """How many events there have been, composites among them."""
         return self._events + self._forgotten + len(self._caused)
-
-    @property
-    def known(self) -> Mapping[int, str]:
-        """Texts by their numbers."""
-        return self.host.known
-
-    def lend(self, texts: Mapping[int, str], *, keeps: bool = True) -> None:
-        """Know texts by their numbers."""
-        self.host.lend(texts, keeps=keeps)
 
     def profile(self) -> Sequence[RuleCost]:
         """Nothing is counted on a device."""
@@ -119,7 +110,7 @@ class DeviceRules:
         del told
         with self.device.current():
             found = self._found(block)
-        yield made(self._published(found), self.program, self.known)
+        yield made(self._published(found), self.program, self.running.known)
 
     def _found(self, block: EventBlock) -> list[tuple[int, Any]]:
         """Rules, stretch after stretch, with the words of their composites."""
@@ -232,7 +223,7 @@ class DeviceRules:
             self._seen(runner, event)
         rows: Any = np.zeros((len(found), self.runs[rule].source.size), np.int64)
         for row, each in zip(rows, found, strict=True):
-            words = self.host.words(each.type, each.values)
+            words = self.running.words(each.type, each.values)
             if large := [word for word in words if not -WORD <= word < WORD]:
                 raise InputError(f"rule '{each.rule}' makes {large[0]}, which has more than 64 bits", hint=OTHERS)
             row[:] = [rule, each.time, 0, 0, -1, *words, *each.sources]
@@ -242,7 +233,7 @@ class DeviceRules:
         """The rule as `cdp` runs it, with what it knows."""
         plan = self.plan.plans[rule]
         consumed = consumption(plan, trex=False)
-        runner = RuleRunner(plan, CDPMatcher(MatcherStart(plan, self.host.facts, False, consumed)), rule, consumed)
+        runner = RuleRunner(plan, CDPMatcher(MatcherStart(plan, self.running.facts, False, consumed)), rule, consumed)
         gone = self.runs[rule].gone if consumed is not None else set()
         for block, first in self._blocks:
             for event in self._occurrences(block, first):
@@ -260,11 +251,11 @@ class DeviceRules:
         return runner
 
     def _key(self, gap: int, word: int, domain: Domain | None) -> Any:
-        found = None if gap else value_of(domain, word, np.int64(word).view(np.float64), self.known)
+        found = None if gap else value_of(domain, word, np.int64(word).view(np.float64), self.running.known)
         return "nan" if found != found else found
 
     def _occurrences(self, block: EventBlock, first: int) -> Iterator[Occurrence]:
-        for i, each in enumerate(block.occurrences(self.host.rules)):
+        for i, each in enumerate(block.occurrences(self.running.rules)):
             yield Occurrence(each.type, each.time, each.values, first + i)
 
     @staticmethod
