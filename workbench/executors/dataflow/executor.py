@@ -22,7 +22,7 @@ from workbench.executors.dataflow.flow_run import FlowRun
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving
 from workbench.executors.dataflow.listings import Pair, Variant
 from workbench.executors.dataflow.scheduler import Scheduler
-from workbench.executors.dataflow.vertex_run import Contents, FirstFailure, FlowStep, VertexContext, VertexRun
+from workbench.executors.dataflow.vertex_run import StepContents, FirstFailure, FlowStep, VertexContext, VertexRun
 from workbench.executors.dataflow.vertices import VertexGraph, groups_together, looks_at_log, processors_apart
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.overlapped import DoneStep, Overlapped
@@ -156,7 +156,7 @@ class Dataflow(Overlapped):
 
     def _admit(self, events: Mapping[str, Value]) -> tuple[FlowStep, Sequence[int]]:
         """The step, and the vertices to which it is news."""
-        contents, ends = Contents(), events is END
+        contents, ends = StepContents(), events is END
         if ends:
             self._close_inputs(None)
         sent = dict.fromkeys(self._at_end if ends else self._at_steps)
@@ -206,7 +206,7 @@ class Dataflow(Overlapped):
                 read.append(step)
                 return lambda: receivers
             step, states = read[phase - 1], self._states.copy()
-            apart = FlowStep(step.number, Contents(step.contents), step.ends, step.wide)
+            apart = FlowStep(step.number, StepContents(step.contents), step.ends, step.wide)
             sent = runs[vertex].run(apart, VertexContext(states, failure.note), failure.bound(step.number))
 
             def end() -> Collection[int]:

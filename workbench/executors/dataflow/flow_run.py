@@ -36,7 +36,7 @@ Admit = Callable[[Mapping[str, Value]], tuple[FlowStep, Sequence[int]]]
 """Makes a step of what the log says, and names the vertices to which that is news."""
 
 
-class Batch(NamedTuple):
+class PhaseBatch(NamedTuple):
     """Phases of a vertex that a thread runs in turn; of the log, how many steps are read."""
 
     vertex: int
@@ -96,7 +96,7 @@ class FlowRun:
 
     def steps(self) -> Iterator[FlowStep]:
         """The steps when they are over, in their order; then what has gone wrong in the one after them is raised."""
-        batch: Batch | None = None
+        batch: PhaseBatch | None = None
         found: list[Any] = []
         gate = None
         while True:
@@ -155,7 +155,7 @@ class FlowRun:
 
     def _work(self) -> None:
         """A thread of the manager: run what is ready as long as there is something."""
-        batch: Batch | None = None
+        batch: PhaseBatch | None = None
         found: list[Any] = []
         try:
             while True:
@@ -179,22 +179,22 @@ class FlowRun:
                 self._working -= batch is not None
                 self._gates.open()
 
-    def _take(self, *, caller: bool) -> Batch | None:
+    def _take(self, *, caller: bool) -> PhaseBatch | None:
         """What a thread runs next; called with the lock."""
         if self._stopped:
             return None
         if self._queue:
             vertex, phase = self._queue.popleft()
             phases = self.sets.phases_of(vertex, self._sizes[vertex])
-            return Batch(vertex, phases if phases[0] == phase else [phase])
+            return PhaseBatch(vertex, phases if phases[0] == phase else [phase])
         begun = self.sets.begun - self._first - self.taken
         waits = self._slow and caller and begun > 0 and self._manager.grants
         if self._reading or self._over or self.failure.error is not None or begun >= self.ahead or waits:
             return None
         self._reading = True
-        return Batch(1, range(min(self._sizes[1], self.ahead - begun)))
+        return PhaseBatch(1, range(min(self._sizes[1], self.ahead - begun)))
 
-    def _run(self, batch: Batch) -> list[Any]:
+    def _run(self, batch: PhaseBatch) -> list[Any]:
         """Without the lock: to whom each phase sent messages; of the log, the steps too."""
         vertex, phases = batch
         begin = time.perf_counter() if self._adapts else 0.0
@@ -230,7 +230,7 @@ class FlowRun:
         if vertex == 1:
             self._slow = seconds > SLOW * size
 
-    def _end(self, batch: Batch, found: list[Any]) -> None:
+    def _end(self, batch: PhaseBatch, found: list[Any]) -> None:
         """Called with the lock."""
         vertex, phases = batch
         if vertex == 1:

@@ -19,7 +19,7 @@ from workbench.executors.reference.cell import ABSENT, JOINED, SEVERAL, CellPlan
 from workbench.executors.threaded.primitives import Primitives
 
 
-class Contents(dict[int, Any]):
+class StepContents(dict[int, Any]):
     """What the pipes carry in a step, by slot."""
 
     __slots__ = ()
@@ -41,7 +41,7 @@ class FlowStep:
 
     __slots__ = ("contents", "ends", "number", "queues", "wide")
 
-    def __init__(self, number: int, contents: Contents, ends: bool, wide: Sequence[bool]) -> None:
+    def __init__(self, number: int, contents: StepContents, ends: bool, wide: Sequence[bool]) -> None:
         self.number, self.contents, self.ends, self.wide = number, contents, ends, wide
         self.queues: dict[str, int] = {}
 
@@ -190,11 +190,13 @@ class VertexRun:
         states[index] = state
         return [*emitted, *cell.finish(state, step.number)] if step.ends else emitted
 
-    def _said(self, contents: Contents, oracle: str) -> Value | None:
+    def _said(self, contents: StepContents, oracle: str) -> Value | None:
         said = contents[~self._oracles[oracle]]
         return None if said is ABSENT else said
 
-    def _carry(self, plan: CellPlan, emitted: Sequence[Emissions], contents: Contents, sent: dict[int, None]) -> None:
+    def _carry(
+        self, plan: CellPlan, emitted: Sequence[Emissions], contents: StepContents, sent: dict[int, None]
+    ) -> None:
         """Put what was emitted on the pipes."""
         for number, (slot, wide) in enumerate(plan[6]):
             events: list[Value] = []
