@@ -22,7 +22,7 @@ from workbench.executors.dataflow.flow_run import FlowRun
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving
 from workbench.executors.dataflow.listings import Pair, Variant
 from workbench.executors.dataflow.scheduler import Scheduler
-from workbench.executors.dataflow.vertex_run import StepContents, FirstFailure, FlowStep, VertexContext, VertexRun
+from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, StepContents, VertexContext, VertexRun
 from workbench.executors.dataflow.vertices import VertexGraph, groups_together, looks_at_log, processors_apart
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.overlapped import DoneStep, Overlapped
