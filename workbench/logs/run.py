@@ -269,8 +269,9 @@ def _outputs(
     if hasattr(backend, "outputs"):
         yield from _compiled(backend, events, LARGE if getattr(backend, "threads", 1) > 1 else BATCH)
         return
-    if not struck and hasattr(backend, "emitted"):
-        yield from backend.emitted(events)
+    emitted = None if struck else getattr(backend, "streamed", None) or getattr(backend, "emitted", None)
+    if emitted:
+        yield from emitted(events)
         return
     for record in map(backend.step, events):
         yield record.outputs
