@@ -48,10 +48,10 @@ BELOW: dict[str, dict[str, set[str]]] = {
     },
     "verify": {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
-        "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
+        "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"}, "dataflow": {"ask", "decide", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
-    "tesla/engines": {"aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
+    "tesla/engines": {"facts": set(), "aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""
@@ -83,6 +83,10 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/keyed/hashing_loops.py", "numpy"),
     ("executors/compiled/keyed/hashing.py", "numpy"),
     ("executors/compiled/rules/engine.py", "numpy"),
+    ("executors/compiled/rules/matching_program.py", "numpy"),
+    ("executors/compiled/rules/matching_rules.py", "numpy"),
+    ("executors/compiled/rules/count_source.py", "numpy"),
+    ("executors/compiled/rules/counted_rules.py", "numpy"),
     ("executors/compiled/rules/machine_words.py", "llvmlite"),
     ("executors/compiled/rules/machine_words.py", "numba"),
     ("executors/compiled/rules/machine_words.py", "numpy"),
@@ -91,6 +95,7 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/rules/placing.py", "numpy"),
     ("executors/compiled/rules/program.py", "numpy"),
     ("executors/compiled/rules/threads.py", "numpy"),
+    ("executors/compiled/rules/running.py", "numpy"),
     ("executors/compiled/rules/single.py", "numpy"),
     ("executors/compiled/rules/transfer.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numpy"),

@@ -29,7 +29,8 @@ from workbench.executors.spark.whole import ClearedOutput, check_files, stages_s
 from workbench.executors.table import Start, given
 from workbench.logs.rule_choice import engine_name
 from workbench.logs.rule_composites import RuleRow, event_columns
-from workbench.logs.rule_log import RuleLog, facts_of, instant
+from workbench.logs.rule_facts import facts_of
+from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import begun
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.occurrence import in_units
@@ -133,7 +134,7 @@ class SparkRuleLog:
         settings = EngineSettings(clock.unit, bool(clock.dates), trex)
         job = RuleJob(
             EventLayout(self.rules, rule_partition(self.rules), buckets), scaled, engine_name(start),
-            facts_of(self.rules, start.option("facts", [])), settings, clock, ports,
+            facts_of(self.rules, start), settings, clock, ports,
             None if until is None else instant(clock, str(until)),
         )  # fmt: skip
         job.start()  # what an engine refuses it refuses here

@@ -83,7 +83,7 @@ def told_by(case: RuleCase, make: MakesEngine) -> Told:
 
 
 def _run(case: RuleCase, make: MakesEngine) -> list[Occurrence]:
-    settings = EngineSettings(trex=case.trex)
+    settings = EngineSettings(trex=case.trex, plain=True)
     engine, found = make(case.rules, case.facts, settings), list[Occurrence]()
     for i, event in enumerate(case.events):
         if i == case.saved:

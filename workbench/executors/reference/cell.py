@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from workbench.core.domain import Value
-from workbench.core.kinds import Clocked, Deferring, Push, Tick
+from workbench.core.kinds import Clocked, Deferring, Listening, Push, Tick
 from workbench.core.pipeline import Node
 from workbench.core.processor import NOTHING, SHAPE, Emission, Maybe, Processor, State, events_of, misshapen
 from workbench.errors import Overflow, PipelineError, WorkbenchError
@@ -231,6 +231,9 @@ def _told(when: int | str, node: Node, front: tuple[Value, ...], error: Exceptio
     ports = node.processor.ports
     if node.processor.marks and front:
         ports, front = (ports[front[0]],), front[1:]
+    if isinstance(node.processor, Listening) and front:
+        heard = [(port, each.value) for port, each in zip(ports, front, strict=True) if each.present]
+        ports, front = zip(*heard, strict=True)
     shown = ", ".join(f"{port} = {value!r}" for port, value in zip(ports, front, strict=False))
     start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
     if isinstance(error, Overflow) and error.queue and isinstance(node.processor, Deferring):

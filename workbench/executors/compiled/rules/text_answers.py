@@ -13,7 +13,7 @@ from workbench.executors.compiled.rules import layout as at
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.rules.arrays import RuleArrays
-    from workbench.executors.compiled.rules.engine import CompiledRules
+    from workbench.executors.compiled.rules.running import RunningProgram
 
 BYTES = 7
 """Of a text in one word: as many as leave it positive."""
@@ -22,7 +22,7 @@ MANY, LARGEST = 1 << 12, 1 << 20
 
 
 class TextAnswers:
-    """Answers for an engine.
+    """Answers for a program.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class TextAnswers:
     address: where the function is that is asked.
     """
 
-    def __init__(self, engine: CompiledRules) -> None:
+    def __init__(self, engine: RunningProgram) -> None:
         self._engine, self._asked = engine, 0
         self._error: BaseException | None = None
         self.memory: RuleArrays | None = None
