@@ -23,7 +23,7 @@ from workbench.core.domain import INT, Integer
 from workbench.core.function import user_function
 from workbench.core.processor import END
 from workbench.errors import DomainError, Overflow, PipelineError
-from workbench.executors.dataflow import flow_run
+from workbench.executors.dataflow import stream_run
 from workbench.executors.dataflow.executor import Dataflow
 from workbench.executors.dataflow.interleaving import mistakes
 from workbench.executors.dataflow.listings import Variant
@@ -175,7 +175,7 @@ def test_what_is_there_comes_out_before_the_next_step_is_read():
     def typed():
         for i in range(5):
             assert len(seen) >= i - 1
-            threading.Event().wait(2 * flow_run.SLOW)
+            threading.Event().wait(2 * stream_run.SLOW)
             yield {"x": i}
 
     for outputs in running.streamed(typed()):
@@ -215,7 +215,7 @@ def test_ctrl_c_anywhere_under_a_schedule():
 
         schedule.run(body)
 
-    files = [flow_run.__file__, flow_run.__file__.replace("flow_run", "executor")]
+    files = [stream_run.__file__, stream_run.__file__.replace("stream_run", "executor")]
     assert everywhere(run, also=files, step=3) > 50
 
 
