@@ -52,6 +52,8 @@ def fact_options(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> No
         "--on-facts-failure", choices=("error", "drop", "retry"),
         help="where facts are not told: end the run (default), give up the matches that ask, or ask some times more",
     )  # fmt: skip
+    text = "so many threads ask for what coming events need, of a slow database (default: none, which is best for others)"
+    group.add_argument("--facts-ahead", type="positive", metavar="THREADS", help=text)
 
 
 def types_of_log(args: argparse.Namespace) -> Mapping[str, Declaration] | None:
