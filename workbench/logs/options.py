@@ -45,11 +45,15 @@ class RunOptions(TypedDict, total=False):
     fault: Sequence[str]
     """What may go wrong, beside what the program says."""
     seed: int
-    """Of the faults that strike at random (reference, threaded)."""
+    """Of the faults that strike at random (reference, threaded, dataflow)."""
     rate: float
     """How likely a fault is to strike where it can."""
     threads: int
-    """How many (threaded, numba, parallel)."""
+    """How many (threaded, dataflow, numba, parallel)."""
+    phases: int
+    """The most steps on their way at once (dataflow)."""
+    groups: bool
+    """Whether what is in a pipeline that is called runs as one (dataflow)."""
     seconds: float
     """How long it may take."""
     memory_mb: int
