@@ -1,5 +1,6 @@
-"""Facts that are asked for before their events come, by threads of their own: a slow query is then under way while the
-events before it are processed.
+"""Facts that are asked for before their events come, by threads of their own.
+
+A slow query is then under way while the events before it are processed.
 
 The rule of this module: nothing is told earlier, or otherwise. An answer counts if the database has not changed from
 the time at which it was asked to that of its event; else it is asked again, as if nothing had been asked.
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 WINDOW = 256
 """Events that are looked at before they come."""
+MOST = 4 * WINDOW
+"""Answers to a query that wait for their events."""
 
 
 class EarlyAnswer:
@@ -38,13 +41,13 @@ class EarlyAnswer:
 
     def __init__(self, query: FactQuery, values: FactKey) -> None:
         self.query, self.values, self.version, self.uses = query, values, query.table.database.version, 1
-        self._done, self._found = Event(), None
+        self._done, self._found = Event(), list[Any]()
         self._error: WorkbenchError | None = None
 
     def ask(self, database: FactDatabase) -> None:
         """Ask a connection of one's own."""
         try:
-            self._found = self.query.asked(self.values, database)
+            self._found.append(self.query.asked(self.values, database))
         except WorkbenchError as error:
             self._error = error
         finally:
@@ -56,7 +59,7 @@ class EarlyAnswer:
         self._done.wait()
         if self._error is not None:
             raise self._error
-        found: Any = self._found
+        found: FactAnswer = self._found[0]
         return found
 
 
@@ -81,6 +84,8 @@ class FactsAhead:
         if early is not None and early.version == query.table.database.version:
             early.uses += 1
             return
+        if len(query.early) > MOST:  # a cache has told of them
+            del query.early[next(iter(query.early))]
         query.early[values] = early = EarlyAnswer(query, values)
         self._todo.put(early)
 
