@@ -30,8 +30,8 @@ FEW = 4096
 """So many events are not worth a choice."""
 WORTH = 3
 """Machine code is thought of where others take so many times what loading it takes: to look for it takes that, too."""
-SAMPLE = 1024
-"""Events that engines are tried on."""
+SAMPLE, ENOUGH = 1024, 0.25
+"""Events that engines are tried on, as long as they take no more seconds."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,9 @@ def chosen_engine(
             engine = rule_engine(rules, "compiled", facts, settings)
         except Refused as error:
             return EngineChoice(best, f"{error.what}; {_told(seconds)}", seconds)
-        seconds["compiled"] = _start(engine, costs) + events * costs.event + tried["cdp"] / costs.speed
+        seconds["compiled"] = _compiled(
+            engine, costs, events * costs.event + tried["cdp"] / costs.speed, seconds["cdp"]
+        )
         best = min(seconds, key=lambda name: seconds[name])
     return EngineChoice(best, _told(seconds), seconds)
 
@@ -109,10 +111,13 @@ def _refusal(rules: RuleSet, facts: Facts, settings: EngineSettings) -> str:
     return ""
 
 
-def _start(engine: RuleEngine, costs: EngineCosts) -> float:
-    """What it takes until there is machine code."""
-    lines, kept = getattr(engine, "lines", 0), getattr(engine, "kept", True)
-    return costs.load if kept else costs.make + costs.make_line * lines
+def _compiled(engine: RuleEngine, costs: EngineCosts, fast: float, slow: float) -> float:
+    """What machine code takes that takes so long for the log, where `cdp` takes so long: this runs while it is made."""
+    if getattr(engine, "kept", True):
+        return costs.load + fast
+    made = costs.make + costs.make_line * getattr(engine, "lines", 0)
+    waited = min(made, slow)
+    return waited + made + costs.load + fast * (1 - waited / slow)
 
 
 def carried_on(
@@ -125,15 +130,18 @@ def carried_on(
     """
     engine = rule_engine(rules, name, facts, settings)
     quarter = max(1, len(sample) // 4)
-    taken = []
+    taken, ends = list[float](), process_time() + ENOUGH
     for first in range(0, 4 * quarter, quarter):
-        began = process_time()
-        try:
+        began, count = process_time(), 0
+        with suppress(WorkbenchError):  # it comes again, when it counts
             for event in sample[first : first + quarter]:
                 engine.process(event)
-        except WorkbenchError:  # it comes again, when it counts
+                count += 1
+                if process_time() > ends:
+                    break
+        if count < quarter and taken:
             break
-        taken.append((process_time() - began) / quarter)
+        taken.append((process_time() - began) / max(1, count))
     now = taken[-1] if taken else 0.0
     growth = max(0.0, now - taken[-2]) / quarter if len(taken) > 2 and now > 1.25 * taken[-2] else 0.0
     full = min(events, filled(rules, sample))
