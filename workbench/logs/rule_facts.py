@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import ANY, Value
 from workbench.core.program import Port, Ports
-from workbench.errors import FactsError, InputError, did_you_mean
+from workbench.errors import InputError, did_you_mean
 from workbench.events.read import read_events
 from workbench.executors.table import Start
 from workbench.logs.rule_log import row_reader
-from workbench.tesla.occurrence import Facts
+from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Declaration, Operation
 
@@ -114,38 +114,18 @@ class _FactFiles:
             if name in found:
                 raise InputError(f"--facts: '{name}' is {found[name]}, and a file", hint="leave one out")
             found[name] = self._kept(name, paths, itertools.chain(*rows))
-        for name in self.types.keys() - found.keys():
-            found[name] = self._anywhere(name)
+        if without := {name: declared for name, declared in self.types.items() if name not in found}:
+            found |= _tables(without, self.databases)
         if not any(hasattr(each, "database") for each in found.values()):
             return {name: found[name] for name in self.types}
-        from workbench.tesla.engines.facts.access import indexed
         from workbench.tesla.engines.facts.tables import FactTables
 
         made = FactTables({name: found[name] for name in self.types}, self.settings)
-        indexed(self.rules, made)
-        return made
+        if any(each.in_memory for each in made.databases):
+            from workbench.tesla.engines.facts.access import FactAccesses
 
-    def _anywhere(self, name: str) -> FactTable:
-        """The table of a type for which no file is named, in the one database that has it."""
-        found, wrong = list[Any](), None
-        for database in self.databases:
-            try:
-                found.append(self._table(self.types[name], database))
-            except FactsError as error:
-                if error.reason != "table":
-                    raise
-                wrong = wrong or error
-        if len(found) > 1:
-            places = " and ".join(each.database.path for each in found)
-            hint = f"say which: --facts {name}={found[0].database.path}"
-            raise InputError(f"facts of type '{name}' are in {places}", hint=hint)
-        if wrong is not None and not found:
-            raise wrong
-        if not found:
-            hint = f"say where they are: --facts {name}=F, or --facts F.db"
-            raise InputError(f"there are no facts of type '{name}'", hint=hint)
-        table: FactTable = found[0]
-        return table
+            list(FactAccesses.of(in_units(self.rules, dates=has_units(self.rules)), made).create(memory=True))
+        return made
 
     def _kept(self, name: str, paths: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> Any:
         """The rows of files, or the table that they are put into."""
@@ -171,6 +151,16 @@ class _FactFiles:
             isinstance(each, Operation) and each.operator in ("<", "<=", ">", ">=")
             for rule in self.rules.rules for part in rule.predicates if part.type == name for each in part.constraints
         )  # fmt: skip
+
+
+def _tables(types: Mapping[str, Declaration], databases: Sequence[Any]) -> Mapping[str, FactTable]:
+    if not databases:
+        name = next(iter(types))
+        hint = f"say where they are: --facts {name}=F, or --facts F.db"
+        raise InputError(f"there are no facts of type '{name}'", hint=hint)
+    from workbench.tesla.engines.facts.tables import tables_in
+
+    return tables_in(types, databases)
 
 
 def _rows_of(declared: Declaration, path: str) -> Iterator[tuple[Any, ...]]:

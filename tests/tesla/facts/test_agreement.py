@@ -15,7 +15,7 @@ from workbench.tesla.engines.facts.table import FactTable
 from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.table import rule_engine
 
-CASES = 250
+CASES = 150
 """Numbers of random cases; a third of their rules have facts."""
 KINDS = {
     INT: ("INTEGER", "NUMERIC", "", "BIGINT"),

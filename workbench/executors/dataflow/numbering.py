@@ -8,10 +8,10 @@ never decreases with its number (docs/dataflow.md has the proof); `satisfactory`
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, combinations, product
 from typing import TypeVar
 
 from workbench.errors import PipelineError
@@ -120,3 +120,9 @@ def renumbered(graph: Mapping[V, Collection[V]], order: Sequence[V]) -> Numbered
     """The graph with its vertices numbered in a given order, satisfactory or not."""
     place = {v: i for i, v in enumerate(order, 1)}
     return NumberedGraph(tuple(frozenset(place[u] for u in graph[v]) for v in order))
+
+
+def numbered_graphs(size: int) -> Iterator[NumberedGraph]:
+    """All graphs of so many vertices in topological order, with satisfactory numberings and others."""
+    choices = [[frozenset(c) for k in range(v) for c in combinations(range(1, v), k)] for v in range(1, size + 1)]
+    return map(NumberedGraph, product(*choices))

@@ -55,6 +55,8 @@ class CompiledRules:
     running: the program of the rules, and what it knows while it runs.
     """
 
+    _runs: type[RunningProgram] = RunningProgram
+
     def __init__(
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None,
         program: RuleProgram | None = None, texts: TextCodes | None = None,
@@ -63,6 +65,7 @@ class CompiledRules:
             raise Refused("the engine 'compiled' has no way without indexes", hint=OTHERS)
         self.facts, self.settings = facts, settings
         self._code = False if settings.plain else code
+        self._changing = bool(getattr(facts, "changing", ()))
         self._exact: Publisher | None = None
         self._patience = 0
         self.passed: int | None = None
@@ -72,7 +75,7 @@ class CompiledRules:
     def _begin(self, rules: RuleSet, program: RuleProgram, texts: TextCodes | None = None) -> None:
         """Rules, of which nothing has happened yet."""
         texts = texts or TextCodes(program.texts)
-        self.running = RunningProgram(rules, self.facts, self.settings, program, texts)
+        self.running = self._runs(rules, self.facts, self.settings, program, texts)
         self._seen, self._looked = 0, False
         self._making: Thread | None = None
         if self._code is not None:
@@ -108,6 +111,8 @@ class CompiledRules:
     def process(self, event: Occurrence) -> list[Occurrence]:
         """The composites that an event causes."""
         see_event(event, self.rules, self.now, self.passed)
+        if self._changing:
+            self._see_facts()
         if self._exact is not None or not self._coded(1) or abs(event.time) >= FAR:
             return self._exactly(event)
         try:
@@ -139,6 +144,8 @@ class CompiledRules:
     def parts_of(self, block: EventBlock, made: Makes, told: Tells) -> Iterable[Any]:
         """What comes of a block, part by part: made of `Published`, or told by `cdp`."""
         first = 0
+        if self._changing:
+            self._see_facts()
         while first < len(block):
             rest = block.part(first, len(block)) if first else block
             if self.fast(len(rest)) and abs(rest.times[[0, -1]]).max() < FAR:
@@ -185,6 +192,8 @@ class CompiledRules:
 
     def parts_until(self, time: int, made: Makes, told: Tells) -> Iterable[Any]:
         """The same part by part, as in `parts_of`."""
+        if self._changing:
+            self._see_facts()
         if self._exact is None:
             yield from self.running.until(time, made)
             if not self.running.reached:
@@ -271,11 +280,21 @@ class CompiledRules:
                 return
         if not self._coded(0):
             return
-        costs, made = list(self.profile()), self.running.again()
+        try:
+            costs, made = list(self.profile()), self.running.again()
+        except Refused:  # there are too many facts now
+            self._patience = PATIENCE
+            return
         if returnable(exact) and to_memory(exact, made):
             self._exact, self._before, self.running = None, costs, made
         else:
             self._patience = PATIENCE + len(held_events(exact))  # it takes long to see, where there are many
+
+    def _see_facts(self) -> None:
+        """Take the facts that have changed, before what comes next; nothing else is forgotten."""
+        if self._exact is None and self.running.outdated():
+            self._give_up()
+            self._return()
 
     def _changed(self, change: Callable[[Publisher], Any]) -> Any:
         exact = self._exact or self._give_up()

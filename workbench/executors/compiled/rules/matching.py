@@ -36,6 +36,7 @@ from workbench.executors.compiled.rules.layout import (
     EMITS,
     ENDLESS,
     FAILED,
+    FOUND,
     GAPS,
     GROW_JOURNAL,
     GROW_RING,
@@ -112,9 +113,6 @@ def first_there(ring, mask, oldest, H):
         start += 1
     H[ring - 2] = start
     return start
-
-
-# --- columns --------------------------------------------------------------------------------------------
 
 
 def row_room(y, T, W, H, V):
@@ -279,8 +277,8 @@ def published(first, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
         V[PUBLISHED] += 1
         y = R[O[o], EMITS]
         O[o + ID] = V[COUNT]
-        if T[y, WATCHED] == 0:
-            V[COUNT] += 1
+        if T[y, WATCHED] <= 0:
+            V[COUNT] += 1 + T[y, WATCHED]
             continue
         code = row_room(y, T, W, H, V)
         if code != 0:
@@ -381,7 +379,7 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
     i = first
     while i < last and code == DONE:
         V[JOURNAL] = 0
-        count, now, made, published_before = V[COUNT], V[NOW], V[MADE], V[PUBLISHED]
+        count, now, made, published_before, found = V[COUNT], V[NOW], V[MADE], V[PUBLISHED], V[FOUND]
         until = V[UNTIL] if mode == 4 else times[i] - 1
         moved = V[DUE] > until  # what is told is taken back one by one, for time goes on
         if not moved:
@@ -390,7 +388,7 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
             code = happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
         if code != DONE:
             take_back(H, V, J)
-            V[COUNT], V[NOW], V[MADE], V[PUBLISHED] = count, now, made, published_before
+            V[COUNT], V[NOW], V[MADE], V[PUBLISHED], V[FOUND] = count, now, made, published_before, found
             V[DUE] = -NEVER
         elif moved:
             i += 1

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from workbench.core.domain import BOOL, FLOAT, INT
 from workbench.errors import Refused
+from workbench.executors.compiled.rules.aggregate_source import AggregateSource, PlannedSpans
 from workbench.executors.compiled.rules.layout import (
     BASE,
     CAUSE,
@@ -50,7 +51,7 @@ from workbench.executors.compiled.rules.lines import (
     RuleConstants,
     WordLines,
 )  # fmt: skip
-from workbench.executors.compiled.rules.step_source import ENDS, StepSource
+from workbench.executors.compiled.rules.step_source import ENDS
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RuleStep
@@ -62,7 +63,7 @@ ARGUMENTS = "T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L"
 MOST_PER = 30
 
 
-class RuleSource(StepSource):
+class RuleSource(AggregateSource):
     """The source of one rule.
 
     Attributes
@@ -71,8 +72,10 @@ class RuleSource(StepSource):
     constants: what it reads from the table.
     """
 
-    def __init__(self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings) -> None:
-        super().__init__(plan, rule, types, trex=settings.trex)
+    def __init__(
+        self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, spans: PlannedSpans
+    ) -> None:
+        super().__init__(plan, rule, types, spans, trex=settings.trex)
         self.profiled = settings.profiled
         self.time = f"W[a0 + {TIME}]"
         self.judged: WordLines | None = None
@@ -212,6 +215,14 @@ class RuleSource(StepSource):
             code.add("taken += 1", f"if taken > most: return {DONE}")
         if of.pause is not None:
             self._pause(of.pause)
+        self._record()
+        self._count(COMPOSED)
+        if rule.limit is not None:
+            code.add(f"if taken >= most: return {DONE}")
+
+    def _record(self) -> None:
+        """Write the composite."""
+        code, rule, of = self.code, self.of.rule, self.of
         given = {each.name: each.value for each in rule.evaluations}
         sources = [self.bound[slot] for slot in of.event_slots]
         size = RECORD + len(of.emitted.attributes) + len(sources)
@@ -231,9 +242,6 @@ class RuleSource(StepSource):
             code.add(f"O[o + {RECORD + len(of.emitted.attributes) + i}] = W[{self.addresses[step.slot]} + {NUMBER}]")
         code.add(f"O[o + {GAPS}] = gaps", f"V[{MADE}] = o + {size}")
         self.size = size
-        self._count(COMPOSED)
-        if rule.limit is not None:
-            code.add(f"if taken >= most: return {DONE}")
 
     def _pause(self, pause: int) -> None:
         """Go on only if the rule has emitted nothing for the same values for so long."""

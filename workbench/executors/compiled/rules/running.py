@@ -24,11 +24,14 @@ from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.single import SingleEvents
 from workbench.executors.compiled.rules.text_answers import TextAnswers
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.publisher import endless_chain
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
+MOST_FACTS = 100_000
+"""Rows of a type of facts in a database that are kept here."""
 FAR = 1 << 62
 """Times are less than this."""
 Makes = Callable[..., Any]
@@ -45,6 +48,7 @@ class RunningProgram:
     Attributes
     ----------
     loop: the code, as machine code or as Python; None while there is none.
+    version: of the facts in databases.
     since: of types from which time and place on all events are there, where it is not from the beginning.
     seconds: of processor time, where that is asked for.
     """
@@ -57,7 +61,8 @@ class RunningProgram:
         self.loop: Any = None
         self._lent: Mapping[int, str] = {}
         self._answers = TextAnswers(self) if program.asks else None
-        self.memory = RuleArrays(program, facts, self.words, self._answers.address if self._answers is not None else 0)
+        rows, self.version = self._rows()
+        self.memory = RuleArrays(program, rows, self.words, self._answers.address if self._answers is not None else 0)
         if self._answers is not None:
             self._answers.memory = self.memory
         self.memory.V[at.NOW] = -FAR
@@ -65,9 +70,28 @@ class RunningProgram:
         self.seconds = 0.0
         self.single = SingleEvents(program, self.memory, texts)
 
+    def _rows(self) -> tuple[Facts, Any]:
+        """The facts that are looked at, those of databases as they are now, and which version of them that is."""
+        facts = self.facts
+        if not isinstance(facts, FactTables):
+            return facts, ()
+        try:
+            version, types = facts.version(), {each.type for each in self.program.columns if each.fact}
+            return {name: facts.few(name, MOST_FACTS) for name in types}, version
+        finally:
+            facts.settle()
+
+    def outdated(self) -> bool:
+        """Whether facts in databases have changed."""
+        assert isinstance(self.facts, FactTables)
+        try:
+            return bool(self.facts.version() != self.version)
+        finally:
+            self.facts.settle()
+
     def again(self) -> RunningProgram:
         """The same, of which nothing has happened yet."""
-        made = RunningProgram(self.rules, self.facts, self.settings, self.program, self.texts)
+        made = type(self)(self.rules, self.facts, self.settings, self.program, self.texts)
         made.loop = self.loop
         return made
 
@@ -104,7 +128,7 @@ class RunningProgram:
     def block(self, block: EventBlock, made: Makes) -> Iterable[Any]:
         """What comes of a block, part by part. `reached` says how far it came: to its end, or to what is beyond it."""
         self.lend(block.texts)
-        given, inputs = _inputs(block, self.memory.T, self.program)
+        given, inputs = inputs_of(block, self.memory.T, self.program)
         last = len(block)
 
         def run(first: int) -> int:
@@ -136,7 +160,9 @@ class RunningProgram:
             if code == at.FAILED:
                 yield self._taken(made)
                 raise self._failed()
-            if code not in (at.DONE, at.BEYOND):
+            if code == at.GIVE_ROWS:
+                yield self._given(made)
+            elif code not in (at.DONE, at.BEYOND):
                 self.grow(code)
             if first >= last or code == at.BEYOND:
                 break
@@ -154,6 +180,10 @@ class RunningProgram:
         if self._answers is not None:
             self._answers.make_room(self.single.moved)
         return found
+
+    def _given(self, made: Makes) -> Any:
+        """What has come out, where there is no room for more."""
+        return self._taken(made)
 
     def _failed(self) -> BaseException:
         return self._answers.raised() if self._answers is not None else KeyboardInterrupt()
@@ -183,6 +213,8 @@ class RunningProgram:
             memory.grow("X", wanted + 1)
         elif code == at.GROW_JOURNAL:
             memory.grow("J")
+        elif code == at.GROW_SPANS:
+            memory.make_spans(wanted)
         else:
             self.ask(2, *memory.other_table(larger=False))
             if memory.crowded:
@@ -247,7 +279,7 @@ class RunningProgram:
             yield RuleCost(plan.rule.name, seen, partial, full, composed, seconds)
 
 
-def _inputs(block: EventBlock, T: Any, program: RuleProgram) -> tuple[Any, list[Any]]:
+def inputs_of(block: EventBlock, T: Any, program: RuleProgram) -> tuple[Any, list[Any]]:
     """The columns of a block as addresses; and the types, times and places of its events."""
     count = int(sum(T[:, at.ATTRIBUTES])) + 1
     given: Any = np.zeros((count, 3), np.int64)

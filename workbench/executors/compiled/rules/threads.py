@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from workbench.core.domain import FLOAT, INT
-from workbench.errors import Refused, WorkbenchError
+from workbench.errors import InputError, Refused, WorkbenchError
 from workbench.executors.compiled.rules.engine import PATIENCE, SOME, STRETCH, CompiledRules, added_costs, see_block
 from workbench.executors.compiled.rules.outputs import Published, composite_block, composites
 from workbench.executors.compiled.rules.placing import EventsBefore, PartHistory, PlacedBlock, merged
@@ -44,6 +44,9 @@ def compiled_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> Co
     split = rule_split(rules) if settings.threads > 1 else None
     if split is None or split.reason:
         return CompiledRules(rules, facts, settings)
+    if getattr(facts, "changing", ()):
+        hint = "promise that they do not: --facts-fixed; or leave --threads out"
+        raise InputError("facts in a database that may change are for one thread", hint=hint)
     return RuleThreads(rules, facts, settings, split)
 
 

@@ -19,6 +19,9 @@ from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.rule_set import RuleSet
 
+COVERED = 4
+"""Attributes of a type, at most, that an index has all of: rows are then told from it alone, three times as fast."""
+
 
 @dataclass(frozen=True)
 class FactAccess:
@@ -29,14 +32,14 @@ class FactAccess:
     users: the predicates that ask it, each with its rule.
     rest: constraints that are asked of each row, and not in SQL.
     steps: what SQLite does, in its words.
-    index: the statement that makes an index which is missing; empty where none is, or a view is asked.
+    index: the columns of an index which is missing, as SQL; none where none is, or a view is asked.
     """
 
     query: FactQuery
     users: Sequence[str]
     rest: Sequence[str]
     steps: Sequence[str]
-    index: str
+    index: list[str]
 
     @property
     def scans(self) -> bool:
@@ -44,37 +47,95 @@ class FactAccess:
         return bool(self.query.compared) and any(_scan(each) for each in self.steps)
 
 
-def fact_accesses(rules: RuleSet, facts: FactTables) -> list[FactAccess]:
+@dataclass(frozen=True)
+class FactAccesses:
     """How rules ask their tables, each statement once; rows in memory are not in it."""
-    users: dict[int, tuple[FactQuery, list[str], dict[str, None]]] = {}
-    for rule in rules.rules:
-        for step in RulePlan(rule, rules.declarations).steps[1:]:
-            table = facts.get(step.type)
-            if isinstance(table, FactTable):
-                own = FactQuery(step, table)
-                query = facts.shared(own)
-                _, named, rest = users.setdefault(query.number, (query, [], {}))
-                named.append(f"{rule.name}: {step.part}")
-                rest.update(dict.fromkeys(map(str, own.rest)))
-    try:
-        return [_access(query, named, list(rest)) for query, named, rest in users.values()]
-    finally:
-        facts.settle()
+
+    found: Sequence[FactAccess]
+
+    @classmethod
+    def of(cls, rules: RuleSet, facts: FactTables) -> FactAccesses:
+        """How databases stand now."""
+        users: dict[int, tuple[FactQuery, list[str], dict[str, None]]] = {}
+        for rule in rules.rules:
+            for step in RulePlan(rule, rules.declarations).steps[1:]:
+                table = facts.get(step.type)
+                if isinstance(table, FactTable):
+                    own = FactQuery(step, table)
+                    query = facts.shared(own)
+                    _, named, rest = users.setdefault(query.number, (query, [], {}))
+                    named.append(f"{rule.name}: {step.part}")
+                    rest.update(dict.fromkeys(map(str, own.rest)))
+        try:
+            return cls([_access(query, named, list(rest)) for query, named, rest in users.values()])
+        finally:
+            facts.settle()
+
+    def create(self, memory: bool = False) -> Iterator[str]:
+        """Make the indexes that are missing, each told when it is there: the database is written.
+
+        Parameters
+        ----------
+        memory: only in databases in memory.
+        """
+        wanted = [(each.query.table.database, self.index(each)) for each in self.found if each.index]
+        for database, index in dict.fromkeys(wanted):
+            if database.in_memory or not memory:
+                make_index(database, index)
+                yield f"{database}: {index}"
+
+    def index(self, access: FactAccess) -> str:
+        """The statement that makes the index that is missing, or one that begins with it; empty where none is."""
+        table, columns = access.query.table, access.index
+        others = [each.index for each in self.found if each.query.table is table]
+        columns = max((each for each in others if each[: len(columns)] == columns), key=len, default=columns)
+        if not columns:
+            return ""
+        named = [each.partition('" ')[0].strip('"') for each in columns]
+        name = "_".join(["workbench", table.name, *named])
+        if len(table.columns) <= COVERED:
+            columns = [*columns, *(quoted(each.name) for each in table.columns if each.name not in named)]
+        return f"CREATE INDEX IF NOT EXISTS {quoted(name)} ON {quoted(table.name)} ({', '.join(columns)})"
+
+    def data(self) -> list[dict[str, Any]]:
+        """The same as data."""
+        return [
+            {
+                "table": str(each.query.table), "sql": each.query.sql, "used_by": list(each.users),
+                "steps": list(each.steps), "asked_of_rows": list(each.rest), "index": self.index(each) or None,
+            }
+            for each in self.found
+        ]  # fmt: skip
+
+    def lines(self) -> Iterator[str]:
+        """The same as lines of text."""
+        yield "facts"
+        for each in self.found:
+            yield f"  {each.query.table}"
+            yield from (f"    {user}" for user in each.users)
+            yield f"    {each.query.sql}"
+            yield f"    {'; '.join(each.steps)}"
+            if each.rest:
+                yield f"    asked of each row: {', '.join(each.rest)}"
+            if each.index:
+                yield f"    an index would help: {self.index(each)}"
+            elif each.scans:
+                yield "    all rows are looked through: an index of what the view reads may help"
 
 
 def _access(query: FactQuery, users: Sequence[str], rest: Sequence[str]) -> FactAccess:
     database, values = query.table.database, [None] * len(query.compared)
     steps = [str(row[3]) for row in database.rows(f"EXPLAIN QUERY PLAN {query.sql}", values)]
-    sorts = query.limited and any("TEMP B-TREE" in each for each in steps)
+    sorts = query.limited and "USE TEMP B-TREE FOR ORDER BY" in steps
     lacks = (query.compared and any(map(_scan, steps))) or sorts
-    return FactAccess(query, users, rest, steps, _index(query) if lacks and not query.table.view else "")
+    return FactAccess(query, users, rest, steps, _index(query) if lacks and not query.table.view else [])
 
 
 def _scan(step: str) -> bool:
     return step.startswith("SCAN")
 
 
-def _index(query: FactQuery) -> str:
+def _index(query: FactQuery) -> list[str]:
     """An index of what has to be equal, then of what is compared first, or of the order that is written."""
     table = query.table
     equal = [each.column for each in query.compared if each.operator == "=="]
@@ -84,17 +145,7 @@ def _index(query: FactQuery) -> str:
         for each in query.step.part.ordering:
             column = table.columns[query.step.declared.positions[each.name]]
             columns.setdefault(column.name, sorted_by(column) + " DESC" * each.descending)
-    if not columns:
-        return ""
-    name = quoted("_".join(["workbench", table.name, *columns]))
-    return f"CREATE INDEX IF NOT EXISTS {name} ON {quoted(table.name)} ({', '.join(columns.values())})"
-
-
-def create_indexes(accesses: Sequence[FactAccess]) -> Iterator[str]:
-    """Make the indexes that are missing, each told when it is there; a database is written, as is wanted."""
-    for index, database in dict.fromkeys((each.index, each.query.table.database) for each in accesses if each.index):
-        make_index(database, index)
-        yield f"{database}: {index}"
+    return list(columns.values())
 
 
 def make_index(database: FactDatabase, index: str) -> None:
@@ -104,37 +155,3 @@ def make_index(database: FactDatabase, index: str) -> None:
             connection.execute(index)
         except sqlite3.Error as error:
             raise database.failure(error) from error
-
-
-def access_data(accesses: Sequence[FactAccess]) -> list[dict[str, Any]]:
-    """The same as data."""
-    return [
-        {
-            "table": str(each.query.table), "sql": each.query.sql, "used_by": list(each.users),
-            "steps": list(each.steps), "asked_of_rows": list(each.rest), "index": each.index or None,
-        }
-        for each in accesses
-    ]  # fmt: skip
-
-
-def access_lines(accesses: Sequence[FactAccess]) -> Iterator[str]:
-    """The same as lines of text."""
-    yield "facts"
-    for each in accesses:
-        yield f"  {each.query.table}"
-        yield from (f"    {user}" for user in each.users)
-        yield f"    {each.query.sql}"
-        yield f"    {'; '.join(each.steps)}"
-        if each.rest:
-            yield f"    asked of each row: {', '.join(each.rest)}"
-        if each.index:
-            yield f"    an index would help: {each.index}"
-        elif each.scans:
-            yield "    all rows are looked through: an index of what the view reads may help"
-
-
-def indexed(rules: RuleSet, facts: FactTables) -> None:
-    """Make all indexes that rules want, in databases in memory."""
-    memory = [each for each in fact_accesses(rules, facts) if each.query.table.database.in_memory]
-    for _ in create_indexes(memory):
-        pass

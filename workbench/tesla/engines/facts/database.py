@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.errors import FactsError, InputError, refuse_unknown
 
+Answered = TypeVar("Answered")
 MAGIC = b"SQLite format 3\0"
 INSTRUCTIONS = 10_000
 """Of SQLite's machine, between two looks at the clock: about a millisecond at most."""
@@ -28,7 +29,7 @@ STATEMENTS = 1024
 PATIENCE = 5.0
 """Seconds to wait for a lock, where no limit of time is given."""
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-"""Seconds between the times that a query is tried (`FactSettings.failure`)."""
+"""Seconds between the times that something is tried (`FactSettings.failure`)."""
 FAILURES = ("error", "drop", "retry")
 
 
@@ -87,7 +88,8 @@ class FactDatabase:
         self._image: bytes | None = None
         self._open = False
         self._state: tuple[Any, ...] = ()
-        self._deadline, self._stopped, self._asked = inf, False, False
+        self._deadline, self._asked = inf, False
+        self._stopped: BaseException | None = None
         self._connection = memory and self._prepared(memory)
 
     def __str__(self) -> str:
@@ -107,13 +109,18 @@ class FactDatabase:
 
     def see(self) -> None:
         """From here to `settle` the database is as it is now; whether it has changed is told to `changed`."""
+        if not self._open:
+            self._tried(self._begin)
+
+    def _begin(self) -> None:
         if self._open:
             return
+        connection = self._connected()
         if self.fixed:
-            self._connected()
+            if not self.in_memory:  # once for all: else each query has to lock the file
+                connection.execute("BEGIN")
             self._open = True
             return
-        connection = self._connected()
         try:
             connection.execute("BEGIN")
             self._open = True
@@ -143,8 +150,11 @@ class FactDatabase:
         self._asked = False
         if self._open and not self.fixed:
             self._open = False
-            if self._connection is not None and self._connection.in_transaction:
-                self._connection.execute("COMMIT")
+            try:
+                if self._connection is not None and self._connection.in_transaction:
+                    self._connection.execute("COMMIT")
+            except sqlite3.Error:  # nothing was written, and what is wrong has been told
+                self.close()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """What a query finds.
@@ -154,29 +164,28 @@ class FactDatabase:
         FactsError: it takes too long, the file is locked, damaged or gone, or SQLite says no. OverflowError,
             UnicodeEncodeError: a value is none that SQLite has.
         """
-        try:
-            return self._rows(sql, values)
-        except FactsError as error:
-            if self.settings.failure != "retry" or not error.passing:
-                raise
-        for pause in PAUSES:
-            sleep(pause)
+        return self._tried(lambda: self._rows(sql, values))
+
+    def _tried(self, work: Callable[[], Answered]) -> Answered:
+        """What comes of work, which is tried again where that is wanted and may help."""
+        pauses = iter(PAUSES if self.settings.failure == "retry" else ())
+        while True:
             version, asked = self.version, self._asked
             try:
-                found = self._rows(sql, values)
+                found = work()
             except FactsError as error:
-                if not error.passing:
+                pause = next(pauses, None)
+                if pause is None or not error.passing:
                     raise
-                last = error
+                sleep(pause)
                 continue
             if asked and version != self.version:
                 what = "the facts have changed before an event had all its answers"
-                raise FactsError(what, where=self.path, hint="the query had to be asked again", reason="changed")
+                raise FactsError(what, where=self.path, hint="a query had to be asked again", reason="changed")
             return found
-        raise last
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        self.see()
+        self._begin()
         connection = self._connected()
         if self.settings.seconds is not None:
             self._deadline = monotonic() + self.settings.seconds
@@ -211,7 +220,9 @@ class FactDatabase:
     def _prepared(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         connection.execute(f"PRAGMA cache_size = -{PAGES}")
         connection.execute("PRAGMA query_only = ON")
-        connection.set_progress_handler(self._late, INSTRUCTIONS)
+        looks = self._looks()
+        next(looks)
+        connection.set_progress_handler(looks.__next__, INSTRUCTIONS)
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()  # now it is read
         return connection
 
@@ -223,19 +234,27 @@ class FactDatabase:
             raise FactsError(what, where=self.path, reason="missing", passing=True) from error
         return found.st_dev, found.st_ino
 
-    def _late(self) -> bool:
-        """Asked every now and then while a query runs: whether it ends here; who interrupts the run ends it, too."""
-        try:
-            return monotonic() > self._deadline
-        except KeyboardInterrupt:
-            self._stopped = True
-            return True
+    def _looks(self) -> Generator[bool]:
+        """Asked every now and then while a query runs: whether it ends here.
+
+        Who interrupts the run does it when Python goes on, which is here: in a function that would be before its first
+        line, and SQLite forgets what is raised there.
+        """
+        ends = False
+        while True:
+            try:
+                yield ends
+                ends = monotonic() > self._deadline
+            except GeneratorExit:
+                return
+            except BaseException as error:
+                self._stopped, ends = error, True
 
     def failure(self, error: sqlite3.Error) -> FactsError:
         """What went wrong, as the user knows it."""
-        if self._stopped:
-            self._stopped = False
-            raise KeyboardInterrupt from error
+        if self._stopped is not None:
+            stopped, self._stopped = self._stopped, None
+            raise stopped
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         reason, what, hint = _FAILURES.get(code, ("other", f"the database says: {error}", ""))
         if code == sqlite3.SQLITE_INTERRUPT:
@@ -254,10 +273,9 @@ class FactDatabase:
             yield connection
             connection.execute("PRAGMA query_only = ON")
             return
-        self.settle()
-        with closing(
-            sqlite3.connect(f"{Path(self.path).resolve().as_uri()}?mode=rw", PATIENCE, uri=True)
-        ) as connection:
+        self.close()  # what it knows of indexes does not hold any more
+        name = f"{Path(self.path).resolve().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(name, PATIENCE, uri=True)) as connection:
             yield connection
             connection.commit()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.errors import FactsError, did_you_mean
@@ -41,8 +41,8 @@ class FactColumn:
     exact: bool
 
 
-class FactTable(Sequence[FactRow]):
-    """The rows of a type of facts in a database; as a sequence, all of them.
+class FactTable:
+    """The rows of a type of facts in a database.
 
     Parameters
     ----------
@@ -64,17 +64,14 @@ class FactTable(Sequence[FactRow]):
         """The columns, as SQL has them."""
         self.row_id = self._row_id()
         """What SQL calls the id of a row; empty where there is none."""
-        self._all: list[FactRow] | None = None
         self._fits = self._tests()
-        database.changed.append(self._forget)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_all": None, "_fits": None}
+        return {**vars(self), "_fits": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._fits = self._tests()
-        self.database.changed.append(self._forget)
 
     def __str__(self) -> str:
         table = "" if self.name.lower() == self.declared.name.lower() else f":{self.name}"
@@ -82,31 +79,21 @@ class FactTable(Sequence[FactRow]):
 
     __repr__ = __str__
 
-    # --- all rows ---------------------------------------------------------------------------------------
+    # --- rows -------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         ((count,),) = self.database.rows(f"SELECT COUNT(*) FROM {quoted(self.name)}")
         return int(count)
 
     def __iter__(self) -> Iterator[FactRow]:
-        return iter(self._rows())
+        return iter(self.rows())
 
-    @overload
-    def __getitem__(self, at: int) -> FactRow: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[FactRow]: ...
-    def __getitem__(self, at: int | slice) -> FactRow | Sequence[FactRow]:
-        return self._rows()[at]
-
-    def _rows(self) -> list[FactRow]:
-        self.database.see()
-        if self._all is None:
-            rows = self.database.rows(f"SELECT {self.shown} FROM {quoted(self.name)} ORDER BY {self.order()}")
-            self._all = self.read(rows) if self.ordered else sorted(self.read(rows), key=lambda row: [*map(rank, row)])
-        return self._all
-
-    def _forget(self) -> None:
-        self._all = None
+    def rows(self, most: int | None = None) -> list[FactRow]:
+        """All rows in their order, or the first of them."""
+        limit = "" if most is None or not self.ordered else f" LIMIT {most}"
+        order = f" ORDER BY {self.order()}" if self.ordered else ""
+        found = self.read(self.database.rows(f"SELECT {self.shown} FROM {quoted(self.name)}{order}{limit}"))
+        return found if self.ordered else sorted(found, key=lambda row: [*map(rank, row)])[:most]
 
     def order(self, *, last: bool = False) -> str:
         """The order of rows as SQL."""

@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from workbench.errors import FactsError
-from workbench.tesla.engines.facts.database import FactSettings
+from workbench.errors import FactsError, InputError, Refused
+from workbench.tesla.declared import Declaration
+from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
 from workbench.tesla.engines.facts.query import FactCache, FactQuery
 from workbench.tesla.engines.facts.table import FactRow, FactTable
 
 
-class FactTables(dict[str, Sequence[FactRow]]):
+class FactTables(dict[str, Any]):
     """The rows of each type of facts: in memory, or a `FactTable`.
 
     Attributes
@@ -25,7 +26,7 @@ class FactTables(dict[str, Sequence[FactRow]]):
     dropped: why matches were given up, and how many (`FactSettings.failure`).
     """
 
-    def __init__(self, facts: Mapping[str, Sequence[FactRow]], settings: FactSettings | None = None) -> None:
+    def __init__(self, facts: Mapping[str, Any], settings: FactSettings | None = None) -> None:
         super().__init__(facts)
         self.settings = settings or FactSettings()
         self.caches: Callable[[FactQuery], FactCache] | None = None
@@ -33,7 +34,9 @@ class FactTables(dict[str, Sequence[FactRow]]):
         self._queries: dict[str, FactQuery] = {}
         tables = [rows for rows in self.values() if isinstance(rows, FactTable)]
         self.databases = list(dict.fromkeys(table.database for table in tables))
-        self._watch()
+        self.changing = [each for each in self.databases if not each.fixed]
+        for database in self.databases:
+            database.changed.append(self._forget)
 
     def __reduce__(self) -> Any:
         """Files are opened anew; what has been answered is asked again."""
@@ -41,10 +44,6 @@ class FactTables(dict[str, Sequence[FactRow]]):
 
     def __str__(self) -> str:
         return str(dict(self))
-
-    def _watch(self) -> None:
-        for database in self.databases:
-            database.changed.append(self._forget)
 
     def _forget(self) -> None:
         """Something has changed: what has been answered is no longer known."""
@@ -67,13 +66,25 @@ class FactTables(dict[str, Sequence[FactRow]]):
 
     def version(self) -> tuple[int, ...]:
         """Another one whenever something has changed."""
-        try:
-            for database in self.databases:
-                if not database.fixed:
-                    database.see()
-            return tuple(each.version for each in self.databases)
-        finally:
-            self.settle()
+        for database in self.changing:
+            try:
+                database.see()
+            except FactsError as error:
+                if self.settings.failure != "drop":
+                    raise
+                self.drop("of any type", error)
+        return tuple(each.version for each in self.changing)
+
+    def few(self, type: str, most: int) -> list[FactRow]:
+        """The rows of a type of facts, for who keeps them; Refused where there are more."""
+        rows = self[type]
+        if not isinstance(rows, FactTable):
+            return list(rows)
+        found = rows.rows(most + 1)
+        if len(found) > most:
+            what = f"facts of type '{type}' are kept in memory there, and {rows} has more than {most:,} rows"
+            raise Refused(what, hint="--engine cdp or aip asks the database")
+        return found
 
     def drop(self, type: str, error: FactsError) -> None:
         """A match is given up."""
@@ -83,3 +94,34 @@ class FactTables(dict[str, Sequence[FactRow]]):
         """What is worth knowing in the end."""
         for (type, why), count in self.dropped.most_common():
             yield f"{count:,} match{'es' * (count != 1)} given up, for facts {type} were not told: {why}"
+
+
+def tables_in(types: Mapping[str, Declaration], databases: Sequence[FactDatabase]) -> dict[str, FactTable]:
+    """The table of each type, in the one database that has it.
+
+    Raises
+    ------
+    FactsError: none has it, or it does not fit its declaration. InputError: two have it.
+    """
+    return {name: _table_in(declared, databases) for name, declared in types.items()}
+
+
+def _table_in(declared: Declaration, databases: Sequence[FactDatabase]) -> FactTable:
+    found, wrong = list[FactTable](), None
+    for database in databases:
+        try:
+            found.append(FactTable(declared, database))
+        except FactsError as error:
+            if error.reason != "table":
+                raise
+            wrong = wrong or error
+        finally:
+            database.settle()
+    if len(found) > 1:
+        hint = f"say which: --facts {declared.name}={found[0].database}"
+        places = " and ".join(each.database.path for each in found)
+        raise InputError(f"facts of type '{declared.name}' are in {places}", hint=hint)
+    if not found:
+        assert wrong is not None
+        raise wrong
+    return found[0]
