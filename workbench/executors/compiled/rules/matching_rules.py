@@ -30,6 +30,10 @@ from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 
+STRETCH = 1 << 12
+"""Events that are looked at without an interruption."""
+
+
 class MatchingRules(CompiledRules):
     """The matches of a rule set.
 
@@ -93,7 +97,9 @@ class MatchingRules(CompiledRules):
             if self._sums is not None:
                 self._sums.take(block)
             if self._places:
-                yield from self._shown(self.parts_of(block, self._of_words, self._of_composites))
+                for first in range(0, len(block), STRETCH):
+                    part = block.part(first, first + STRETCH)
+                    yield from self._shown(self.parts_of(part, self._of_words, self._of_composites))
             else:
                 self.memory.V[at.NOW] = block.times[-1]  # nothing else has to be known of it
 
