@@ -16,7 +16,7 @@ from workbench.events.files import is_stream
 from workbench.events.inputs import log_files, named_files
 from workbench.executors.table import Start
 from workbench.logs.rule_order import EventPiece
-from workbench.tesla.engines.choice import AUTO, FEW, SAMPLE, EngineChoice, Given, MakesNamed, chosen_engine
+from workbench.tesla.engines.choice import AUTO, FEW, SAMPLE, EngineChoice, EventsGiven, MakesNamed, chosen_engine
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
@@ -51,7 +51,7 @@ class EngineTrial:
     known: RuleSet
     facts: Facts
     settings: EngineSettings
-    given: Given = "columns"
+    given: EventsGiven = "columns"
     make: MakesNamed | None = None
 
     def chosen(self, sample: Sequence[Occurrence], events: int | None) -> EngineChoice:

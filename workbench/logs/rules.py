@@ -27,7 +27,7 @@ from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_keys import KeyedRules, with_key
 from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import EventPiece, LateEvents, begun
-from workbench.tesla.engines.choice import Given
+from workbench.tesla.engines.choice import EventsGiven
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.table import rule_engine
@@ -173,7 +173,9 @@ class RuleRun:
             return cast("RuleEngine", keyed) if keyed else one()
 
         if asks(start):
-            given: Given = "keyed" if self._key is not None else "singly" if self._control is not None else "columns"
+            given: EventsGiven = (
+                "keyed" if self._key is not None else "singly" if self._control is not None else "columns"
+            )
             trial = EngineTrial(made, self.rules, facts, settings, given, make if given == "keyed" else None)
             choice, self._pieces = engine_for(trial, start, self._pieces)
             self.engine = choice.engine

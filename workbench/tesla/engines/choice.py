@@ -39,7 +39,7 @@ PUSH = 3e-6
 """Seconds for an event that is given by itself to machine code."""
 STRETCHES = 16
 """Parts of the sample, which are timed by themselves."""
-Given = Literal["columns", "singly", "keyed"]
+EventsGiven = Literal["columns", "singly", "keyed"]
 """How events come: as columns where an engine takes these, one by one, or each to the engine of its key."""
 MakesNamed = Callable[[str], RuleEngine]
 SAMPLE, ENOUGH = 1024, 0.25
@@ -84,7 +84,7 @@ class EngineChoice:
 
 def chosen_engine(
     rules: RuleSet, facts: Facts, settings: EngineSettings, sample: Sequence[Occurrence], events: int | None,
-    given: Given = "columns", make: MakesNamed | None = None,
+    given: EventsGiven = "columns", make: MakesNamed | None = None,
 ) -> EngineChoice:  # fmt: skip
     """The engine that is expected to take the least processor time.
 
@@ -120,7 +120,7 @@ def _started(rules: RuleSet, facts: Facts, settings: EngineSettings, name: str) 
     return rule_engine(rules, name, facts, settings)
 
 
-def _refusal(make: MakesNamed, given: Given) -> str:
+def _refusal(make: MakesNamed, given: EventsGiven) -> str:
     """Why there can be no machine code; empty if there can."""
     if given == "keyed":
         return "an engine for each key is none for machine code"

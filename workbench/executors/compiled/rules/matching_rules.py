@@ -29,7 +29,6 @@ from workbench.tesla.match_columns import EventLabels, MatchColumns, labelled_ma
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
-
 STRETCH = 1 << 12
 """Events that are looked at without an interruption."""
 
