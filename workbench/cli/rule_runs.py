@@ -16,7 +16,9 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
     """The options of `workbench run` that are for rules."""
     group = parser.add_argument_group("of rules (.tesla files)", "there --input TYPE=FILE is a file of one type")
     group.add_argument(
-        "--engine", metavar="NAME", help="what runs them (default: cdp; auto: what fits the rules and the log)"
+        "--engine",
+        metavar="NAME",
+        help="what runs them (default: cdp, for long files auto: what fits the rules and the log)",
     )
     group.add_argument("--time", metavar="COLUMN", help="the column of times: numbers, or dates (default: time)")
     group.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count: us, ms, s, min, h or d")
