@@ -20,6 +20,7 @@ from workbench.executors.compiled.rules.matching_program import MatchingProgram
 from workbench.executors.compiled.rules.outputs import Published
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.rule_source import RuleSource
+from workbench.executors.compiled.rules.running import FAR
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.matched_rules import MatchedRules
 from workbench.tesla.engines.publisher import see_event
@@ -107,12 +108,18 @@ class MatchingRules(CompiledRules):
         yield from self._shown(self.parts_until(time, self._of_words, self._of_composites))
 
     def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchColumns]:
-        """Those of events for which blocks have no room."""
+        """Those of events that are given one by one, or for which blocks have no room."""
         events = list(events)
         if self._sums is not None:
             self._sums.take(self._sums.block_of(events, self.texts.put))
         for event in events:
             see_event(event, self.rules, self.now, self.passed)
+            if self._changing:
+                self._see_facts()
+            if self._exact is None and abs(event.time) < FAR and self.running.put(event):
+                yield from self._shown(self.running.parts_of_event(self._of_words))
+                if self.running.reached == 1:
+                    continue
             yield from self._shown([self._of_composites(self._exactly(event))])
 
     def _shown(self, parts: Iterable[MatchColumns | None]) -> Iterator[MatchColumns]:
