@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.errors import FactsError, InputError, Refused
+from workbench.tesla.caches.cache import FactCache
+from workbench.tesla.caches.table import FactCaching
 from workbench.tesla.declared import Declaration
 from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
-from workbench.tesla.engines.facts.query import FactCache, FactQuery
+from workbench.tesla.engines.facts.query import FactQuery
 from workbench.tesla.engines.facts.table import FactRow, FactTable
 
 
@@ -26,10 +28,12 @@ class FactTables(dict[str, Any]):
     dropped: why matches were given up, and how many (`FactSettings.failure`).
     """
 
-    def __init__(self, facts: Mapping[str, Any], settings: FactSettings | None = None) -> None:
+    def __init__(
+        self, facts: Mapping[str, Any], settings: FactSettings | None = None, caching: FactCaching | None = None
+    ) -> None:
         super().__init__(facts)
-        self.settings = settings or FactSettings()
-        self.caches: Callable[[FactQuery], FactCache] | None = None
+        self.settings, self.caching = settings or FactSettings(), caching
+        self.caches: Callable[[FactQuery], FactCache] | None = None if caching is None else caching.caches()
         self.dropped: Counter[tuple[str, str]] = Counter()
         self._queries: dict[str, FactQuery] = {}
         tables = [rows for rows in self.values() if isinstance(rows, FactTable)]
@@ -40,16 +44,19 @@ class FactTables(dict[str, Any]):
 
     def __reduce__(self) -> Any:
         """Files are opened anew; what has been answered is asked again."""
-        return FactTables, (dict(self), self.settings)
+        return FactTables, (dict(self), self.settings, self.caching)
 
     def __str__(self) -> str:
         return str(dict(self))
 
     def _forget(self) -> None:
         """Something has changed: what has been answered is no longer known."""
-        for cache in {id(each.cache): each.cache for each in self._queries.values()}.values():
-            if cache is not None:
-                cache.clear()
+        for cache in self._caches():
+            cache.clear()
+
+    def _caches(self) -> Iterable[FactCache]:
+        """Each once."""
+        return {id(each.cache): each.cache for each in self._queries.values() if each.cache is not None}.values()
 
     def shared(self, query: FactQuery) -> FactQuery:
         """The query that asks the same: the first of those that do."""
@@ -94,6 +101,7 @@ class FactTables(dict[str, Any]):
         """What is worth knowing in the end."""
         for (type, why), count in self.dropped.most_common():
             yield f"{count:,} match{'es' * (count != 1)} given up, for facts {type} were not told: {why}"
+        yield from filter(None, (cache.told() for cache in self._caches()))
 
 
 def tables_in(types: Mapping[str, Declaration], databases: Sequence[FactDatabase]) -> dict[str, FactTable]:
