@@ -88,6 +88,8 @@ class RunOptions(TypedDict, total=False):
     """Of rules: whether no database of facts changes while they run, so that nobody looks."""
     facts_timeout: float
     """Of rules: how many seconds a query for facts may take."""
+    facts_ahead: int
+    """Of rules: how many threads ask for what coming events need."""
     on_facts_failure: str
     """Of rules: what becomes of a query for facts that fails: `error` ends the run, `drop` gives up the matches that
     asked, `retry` asks some times more."""
@@ -107,7 +109,7 @@ class RunOptions(TypedDict, total=False):
 
 RULE_OPTIONS = (
     "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "facts-fixed",
-    "facts-timeout", "on-facts-failure", "rules-control", "with-sources", "compat", "profile",
+    "facts-timeout", "facts-ahead", "on-facts-failure", "rules-control", "with-sources", "compat", "profile",
     "matches", "first",
 )  # fmt: skip
 """Those of rules, as the command line spells them."""
@@ -115,7 +117,7 @@ RULE_OPTIONS = (
 
 CLOCK_OPTIONS = ("time", "time-unit")
 """Those of them that are for pipelines with a clock, too."""
-FACT_OPTIONS = ("facts", "facts-fixed", "facts-timeout", "on-facts-failure")
+FACT_OPTIONS = ("facts", "facts-fixed", "facts-timeout", "facts-ahead", "on-facts-failure")
 """Those that are for pipelines with rules that look at facts, too."""
 
 

@@ -179,6 +179,7 @@ class RuleRun:
             trial = EngineTrial(made, self.rules, facts, settings, given, make if given == "keyed" else None)
             choice, self._pieces = engine_for(trial, start, self._pieces)
             self.engine = choice.engine
+            getattr(facts, "dropped", {}).clear()  # what was only tried
             if start.option("engine") is not None or choice.engine != "cdp":
                 start.say(f"engine {choice.engine}: {choice.why}")
         return make(self.engine)
@@ -205,7 +206,7 @@ class RuleRun:
         slow, first = self._control is not None or not hasattr(engine, "process_block"), 0
         while first < len(block) and (slow or not engine.fast(len(block) - first)):
             # more objects at once take Python longer to look after
-            yield from self._singly(block.part(first, first + TOLD).occurrences(self._log.rules), WAIT)
+            yield from self._singly(self._expected(block.part(first, first + TOLD).occurrences(self._log.rules)), WAIT)
             first += TOLD
             self._start.tally.tell(max(0, len(block) - first))
         if first < len(block):
@@ -231,6 +232,15 @@ class RuleRun:
             yield self._shown(found.occurrences(self.rules)) if table is None else table
         if wrong is not None:
             raise wrong
+
+    def _expected(self, events: Iterable[Occurrence]) -> Iterable[Occurrence]:
+        """The same events, of which the engine knows some before they come, where it asks for facts ahead."""
+        expect = getattr(self._engine, "expect", None)
+        if getattr(self._facts, "ahead", None) is None or expect is None:
+            return events
+        from workbench.tesla.engines.facts.ahead import looked_ahead
+
+        return looked_ahead(events, expect)
 
     def _singly(self, events: Iterable[Occurrence], wait: float) -> Iterator[RowsMade]:
         """The composites that events cause one by one, not much later than so many seconds after the first of them."""
