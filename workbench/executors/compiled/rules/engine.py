@@ -78,7 +78,7 @@ class CompiledRules:
         self.memory.V[at.NOW] = -FAR
         self.since: dict[int, tuple[int | None, int]] = {}
         self._run: Any = self.program.machine() if self._code else self.program.plain()
-        self._looked = False
+        self._looked, self._crowding = False, -1
         self._single = SingleEvents(self.program, self.memory, self.texts)
 
     @property
@@ -295,6 +295,8 @@ class CompiledRules:
             self.ask(1, wanted, 0)
         elif code == at.GROW_RING:
             memory.grow_ring(wanted)
+        elif code == at.GROW_ORDER:
+            memory.grow_order(wanted)
         elif code == at.GROW_OUTPUT:
             memory.grow_output()
         elif code == at.GROW_SCRATCH:
@@ -302,8 +304,9 @@ class CompiledRules:
         elif code == at.GROW_JOURNAL:
             memory.grow("J")
         else:
+            again, self._crowding = self._crowding == self.count, self.count
             self.ask(2, *memory.other_table(larger=False))
-            if memory.crowded:
+            if memory.crowded or again:  # one event may want more room than what counts no more had
                 self.ask(2, *memory.other_table(larger=True))
 
     def ask(self, mode: int, first: int, last: int) -> int:

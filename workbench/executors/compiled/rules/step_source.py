@@ -296,6 +296,10 @@ class StepSource:
         self._ends(planned, planned.step.number, newest=False)
         return f"(u{planned.step.number} - s{planned.step.number})"
 
+    def _counted(self, planned: PlannedStep) -> str:
+        """How many candidates there are, where bounds decide all."""
+        raise NotImplementedError
+
     def _range(self, planned: PlannedStep, k: int, *, newest: bool) -> None:
         """Places in the order of time."""
         code = self.code
@@ -354,6 +358,9 @@ class StepSource:
             raise Refused(f"the engine 'compiled' does not compute {function} of texts", hint=OTHERS)
         if name is None and not planned.asked and not self.plan.columns[planned.column].keys and not step.fact:
             code.parameters[""] = CodeValue(self._places(planned))
+            return
+        if name is None and planned.counted and not self.plan.columns[planned.column].keys:
+            code.parameters[""] = CodeValue(self._counted(planned))
             return
         if name is None:
             self._search(planned, newest=True, stops=False, hit=[f"count{k} += 1"])
