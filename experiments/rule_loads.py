@@ -306,7 +306,7 @@ def banded(count: int, window: int, policy: str, wide: int = 25) -> RuleLoad:
     near = a[np.argsort(values[a], kind="stable")]
     low = np.searchsorted(values[near], values[c] - wide)
     found = np.searchsorted(values[near], values[c] + wide, "right") - low
-    later = np.repeat(c, found)
+    later: Any = np.repeat(c, found)
     earlier = near[np.arange(found.sum()) - np.repeat(np.cumsum(found) - found, found) + np.repeat(low, found)]
     counts = np.bincount(later[(earlier < later) & (earlier >= later - window)], minlength=count)
     expected = counts if policy == "each" else np.minimum(counts, 1)

@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from workbench.logs.run_outputs import RunOutputs as RunOutputs
     from workbench.processors.apply import ApplyFunction as ApplyFunction
     from workbench.processors.cast import Cast as Cast
+    from workbench.processors.changes import Changes as Changes
+    from workbench.processors.combine_latest import CombineLatest as CombineLatest
     from workbench.processors.count_decimate import CountDecimate as CountDecimate
     from workbench.processors.cumulate import Cumulate as Cumulate
     from workbench.processors.filter import Filter as Filter
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
         Historically as Historically, Once as Once, Since as Since, Yesterday as Yesterday,
     )
     from workbench.processors.prefix import Prefix as Prefix
+    from workbench.processors.sample import Sample as Sample
     from workbench.processors.slices.slice import Slice as Slice
     from workbench.processors.slices.slice_last import SliceLast as SliceLast
     from workbench.processors.stutter import Stutter as Stutter

@@ -166,6 +166,28 @@ class InputError(WorkbenchError, ValueError):
     """Input data (a row of a CSV file, a JSON line) cannot be read as the events it should hold."""
 
 
+class FactsError(InputError):
+    """Static data cannot be had: a table that does not fit its declaration, a database that does not answer.
+
+    Attributes
+    ----------
+    reason: `locked`, `slow`, `damaged`, `missing` (the file), `table`, `column`, `type`, `changed` or `other`.
+    passing: whether it may go right next time.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: Location | str = "",
+        hint: str = "",
+        reason: str = "other",
+        passing: bool = False,
+    ) -> None:
+        self.reason, self.passing = reason, passing
+        super().__init__(what, where=where, hint=hint)
+
+
 class EngineError(WorkbenchError, RuntimeError):
     """A model checker refused the model it was given, or the model has no meaning (it deadlocks)."""
 

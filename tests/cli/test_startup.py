@@ -96,13 +96,15 @@ def test_a_small_check_needs_no_large_package(engine: str, tmp_path: Path) -> No
 def test_machine_code_that_is_kept_needs_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    path, log = tmp_path / "small.pipe", tmp_path / "log.csv"
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path, log = tmp_path / "small.pipe", tmp_path / "log.parquet"
     path.write_text("pipeline p(x: int) -> int { return cumulate(x, +) }")
-    log.write_text("x\n" + "1\n" * 25_000)
-    run = ["run", str(path), "--input", str(log), "--backend", "numba", "--output", str(tmp_path / "out.csv")]
+    parquet.write_table(pa.table({"x": [1] * 25_000}), log)
+    run = ["run", str(path), "--input", str(log), "--backend", "numba", "--output", str(tmp_path / "out.parquet")]
     for made in (True, False):  # the second process has nothing to compile
-        found = after(run, [*run, "--key", "x"]).values()
+        found = list(after(run, [*run, "--key", "x"]).values())
         assert [(code, "numba" in packages(modules)) for code, modules in found] == [(0, made)] * 2
+    assert "pyarrow.compute" not in found[0][1]
 
 
 def test_a_small_run_needs_no_large_package(tmp_path: Path) -> None:

@@ -170,6 +170,9 @@ class BlockEngine:
     def __getattr__(self, name):
         return getattr(self.engine, name)
 
+    def fast(self, events: int) -> bool:
+        return events > 0
+
     def process_block(self, block: EventBlock, *, sources: bool) -> list[EventBlock]:
         parts = (block.part(0, 2), block.part(2, len(block)))
         made = ([each for event in part.occurrences(self.rules) for each in self.process(event)] for part in parts)

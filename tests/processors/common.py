@@ -1,8 +1,15 @@
 """How a processor is run by itself in these tests."""
 
 from tests.machines import MachineRun
-from workbench.core.kinds import in_turn, stepping
-from workbench.core.processor import Processor, slots_of
+from workbench.core.domain import BOOL
+from workbench.core.fields import Tuple
+from workbench.core.kinds import Listening, in_turn, stepping
+from workbench.core.processor import Maybe, Processor, slots_of
+
+
+def whole(processor: Processor) -> bool:
+    """Whether its fronts are the events of its only stream."""
+    return processor.marks or isinstance(processor, Listening)
 
 
 def stepped(processor: Processor, streams, end=True, each=in_turn):
@@ -19,7 +26,7 @@ def stepped(processor: Processor, streams, end=True, each=in_turn):
                     stream.append(value)
 
     for front in zip(*streams, strict=False):
-        state, results = step(state, front[0] if processor.marks else front)
+        state, results = step(state, front[0] if whole(processor) else front)
         hash(state)
         emit(results)
     if end:
@@ -29,7 +36,15 @@ def stepped(processor: Processor, streams, end=True, each=in_turn):
 
 def machined(processor: Processor, domains, streams):
     """The output streams of the finite machine, its step compiled from terms."""
-    machine = MachineRun(processor.machine(tuple(domains)), domains[:1] if processor.merges else domains)
+    finite = processor.machine(tuple(domains))
+    if isinstance(processor, Listening):
+        heard = finite._replace(step=lambda state, front: finite.step(state, tuple(Maybe(*each) for each in front)))
+        machine = MachineRun(heard, [Tuple((BOOL, domain)) for domain in domains])
+        nothing = [(False, domain.default) for domain in domains]
+        fronts = ([m if m.present else n for m, n in zip(front, nothing, strict=True)] for front in streams[0])
+        streams = list(zip(*fronts, strict=True))
+    else:
+        machine = MachineRun(finite, domains[:1] if processor.merges else domains)
     outputs = [[] for _ in range(processor.out_arity)]
     for front in zip(*streams, strict=False):
         _carry(outputs, machine.step(front))

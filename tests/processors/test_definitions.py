@@ -13,8 +13,8 @@ from tests.processors.common import machined, stepped
 from workbench.conformance.generate.pipelines import values
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range
 from workbench.core.fields import Tuple
-from workbench.core.kinds import in_turn, keeps_copies
-from workbench.core.processor import Maybe, Processor
+from workbench.core.kinds import Listening, in_turn, keeps_copies
+from workbench.core.processor import NOTHING, Maybe, Processor, event
 from workbench.errors import Overflow, WorkbenchError
 from workbench.processors import CLASSES
 
@@ -50,6 +50,9 @@ def runs(draw, processor):
         marked = draw(st.lists(st.one_of(fronts), max_size=8))
         times = iter(sorted(value for i, value in marked if i in ready.clocks))  # which never go back
         return inputs, ready, [[(i, next(times) if i in ready.clocks else value) for i, value in marked]]
+    if isinstance(ready, Listening):
+        brought = st.tuples(*(st.just(NOTHING) | values(domain).map(event) for domain in inputs))
+        return inputs, ready, [draw(st.lists(brought.filter(lambda front: any(m.present for m in front)), max_size=8))]
     streams = inputs[:1] if ready.merges else inputs
     return inputs, ready, [draw(st.lists(values(d), max_size=8)) for d in streams]
 

@@ -8,23 +8,30 @@ from workbench.core import function as f
 from workbench.core import ops
 from workbench.core.domain import BOOL, INT, STR, Enum, Integer, Overflowing, Range
 from workbench.core.fields import Record, Tuple
-from workbench.core.function import Function
-from workbench.errors import DomainError, Overflow, PipelineError, TypingError
+from workbench.core.function import Function, user_function
+from workbench.core.processor import NOTHING, event
+from workbench.errors import DomainError, Overflow, PipelineError, TypingError, WorkbenchError
+from workbench.executors.reference.executor import Reference
+from workbench.language import parse
 from workbench.processors import CLASSES, PROCESSORS
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cast import Cast
+from workbench.processors.changes import Changes
+from workbench.processors.combine_latest import CombineLatest
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.freeze import Freeze
 from workbench.processors.held.history import History
+from workbench.processors.held.window import Window
 from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.multiplex import Multiplex
 from workbench.processors.passthrough import Passthrough
 from workbench.processors.past import Historically, Once, Since, Yesterday
 from workbench.processors.prefix import Prefix
+from workbench.processors.sample import Sample
 from workbench.processors.stutter import Stutter
 from workbench.processors.stutter_by import StutterBy
 from workbench.processors.temporal import (
@@ -45,6 +52,7 @@ from workbench.processors.unpack import Unpack
 
 N5, CHECKED, SAT = Integer(5), Integer(5, Overflowing.CHECKED), Integer(5, Overflowing.SATURATING)
 T, F = True, False
+Y, N = event, NOTHING
 
 EXAMPLES = [
     # processor, input domains, input streams, output streams
@@ -69,6 +77,14 @@ EXAMPLES = [
     (Insert(4, 2), [N5], [[]], [[]]),
     (Insert((T, 1)), [Tuple((BOOL, N5))], [[(F, 2)]], [[(T, 1), (F, 2)]]),
     (Multiplex(), [N5, N5], [[1, 2, 3]], [[1, 2, 3]]),  # all its events, as if they came on one input
+    # held values: absence means "as before"; Y is an event, N none
+    (Sample(), [N5, BOOL], [[(N, Y(T)), (Y(3), N), (N, Y(T)), (Y(4), Y(F)), (N, Y(T))]], [[3, 4, 4]]),
+    (CombineLatest(f.SUB), [SAT, SAT], [[(Y(3), N), (N, Y(1)), (Y(4), Y(2)), (N, Y(3))]], [[2, 2, 1]]),
+    (CombineLatest(f.SUB, 2), [SAT, SAT], [[(Y(3), N), (N, Y(1)), (Y(4), Y(2))]], [[1, 2, 2]]),
+    (CombineLatest(f.IF, (T, 1, 2)), [BOOL, N5, N5], [[(N, N, Y(4)), (Y(F), N, N), (N, Y(0), N)]], [[1, 4, 4]]),
+    (CombineLatest(f.EQ, (T, 1)), [Tuple((BOOL, N5))] * 2, [[(Y((T, 1)), N), (N, Y((F, 1)))]], [[T, F]]),
+    (Changes(), [N5], [[0, 0, 1, 1, 0]], [[0, 1, 0]]),
+    (Changes(), [Tuple((N5, BOOL))], [[(0, F), (0, F), (0, T)]], [[(0, F), (0, T)]]),
     (Unpack(), [Tuple((N5, N5, N5))], [[(1, 2, 3), (4, 0, 1)]], [[1, 2, 3, 4, 0, 1]]),
     (Unpack(), [Record((N5, N5), ("a", "b"))], [[(1, 2)]], [[1, 2]]),
     (TurnInto(1), [N5], [[4, 3]], [[1, 1]]),
@@ -250,3 +266,19 @@ def test_a_processor_on_no_stream():
     with pytest.raises(PipelineError, match="apply processors to streams"):
         Trim(1)([1, 2])
     assert ops.EQ("a", "a")
+
+
+def test_what_held_values_refuse():
+    with pytest.raises(PipelineError, match="at least two arguments, 'even' has 1"):
+        CombineLatest(f.EVEN)
+    with pytest.raises(DomainError, match=r"the start value 9 is not in .*, the domain of 'right'"):
+        typed(CombineLatest(f.ADD, (1, 9)), N5, N5)
+    with pytest.raises(PipelineError, match="a window gives whole fronts to its processor, and 'Sample' takes"):
+        Window(2, Sample())
+    boom = user_function(lambda a, b: a // b, result=INT)
+    running = Reference(parse("pipeline p(x: int, y: int) -> int { return combine_latest(x, y, boom) }",
+                              functions={"boom": boom}).get().pipeline)  # fmt: skip
+    running.step({"x": 1})
+    with pytest.raises(WorkbenchError, match=r"step 1: processor 'combine_latest' .* on right = 0: "):
+        running.step({"y": 0})
+    assert running.step({"y": 1}).outputs == {"out": [1]}  # the step that failed is undone

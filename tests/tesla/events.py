@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
 from workbench.errors import InputError, Refused
 from workbench.tesla.check import rules
+from workbench.tesla.engines import table
 from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
@@ -28,6 +29,24 @@ A, B, C, Temp, Smoke = map(Kind, ("A", "B", "C", "Temp", "Smoke"))
 
 
 ENGINES = ("cdp", "aip", "compiled")
+
+
+def rule_engine(made, name="cdp", facts=None, settings=None):
+    """An engine, whose generated code Python runs from the first event on."""
+    return table.rule_engine(made, name, facts, replace(settings or EngineSettings(), plain=True))
+
+
+class KeptCode:
+    """Stands for machine code that has been kept: Python runs it."""
+
+    def __init__(self, program):
+        self.run = program.plain()
+
+    def ready(self, given):
+        return len(given) > 0
+
+    def __call__(self, *given):
+        return self.run(*given)
 
 
 def told(text: str | RuleSet, *events: Occurrence, unit: str | None = None, **others) -> list[tuple]:

@@ -7,13 +7,12 @@ import sys
 
 import pytest
 
-from tests.tesla.events import ENGINES, A, B, C, Kind
+from tests.tesla.events import ENGINES, A, B, C, Kind, rule_engine
 from tests.tesla.test_engines import numbered
 from tests.tesla.test_meaning import TYPES
 from workbench.errors import LanguageError, PipelineError, StateError
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.occurrence import Occurrence, in_units
 
 D = Kind("D")
@@ -170,8 +169,9 @@ def test_a_state_goes_on_elsewhere(engine, at, tmp_path):
 from pathlib import Path
 from tests.tesla.test_changes import ROWS, STREAM
 from workbench.tesla.check import load_rules
+from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.table import rule_engine
-engine = rule_engine(load_rules({str(tmp_path / "rules.tesla")!r}), {engine!r}, ROWS)
+engine = rule_engine(load_rules({str(tmp_path / "rules.tesla")!r}), {engine!r}, ROWS, EngineSettings(plain=True))
 engine.restore(Path({str(tmp_path / "state")!r}).read_bytes())
 print([each for event in STREAM[{at}:] for each in engine.process(event)] + engine.advance(99))
 print(engine.snapshot().hex())

@@ -4,10 +4,13 @@ import random
 
 import pytest
 
+from tests.tesla.events import KeptCode
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import InputError, Refused
+from workbench.executors.compiled.rules import engine
 from workbench.executors.compiled.rules.engine import CompiledRules
+from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.threads import RuleThreads
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
@@ -42,24 +45,28 @@ APART = (
 )
 
 
-def fed(engine, case, cuts):
+def fed(running, case, cuts):
     """What an engine tells when the stream comes in blocks."""
     found, first = [], 0
     for last in (*cuts, len(case.events)):
         some, first = case.events[first:last], last
         try:
-            block = event_block(case.rules, some, engine.texts.put)
+            block = event_block(case.rules, some, running.texts.put)
         except LargeNumberError:
-            found += [each for event in some for each in engine.process(event)]
+            found += [each for event in some for each in running.process(event)]
             continue
-        for part in engine.process_block(block, sources=True) if some else ():
-            found += part.occurrences(case.rules)
-    return found if case.until is None else found + engine.advance(case.until)
+        for part in running.process_block(block, sources=True) if some else ():
+            found += part if isinstance(part, list) else part.occurrences(case.rules)
+    return found if case.until is None else found + running.advance(case.until)
 
 
 @pytest.mark.parametrize("pool", [JOINED, APART], ids=["keys", "rules"])
-def test_several_threads_tell_what_one_tells(pool):
-    composites = 0
+def test_several_threads_tell_what_one_tells(pool, monkeypatch):
+    """From the beginning, or (of every other case) when one thread has done some of it, for there was no code."""
+    monkeypatch.setattr(RuleProgram, "machine", lambda self: KeptCode(self))
+    monkeypatch.setattr(engine, "FEW", 20)
+    monkeypatch.setattr(engine, "STRETCH", 7)
+    composites = late = 0
     for seed in range(6):
         rng = random.Random(seed)
         chosen = rng.sample(pool, len(pool) - 1)
@@ -69,13 +76,15 @@ def test_several_threads_tell_what_one_tells(pool):
         split = RuleSplit([range(len(made.rules))], split.keys) if pool is JOINED else RuleSplit(split.groups)
         cuts = sorted(rng.choices(range(len(case.events) + 1), k=rng.choice((1, 4))))
         one = CompiledRules(made, case.facts, EngineSettings(), code=False)
-        several = RuleThreads(made, case.facts, EngineSettings(threads=rng.choice((2, 3))), split, code=False)
+        settings = EngineSettings(threads=rng.choice((2, 3)))
+        several = RuleThreads(made, case.facts, settings, split, code=None if seed % 2 else False)
         expected, found = fed(one, case, cuts), fed(several, case, cuts)
         assert len(found) == len(expected), seed
         assert all(map(same_occurrence, found, expected)), seed
-        assert (several.owners is not None) == (pool is JOINED)
-        composites += len(found)
+        assert (several.owners is not None) == (pool is JOINED and bool(several.parts))
+        composites, late = composites + len(found), late + (seed % 2 and bool(several.parts))
     assert composites > 80
+    assert late
 
 
 def test_what_cannot_be_split_says_why():
@@ -98,7 +107,7 @@ def test_threads_are_for_engines_that_have_them_and_their_state_stays_where_it_i
     made = rules(TYPES + "from A[$x = x] and each B(x == $x) within 5 from A emit Z(n = $x)")
     with pytest.raises(InputError, match="'cdp' has one thread"):
         rule_engine(made, "cdp", settings=EngineSettings(threads=2))
-    engine = rule_engine(made, "compiled", settings=EngineSettings(threads=2))
-    assert engine.process(Occurrence("B", 1, (2**70, "b"))) == []
+    running = rule_engine(made, "compiled", settings=EngineSettings(threads=2, plain=True))
+    assert running.process(Occurrence("B", 1, (2**70, "b"))) == []
     with pytest.raises(Refused, match="not changed or saved"):
-        engine.snapshot()
+        running.snapshot()

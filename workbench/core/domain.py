@@ -8,7 +8,7 @@ are for running.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -56,6 +56,10 @@ class Domain:
 
     def __contains__(self, value: Value) -> bool:
         raise NotImplementedError(type(self).__name__)
+
+    def holds(self, values: Iterable[Value]) -> bool:
+        """Whether all of these are values of the domain."""
+        return all(map(self.__contains__, values))
 
     def values(self) -> Iterator[Value]:
         """All values in their natural order; raises DomainError for an infinite domain."""
@@ -188,6 +192,9 @@ class Integers(Domain):
 
     def __contains__(self, value: Value) -> bool:
         return type(value) is int or _is_int(value) or (type(value) is float and abs(value) == math.inf)
+
+    def holds(self, values: Iterable[Value]) -> bool:
+        return set(map(type, values)) <= {int} or super().holds(values)
 
     def __str__(self) -> str:
         return "int"

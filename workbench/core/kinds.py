@@ -12,7 +12,9 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from workbench.core.domain import Domain, Value
-from workbench.core.processor import Maybe, Processor, State, Stepped
+from workbench.core.ops import both, disjunction, either, ite, negate
+from workbench.core.processor import NOTHING, Maybe, Processor, State, Stepped, event
+from workbench.core.term import TRUE
 
 T = TypeVar("T")
 
@@ -61,6 +63,45 @@ class Clocked(Processor):
     @abstractmethod
     def heard(self, steps: Sequence[Happening]) -> list[Value | None]:
         """Of the specification: per oracle, what it says at the last of these steps, if that counts."""
+
+
+def packed(slots: Sequence[Maybe]) -> list[Maybe]:
+    """The same events in the same order, with no absent slot before a present one."""
+    done: list[Maybe] = []
+    for slot in slots:
+        before: Any = TRUE
+        after = []
+        for place in done:
+            here = both(slot.present, both(before, negate(place.present)))
+            after.append(Maybe(either(place.present, here), ite(here, slot.value, place.value)))
+            before = place.present
+        done = [*after, Maybe(both(slot.present, before), slot.value)]
+    return done
+
+
+def latest(before: Maybe, now: Maybe) -> Maybe:
+    """The event that is held after `now`, which may be none."""
+    return Maybe(either(now.present, before.present), ite(now.present, now.value, before.value))
+
+
+class Listening(Processor):
+    """A processor that waits for none of its inputs, and hears at once what all of them bring.
+
+    Its front has a `Maybe` of each input, and at least one event. Where inputs bring several events in a step, the
+    first of each come together, then the second. The fronts are the stream of its denotation.
+    """
+
+    merges: ClassVar[bool] = True
+
+    def merged(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Any, ...]]:
+        return list(itertools.zip_longest(*(map(event, values) for values in arrivals), fillvalue=NOTHING))
+
+    def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:
+        fronts = itertools.zip_longest(*map(packed, arrivals), fillvalue=NOTHING)
+        return [(disjunction(each.present for each in front), front) for front in fronts]
+
+    def most_fronts(self, widths: Sequence[int]) -> int:
+        return max(widths)
 
 
 # --- with a queue inside ----------------------------------------------------------------------------------------

@@ -170,8 +170,8 @@ class Pipeline(Displayed):
             bounds = [width for width in rounds if width is not None]
             width = None
             if burst is not None and len(bounds) == len(rounds):
-                fronts = sum(bounds) if processor.merges else max(bounds)
-                width, last = burst * fronts, 0 if isinstance(processor, Clocked) else processor.finishes
+                width = burst * processor.most_fronts(bounds)
+                last = 0 if isinstance(processor, Clocked) else processor.finishes
                 # what it emits at the end comes after what it makes of events that come then, or in their place
                 width = max(1, width + last if self.late.intersection(node.inputs) else max(width, last))
             found.update(dict.fromkeys(node.outputs, width))

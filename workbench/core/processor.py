@@ -245,6 +245,11 @@ class Processor(ABC):
         return type(self).outs
 
     @property
+    def on_values(self) -> Callable[..., Any] | None:
+        """Of one without state and with one output: the event that the values of a front make."""
+        return None
+
+    @property
     def joins(self) -> bool:
         """Whether it waits for an event on every input, and so has queues."""
         return self.in_arity > 1 and not self.merges
@@ -291,6 +296,14 @@ class Processor(ABC):
         if self.marks:
             return [(i, value) for i, values in enumerate(arrivals) for value in values]
         return [(value,) for values in arrivals for value in values]
+
+    def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:
+        """The same of events that may be there: whether there is a front, and the front."""
+        return [(arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots]
+
+    def most_fronts(self, widths: Sequence[int]) -> int:
+        """The most fronts that a step brings, where its inputs carry so many events at most."""
+        return sum(widths) if self.merges else max(widths)
 
     @property
     def label(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.core.determinism import same
 from workbench.core.domain import Value
-from workbench.core.kinds import Clocked, Happening
+from workbench.core.kinds import Clocked, Happening, Listening
 from workbench.core.processor import END, Stream
 from workbench.errors import PipelineError
 
@@ -56,7 +56,8 @@ class Unfolding:
             else:
                 if processor.merges:
                     fronts = processor.merged([added[pipe] for pipe in node.inputs])
-                    self._merged[node.name] += fronts if processor.marks else [value for (value,) in fronts]
+                    whole = processor.marks or isinstance(processor, Listening)
+                    self._merged[node.name] += fronts if whole else [value for (value,) in fronts]
                     given = (self._merged[node.name],)
                 results = processor.denote(given) if self._ended else processor.denote_open(given)
             for pipe, after in zip(node.outputs, results, strict=True):

@@ -255,7 +255,7 @@ class BatchWriter(RowWriter):
 
     def table(self, table: Any) -> None:
         self.end()
-        self._writer.write_table(table.cast(self._schema))
+        self._writer.write_table(table if table.schema == self._schema else table.cast(self._schema))
 
     def close(self) -> None:
         self._writer.close()

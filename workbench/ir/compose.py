@@ -15,7 +15,7 @@ from workbench.core.domain import BOOL, WORDS, Domain, Range
 from workbench.core.fields import Map, parts, scalars, within
 from workbench.core.finite import obstacle
 from workbench.core.join import Join
-from workbench.core.kinds import Clocked, Tick
+from workbench.core.kinds import Clocked, Tick, packed
 from workbench.core.memory import ANY_ROW, Array, Cells
 from workbench.core.ops import AND, GT, MAX, NOT, OR, as_term, both, disjunction, held_in, ite
 from workbench.core.pipeline import Node, Pipeline
@@ -27,7 +27,7 @@ from workbench.errors import DomainError, Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.queues import Queues, Round
 from workbench.ir.ring import ENDLESS, FEW, Ring, most_waited
-from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System, packed
+from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System
 from workbench.ir.wires import Wires
 from workbench.processors.held.group import flatten, with_room
 
@@ -171,7 +171,7 @@ class _Crawl:
             rounds = self._join(node, domains, arrivals, roles)
             roles = (("queue", f"{node.name}.queue"),)
         else:
-            rounds = tuple((arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots)
+            rounds = tuple(node.processor.rounds(arrivals))
             roles = roles if node.processor.merges else (("input", roles[0][1]),)
         wiring = f"{', '.join(node.inputs)} -> {', '.join(node.outputs)}"
         self.instances.append(Instance(node.name, str(node.processor), wiring, roles))

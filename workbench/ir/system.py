@@ -8,7 +8,7 @@ a property adds. Only queues, counters and processor memory are variables; pipes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,9 +16,9 @@ from workbench.core.domain import Domain, Value
 from workbench.core.fold import Substitute, map_leaves, postorder
 from workbench.core.join import Join
 from workbench.core.memory import Array, KeyedArray, Update, Write
-from workbench.core.ops import both, disjunction, either, ite, negate
+from workbench.core.ops import disjunction
 from workbench.core.processor import Maybe, Processor
-from workbench.core.term import FALSE, TRUE, Others, Term, leaves, var
+from workbench.core.term import FALSE, Others, Term, leaves, var
 
 T = TypeVar("T")
 
@@ -82,20 +82,6 @@ class Pipe:
         """The event's value, on a pipe of width 1."""
         (slot,) = self.slots
         return slot.value
-
-
-def packed(slots: Sequence[Maybe]) -> list[Maybe]:
-    """The same events in the same order, with no absent slot before a present one."""
-    done: list[Maybe] = []
-    for slot in slots:
-        before: Any = TRUE
-        after = []
-        for place in done:
-            here = both(slot.present, both(before, negate(place.present)))
-            after.append(Maybe(either(place.present, here), ite(here, slot.value, place.value)))
-            before = place.present
-        done = [*after, Maybe(both(slot.present, before), slot.value)]
-    return done
 
 
 class Queue(NamedTuple):

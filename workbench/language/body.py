@@ -274,7 +274,7 @@ class Body(args.Reader):
         if count < _streams(cls) and len(e.arguments) > count + len(args.slots(cls)):
             raise self._constant_stream(e.arguments[count])
         processor = self._instance(cls, e.arguments[count:], e.where)
-        if processor.merges and count > 1:
+        if processor.merges and count > 1 and hasattr(processor, "ways"):
             processor = replace(processor, ways=count)  # type: ignore[call-arg]
         if processor.in_arity != count:
             what = f"takes {plural(processor.in_arity, 'stream')} here, {count or 'none'} given"

@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Value
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError, did_you_mean
 from workbench.events.clock import Clock
-from workbench.events.read import read_blocks, read_events
+from workbench.events.read import read_blocks
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
 from workbench.logs.rule_columns import TYPE, EventColumns
 from workbench.logs.rule_order import EventPiece, first_events, merged
 from workbench.tesla.event_block import EventBlock
-from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet, shared_domains
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class RuleLog:
     ) -> Iterator[EventPiece]:
         """The events in rows that have been read for `log_ports`; `shown` is where they are from."""
         types = [declared] if declared else [self.rules.declarations[name] for name in self.rules.events]
-        readers = {each.name: _reader(each, ports.domains) for each in types}
+        readers = {each.name: row_reader(each, ports.domains) for each in types}
         made = EventColumns(self.rules, ports, self.clock.column, declared)
         for block in blocks:
             columns = block.columns()
@@ -199,7 +199,9 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None,
     return Ports(rules.name, (*first, Port(clock.column, clock.of_rows()), *attributes), kind=rules.kind)
 
 
-def _reader(declared: Declaration, domains: Mapping[str, Domain]) -> Callable[[Mapping[str, Value]], tuple[Any, ...]]:
+def row_reader(
+    declared: Declaration, domains: Mapping[str, Domain]
+) -> Callable[[Mapping[str, Value]], tuple[Any, ...]]:
     """What makes the values of an event of a row; columns that several types share are read for this one."""
     names = list(declared.domains.items())
     if all(domains[name] == domain for name, domain in names):
@@ -217,38 +219,6 @@ def _typed(declared: Declaration, name: str, value: Any, domain: Domain) -> Valu
         return None if value is None else from_json(value, domain)
     except UnreadableError as error:
         raise error.refusal(f"'{name}' of {declared.name}", short(repr(value))) from error
-
-
-def facts_of(rules: RuleSet, given: Any) -> Facts:
-    """The rows of the facts: each type from its file, `Line=lines.csv`, or given as mappings by type."""
-    if isinstance(given, Mapping):
-        return _given_facts(rules, given)
-    found: dict[str, list[tuple[Any, ...]]] = {name: [] for name, d in rules.declarations.items() if d.fact}
-    for each in given:
-        name, equals, path = each.partition("=")
-        if not equals or name not in found:
-            hint = did_you_mean(name, found) or "the rules declare no facts"
-            raise InputError(f"--facts {each}: expected TYPE=FILE, with a type of facts", hint=hint)
-        declared = rules.declarations[name]
-        ports = Ports(name, tuple(Port(n, d) for n, d in declared.domains.items()), kind="table")
-        found[name] += [tuple(map(row.get, declared.domains)) for row in read_events(path, ports)]
-    without = [name for name in found if not any(each.startswith(f"{name}=") for each in given)]
-    if without:
-        raise InputError(
-            f"there are no facts of type '{without[0]}'", hint=f"say where they are: --facts {without[0]}=F"
-        )
-    return found
-
-
-def _given_facts(rules: RuleSet, given: Mapping[str, Iterable[Mapping[str, Value]]]) -> Facts:
-    found: dict[str, list[tuple[Any, ...]]] = {}
-    for name, declared in rules.declarations.items():
-        if declared.fact and name not in given:
-            raise InputError(f"there are no facts of type '{name}'", hint=f"give them: facts={{'{name}': [...]}}")
-        if declared.fact:
-            read = _reader(declared, dict.fromkeys(declared.domains, ANY))
-            found[name] = [read(row) for row in given[name]]
-    return found
 
 
 def instant(clock: Clock, text: str) -> int:

@@ -19,13 +19,15 @@ from workbench.events.clock import Clock
 from workbench.events.files import is_stream
 from workbench.events.reading import Reading
 from workbench.executors.table import AUTO, Start, backend_rows, given
-from workbench.logs.rule_choice import engine_for, engine_name
+from workbench.extensions import later
+from workbench.logs.rule_choice import EngineTrial, asks, engine_for, engine_name
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
 from workbench.logs.rule_control import RuleControl
+from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_keys import KeyedRules, with_key
-from workbench.logs.rule_log import RuleLog, facts_of, instant
+from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import EventPiece, LateEvents, begun
-from workbench.tesla.engines.choice import AUTO as AUTO_ENGINE
+from workbench.tesla.engines.choice import EventsGiven
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.table import rule_engine
@@ -55,6 +57,8 @@ def run_rules(rules: RuleSet, start: Start) -> None:
 
     options = start.options
     if options.backend == "spark":
+        if foreign := given(options, "matches", "first"):
+            raise InputError(f"not with --backend spark: {foreign}", hint="leave one of them out")
         from workbench.logs.rule_spark import run_rules_on_spark
 
         run_rules_on_spark(rules, start)
@@ -62,12 +66,22 @@ def run_rules(rules: RuleSet, start: Start) -> None:
     inputs = options.input if isinstance(options.input, list) else [options.input]
     written = output_format(options.output, options.format, str(inputs[0]).rpartition("=")[2])
     live = is_stream(options.output)
-    run = RuleRun(rules, start, lambda log: log.pieces(inputs))
+    run = rule_run(rules, start, lambda log: log.pieces(inputs))
     with write_events(options.output, run.ports, format=written) as writer:
         for made in run.made():
             write_made(writer, made)
             if live:
                 writer.flush()
+
+
+def rule_run(rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[EventPiece]]) -> RuleRun:
+    """A run of rules, or one of which only the matches are wanted."""
+    if start.option("matches") is None:
+        if start.option("first") is not None:
+            raise InputError("--first is for matches", hint="add --matches rows, or --head for the first events")
+        return RuleRun(rules, start, read)
+    run: RuleRun = later("workbench.logs.rule_matches", "MatchRun")(rules, start, read)
+    return run
 
 
 def write_made(writer: RowWriter, made: RowsMade) -> None:
@@ -146,18 +160,28 @@ class RuleRun:
         if threads > 1 and (self._control is not None or self._key is not None):
             raise InputError("--rules-control and --key are for rules in one thread", hint="leave --threads out")
         settings = EngineSettings(unit, dates, trex, start.option("profile", False), threads=threads)
-        facts = facts_of(self.rules, start.option("facts", []))
+        facts = self._facts = facts_of(self.rules, start)
         made = in_units(self._first, unit, dates=dates, trex=trex)
         if threads > 1 and (reason := rule_split(made).reason):
             start.say(f"the rules run in one thread: {reason}")
         self.engine = engine_name(start)
-        if start.option("engine") == AUTO_ENGINE and self._control is None and self._key is None:
-            choice, self._pieces = engine_for(made, facts, settings, start, self._pieces)
+
+        def make(name: str) -> RuleEngine:
+            one = partial(rule_engine, made, name, facts, settings)
+            # with keys nothing is changed or saved, which an engine could be asked for, too
+            keyed = self._key is not None and KeyedRules(self._key, self._first, self.rules, one)
+            return cast("RuleEngine", keyed) if keyed else one()
+
+        if asks(start):
+            given: EventsGiven = (
+                "keyed" if self._key is not None else "singly" if self._control is not None else "columns"
+            )
+            trial = EngineTrial(made, self.rules, facts, settings, given, make if given == "keyed" else None)
+            choice, self._pieces = engine_for(trial, start, self._pieces)
             self.engine = choice.engine
-            start.say(f"engine {choice.engine}: {choice.why}")
-        make = partial(rule_engine, made, self.engine, facts, settings)
-        # with keys nothing is changed or saved, which an engine could be asked for, too
-        return make() if self._key is None else cast("RuleEngine", KeyedRules(self._key, self._first, self.rules, make))
+            if start.option("engine") is not None or choice.engine != "cdp":
+                start.say(f"engine {choice.engine}: {choice.why}")
+        return make(self.engine)
 
     def made(self) -> Iterator[RowsMade]:
         """The composites that events cause, and those of the clock in the end. What is worth knowing is told.
@@ -177,12 +201,19 @@ class RuleRun:
         self._tell()
 
     def _of_block(self, block: EventBlock) -> Iterator[RowsMade]:
-        at_once = getattr(self._engine, "process_block", None)
-        if at_once is None or self._control is not None:
-            for first in range(0, len(block), TOLD):  # more objects at once take Python longer to look after
-                yield from self._singly(block.part(first, first + TOLD).occurrences(self._log.rules), WAIT)
-                self._start.tally.tell(max(0, len(block) - first - TOLD))
-            return
+        engine: Any = self._engine
+        slow, first = self._control is not None or not hasattr(engine, "process_block"), 0
+        while first < len(block) and (slow or not engine.fast(len(block) - first)):
+            # more objects at once take Python longer to look after
+            yield from self._singly(self._expected(block.part(first, first + TOLD).occurrences(self._log.rules)), WAIT)
+            first += TOLD
+            self._start.tally.tell(max(0, len(block) - first))
+        if first < len(block):
+            yield from self._as_columns(block.part(first, len(block)) if first else block)
+
+    def _as_columns(self, block: EventBlock) -> Iterator[RowsMade]:
+        """The composites that a block of events causes, of an engine that takes it at once."""
+        at_once = getattr(self._engine, "process_block")  # noqa: B009
         blocks, wrong = list[Any](), None
         try:
             for each in at_once(block, sources=self._sources is not None):
@@ -200,6 +231,15 @@ class RuleRun:
             yield self._shown(found.occurrences(self.rules)) if table is None else table
         if wrong is not None:
             raise wrong
+
+    def _expected(self, events: Iterable[Occurrence]) -> Iterable[Occurrence]:
+        """The same events, of which the engine knows some before they come, where it asks for facts ahead."""
+        expect = getattr(self._engine, "expect", None)
+        if getattr(self._facts, "ahead", None) is None or expect is None:
+            return events
+        from workbench.tesla.engines.facts.ahead import looked_ahead
+
+        return looked_ahead(events, expect)
 
     def _singly(self, events: Iterable[Occurrence], wait: float) -> Iterator[RowsMade]:
         """The composites that events cause one by one, not much later than so many seconds after the first of them."""
@@ -252,6 +292,8 @@ class RuleRun:
         say = self._start.say
         self._log.tell(say)
         self._late.tell()
+        for line in getattr(self._facts, "told", list)():
+            say(line)
         if self._control is not None:
             self._control.tell()
         for cost in (*(self._control.costs if self._control is not None else ()), *self._engine.profile()):

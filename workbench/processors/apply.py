@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -50,6 +51,11 @@ class ApplyFunction(Processor):
         assert isinstance(self.function, TypedFunction)
         sums = self.in_arity == 1 and self._function.is_rounding(self.function.domains[0])
         return Determinism.TOLERANCE if sums else Determinism.EXACT
+
+    @property
+    def on_values(self) -> Callable[..., Any]:
+        assert isinstance(self.function, TypedFunction)
+        return self.function.plain
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         # a stream vector is as long as its shortest stream

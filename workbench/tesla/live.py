@@ -7,7 +7,8 @@ Source: thesis, 4.4.1 (`Engine`, `Subscriber`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import FLOAT, INT, Value
 from workbench.core.units import MICROSECONDS
@@ -15,9 +16,12 @@ from workbench.errors import DomainError, InputError, did_you_mean
 from workbench.tesla.check import rules as read_rules
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.table import rule_engine
-from workbench.tesla.occurrence import Occurrence, in_units
+from workbench.tesla.occurrence import Facts, Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import SPELLED
+
+if TYPE_CHECKING:
+    from workbench.tesla.engines.facts.database import FactSettings
 
 Composite = dict[str, Value]
 """A composite event: `type`, `time`, `rule`, and its attributes; those that are null are None."""
@@ -36,7 +40,8 @@ class RunningRules:
     rules: checked ones, or their text.
     engine: `cdp` or `aip`.
     unit: what a time of 1 is (`us`, `ms`, `s`, ...); without it windows have no units.
-    facts: the rows of each type of facts, as mappings.
+    facts: the rows of each type of facts, as mappings; or a SQLite database that has a table for each.
+    asking: how the database is asked.
     trex: windows and consumption as T-Rex has them.
     profiled: what each rule costs is counted.
 
@@ -55,23 +60,28 @@ class RunningRules:
         *,
         engine: str = "cdp",
         unit: str | None = None,
-        facts: Mapping[str, Iterable[Mapping[str, Value]]] | None = None,
+        facts: Mapping[str, Iterable[Mapping[str, Value]]] | str | Path | None = None,
+        asking: FactSettings | None = None,
         trex: bool = False,
         profiled: bool = False,
     ) -> None:
         found = read_rules(rules) if isinstance(rules, str) else rules
-        given = facts or {}
-        table = {
-            name: [self._values(name, row, found) for row in given.get(name, ())]
-            for name, declared in found.declarations.items()
-            if declared.fact
-        }
+        table = self._facts(found, facts or {}, asking)
         if unit is not None and unit not in MICROSECONDS:
             raise InputError(f"'{unit}' is no unit of time", hint=did_you_mean(unit, MICROSECONDS))
         self._scale = MICROSECONDS.get(unit or "", 1)
         settings = EngineSettings(unit=unit, trex=trex, profiled=profiled)
         self.engine: RuleEngine = rule_engine(in_units(found, unit, trex=trex), engine, table, settings)
         self._told: list[tuple[str | None, Subscriber]] = []
+
+    def _facts(self, rules: RuleSet, given: Any, asking: FactSettings | None) -> Facts:
+        types = {name: declared for name, declared in rules.declarations.items() if declared.fact}
+        if isinstance(given, Mapping):
+            return {name: [self._values(name, row, rules) for row in given.get(name, ())] for name in types}
+        from workbench.tesla.engines.facts.database import FactDatabase
+        from workbench.tesla.engines.facts.tables import FactTables, tables_in
+
+        return FactTables(tables_in(types, [FactDatabase(given, asking)]), asking)
 
     def subscribe(self, type: str | None, told: Subscriber) -> Callable[[], None]:
         """Have something told of each composite of a type, or of all types for None, as it is published.

@@ -8,7 +8,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.cli.rule_runs import fact_files
+
 if TYPE_CHECKING:
+    from workbench.tesla.engines.facts.access import FactAccesses
     from workbench.tesla.rule_set import RuleSet
 
 
@@ -25,6 +28,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         if name == "plan":
             action.add_argument("--json", action="store_true", help="the plan as JSON")
             action.add_argument("-o", "--output", metavar="PICTURE", help="draw it: a .svg, .png, .pdf or .dot file")
+            fact_files(action)
+            text = "make the indexes that databases of facts lack; nothing else ever writes them"
+            action.add_argument("--create-indexes", action="store_true", help=text)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -60,7 +66,32 @@ def _plan(rules: RuleSet, args: argparse.Namespace) -> None:
 
         with replacing(Path(os.path.realpath(args.output))) as name:
             render(plan, str(name))
-    elif args.json:
-        print(json.dumps(plan_data(plan, rules, timed=timed), indent=2))
+        return
+    asked = _asked(plan.rules, args)
+    if args.json:
+        data = plan_data(plan, rules, timed=timed)
+        print(json.dumps(data if asked is None else {**data, "facts": asked.data()}, indent=2))
     else:
         sys.stdout.write(plan_text(plan, rules, timed=timed))
+        for line in () if asked is None else asked.lines():
+            print(line)
+
+
+def _asked(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | None:
+    """How the databases of facts that are named are asked; None where there are none. Indexes are made if wanted."""
+    if not args.facts:
+        return None
+    from workbench.executors.table import Start
+    from workbench.logs.rule_facts import facts_of
+    from workbench.tesla.engines.facts.access import FactAccesses
+    from workbench.tesla.engines.facts.tables import FactTables
+
+    facts = facts_of(rules, Start(args))
+    if not isinstance(facts, FactTables):
+        return None
+    found = FactAccesses.of(rules, facts)
+    if not args.create_indexes:
+        return found
+    for index in found.create():
+        print(f"made {index}", file=sys.stderr)
+    return FactAccesses.of(rules, facts)

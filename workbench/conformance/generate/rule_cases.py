@@ -34,7 +34,7 @@ LITERALS: Mapping[Domain, Sequence[Value]] = {
 VALUES: Mapping[Domain, Sequence[Value | None]] = {
     INT: (1, 0, 2, 1, 0, 2, -1, 3, None, 2**53 + 1, 2**70),
     FLOAT: (1.0, 0.5, 0.1, 0.0, 1.0, 0.5, 0.1, -1.0, 2.5, None, 1e16, math.nan, math.inf, -math.inf, 1e308),
-    STR: ("a", "b", "a", "b", "", "ab", None),
+    STR: ("a", "b", "a", "b", "", "ab", None, "a" * 30, "a" * 30 + "b", "\u00e9", "a\0"),
     BOOL: (True, False, True, False, None),
 }
 """What attributes of events and facts are."""

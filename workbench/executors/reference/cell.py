@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from workbench.core.domain import Value
-from workbench.core.kinds import Clocked, Deferring, Push, Tick
+from workbench.core.kinds import Clocked, Deferring, Listening, Push, Tick
 from workbench.core.pipeline import Node
 from workbench.core.processor import NOTHING, SHAPE, Emission, Maybe, Processor, State, events_of, misshapen
 from workbench.errors import Overflow, PipelineError, WorkbenchError
@@ -20,6 +20,8 @@ from workbench.executors.backend import Oracle
 
 Emissions = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]
+Carried = Mapping[int, list[Value]] | Sequence[list[Value]]
+"""The events on each pipe, by its slot."""
 CellPlan = tuple[int, "Cell", Push, int, int, bool, tuple[tuple[int, bool], ...]]
 """Of a processor what a step needs to know: see `Cell.plan`."""
 
@@ -89,7 +91,7 @@ class Cell:
 
     # --- within a step ---
 
-    def join(self, current: Sequence[Any]) -> tuple[Value, ...] | None:
+    def join(self, current: Sequence[Any] | Mapping[int, Any]) -> tuple[Value, ...] | None:
         """Queue what has arrived; the front that is consumed, if every queue holds an event."""
         arrived, self._popped = self._arrived, None
         arrived.clear()
@@ -150,7 +152,7 @@ class Cell:
         return fronts
 
     def tick(
-        self, state: State, carried: Sequence[list[Value]], oracle: Oracle, when: int, *, ends: bool = False
+        self, state: State, carried: Carried, oracle: Oracle, when: int, *, ends: bool = False
     ) -> tuple[State, list[Emissions]]:
         """The state of a clocked processor after one step, and what it emits.
 
@@ -229,6 +231,9 @@ def _told(when: int | str, node: Node, front: tuple[Value, ...], error: Exceptio
     ports = node.processor.ports
     if node.processor.marks and front:
         ports, front = (ports[front[0]],), front[1:]
+    if isinstance(node.processor, Listening) and front:
+        heard = [(port, each.value) for port, each in zip(ports, front, strict=True) if each.present]
+        ports, front = zip(*heard, strict=True)
     shown = ", ".join(f"{port} = {value!r}" for port, value in zip(ports, front, strict=False))
     start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
     if isinstance(error, Overflow) and error.queue and isinstance(node.processor, Deferring):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -118,9 +119,12 @@ class Reference(Network):
             (shown[output].extend if self._wide[slot] else shown[output].append, slot) for output, slot in self._shown
         ]
         empty, advance, holds, closed = self._empty, self._advance, self._holds, self._closed
-        given = self.flat.ports.streams(streams)
+        given = list(self.flat.ports.streams(streams).values())
+        if all(isinstance(stream, Sequence) for stream in given):
+            taken = self._take_fronts(given, [keep for keep, _ in sinks])
+            given = [itertools.islice(stream, taken, None) for stream in given] if taken else given
         positions = range(len(given))
-        for front in itertools.zip_longest(*given.values(), fillvalue=ABSENT):
+        for front in itertools.zip_longest(*given, fillvalue=ABSENT):
             current = empty.copy()
             for position in positions:
                 value = front[position]
@@ -132,6 +136,25 @@ class Reference(Network):
             for keep, slot in sinks:
                 if current[slot] is not ABSENT:
                     keep(current[slot])
+
+    def _take_fronts(self, streams: Sequence[Any], sinks: Sequence[Callable[[Any], None]]) -> int:
+        """Take the fronts that all streams have, as far as that is one function; how many were taken.
+
+        What fails there is left to a step that can say what failed.
+        """
+        admitted = all(domain.holds(stream) for (_, domain), stream in zip(self._sources, streams, strict=True))
+        whole = None if self._closed or not admitted or any(self.lines.values()) else self._whole
+        if whole is None:
+            return 0
+        states, before = self._states, self.steps
+        with suppress(Exception):
+            for front in zip(*streams, strict=False):
+                contents = whole(states, front)
+                self.steps += 1
+                for keep, content in zip(sinks, contents, strict=True):
+                    if content is not ABSENT:
+                        keep(content)
+        return self.steps - before
 
     def end(self, name: str | None = None) -> dict[str, list[Value]]:
         """End one input, or all that are still open; the outputs' events that this causes.

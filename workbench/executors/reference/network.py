@@ -19,6 +19,7 @@ from workbench.core.program import Program, unknown
 from workbench.errors import DomainError, Overflow, PipelineError
 from workbench.executors.backend import Oracle, check_support
 from workbench.executors.reference.cell import ABSENT, JOINED, Cell, Saved, failure
+from workbench.executors.reference.written_out import WrittenOut, written_out
 from workbench.processors.held.group import with_room
 
 
@@ -47,7 +48,7 @@ class Network:
         self._empty = [ABSENT] * len(self._pipes)
         self._width = self.flat.widths
         self._wide = [self._width[pipe] != 1 for pipe in self._pipes]
-        self._plan = [cell.plan(index, self._wide) for index, cell in enumerate(self._cells)]
+        self._arrange()
         self._advance = self._advance_clocked if self.flat.clocked else self._advance_fronts
         self._sources = self.flat.inputs
         self._holds = [domain.__contains__ for _, domain in self.flat.inputs]
@@ -77,7 +78,16 @@ class Network:
         """Step processors with what is made of them, for who looks at a run from outside."""
         for cell in self._cells:
             cell.step = observed(cell)
+        self._arrange()
+
+    def _arrange(self) -> None:
         self._plan = [cell.plan(index, self._wide) for index, cell in enumerate(self._cells)]
+        self.__dict__.pop("_whole", None)
+
+    @cached_property
+    def _whole(self) -> WrittenOut | None:
+        """A step in which every input has an event and nothing waits, where that is one function."""
+        return written_out(self._cells, self._wide, len(self._sources), [slot for _, slot in self._shown])
 
     def reset(self) -> None:
         """Back to the state before the first event."""

@@ -277,8 +277,7 @@ class Group(Holder):
         widths = [self.flat.widths[pipe] or 1 for pipe in node.inputs]
         if self.flat.late.intersection(node.inputs):
             horizon += 1  # the end of the stream is one more step
-        fronts = sum(widths) if node.processor.merges else max(widths)
-        machine = self.flat.typed[node.name].machine(domains, horizon * fronts)
+        machine = self.flat.typed[node.name].machine(domains, horizon * node.processor.most_fronts(widths))
         if not node.queues:
             return machine, None
         if max(widths) > 1:
@@ -296,7 +295,7 @@ class Group(Holder):
         for node, (machine, join) in zip(self.flat.nodes, parts, strict=True):
             inner, rest = tuple(rest[: len(machine.slots)]), rest[len(machine.slots) :]
             arrivals = [carried[pipe] for pipe in node.inputs]
-            rounds = tuple((arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots)
+            rounds = tuple(node.processor.rounds(arrivals))
             queued: State = ()
             if join is not None:
                 size = len(join.slots())

@@ -57,6 +57,11 @@ def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
             f"pipeline {processor.body.name} has faults, and stands in a {where}",
             hint=f"a {where} starts copies of its processor afresh: faults are on the pipes around it",
         )
+    if processor.merges:
+        raise PipelineError(
+            f"a {where} gives whole fronts to its processor, and '{processor}' takes its inputs as they come",
+            hint=f"write a pipeline that calls {processor.keyword}, and put that in the {where}",
+        )
     if processor.out_arity != 1:
         raise PipelineError(f"the processor in '{where}' has one output, {inner} has {processor.out_arity}")
     return processor

@@ -9,11 +9,13 @@ Sources: Cugola and Margara, 4.2, 4.3 and 5.2; Di Pilla's thesis, 4.4 (predicate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from workbench.tesla import tree as t
 from workbench.tesla.engines.aggregates import aggregate
 from workbench.tesla.engines.column import EMPTY, EventColumn, KeyedColumn
+from workbench.tesla.engines.facts.order import in_written_order
 from workbench.tesla.engines.folds import fold
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.summaries import AggregatedColumn, aggregated_column
@@ -42,6 +44,7 @@ class StepColumn:
     ----------
     since: from when on it has all that it accepts; None: from the beginning.
     place: from which place in the order on it has all that it accepts.
+    late: whether what came before may still be asked for: the rule has joined others.
     known: of a match, what is aggregated for it; None where the column does not know it.
     """
 
@@ -55,6 +58,7 @@ class StepColumn:
         self.column: EventColumn[Occurrence] = KeyedColumn(made) if step.code.keyed else made()
         self.since: int | None = None
         self.place = 0
+        self.late = False
         self._stretch = None if step.window.after else stretch(step.window, trex)
 
     def add(self, event: Occurrence) -> None:
@@ -108,7 +112,8 @@ class StepColumn:
         if count:
             self.place = column.numbers[column.start + count - 1] + 1
             column.forget(count)
-            self.since = time if self.since is None else max(self.since, time)
+            if self.since is None or time >= self.since:
+                self.since, self.late = time, False
 
 
 class StepFacts:
@@ -116,10 +121,11 @@ class StepFacts:
 
     known = None
 
-    def __init__(self, step: RuleStep, facts: Facts) -> None:
+    def __init__(self, step: RuleStep, rows: Sequence[Any]) -> None:
         self._key = step.key if step.code.keyed else None
+        self.fits = step.fits
         self._rows: dict[Any, list[Any]] = {}
-        for row in in_written_order(step, facts.get(step.type, ())):
+        for row in in_written_order(step.part, step.declared, rows):
             key = step.accepts(row)
             if key is not None:
                 self._rows.setdefault(key, []).append(row)
@@ -130,30 +136,47 @@ class StepFacts:
         return rows, 0, len(rows)
 
 
+def fact_extension(step: RuleStep, facts: Facts) -> ExtendsMatch:
+    """What extends a partial match by a step that is about facts."""
+    rows = facts.get(step.type, ())
+    if not hasattr(rows, "database"):
+        kept = StepFacts(step, rows)
+        return extension(step, kept.found, kept.fits)
+    from workbench.tesla.engines.facts.query import AskedFacts, dropping
+    from workbench.tesla.engines.facts.table import FactTable
+    from workbench.tesla.engines.facts.tables import FactTables
+
+    assert isinstance(rows, FactTable)
+    assert isinstance(facts, FactTables)
+    asked = AskedFacts(step, rows, facts)
+    extend = extension(step, asked.found, asked.fits, known=asked.known)
+    return dropping(extend, partial(facts.drop, step.type)) if facts.settings.failure == "drop" else extend
+
+
 def extension(
     step: RuleStep,
     found: FindsCandidates,
+    fits: Fits | None,
     consumed: Any = None,
     rivals: Sequence[int] = (),
-    fits: Fits | None = None,
     known: Callable[[PartialMatch], Any] | None = None,
 ) -> ExtendsMatch:
     """What extends a partial match by a step.
 
     Parameters
     ----------
+    fits: what is asked of candidates; None: nothing is, and nothing is assigned.
     consumed: numbers of events that are not selected.
     rivals: slots of the match that may hold an event which this predicate could select, too.
-    fits: what is asked of candidates, if it is more than what remains to be asked of those in a column.
     known: of a match, what is aggregated, where it need not be computed.
     """
     if isinstance(step.part, t.Aggregate):
-        return _aggregated(step, found) if known is None else lambda match: ((*match, known(match)),)
+        return _aggregated(step, found, fits) if known is None else lambda match: ((*match, known(match)),)
     if step.policy is t.Policy.NOT:
-        return _negated(step, found)
+        return _negated(found, fits)
     if step.policy is t.Policy.EACH:
-        return _each(fits or step.fits, found, _closed_to(consumed, rivals))
-    return _one(fits or step.fits, found, _closed_to(consumed, rivals), last=step.policy is t.Policy.LAST)
+        return _each(fits, found, _closed_to(consumed, rivals))
+    return _one(fits, found, _closed_to(consumed, rivals), last=step.policy is t.Policy.LAST)
 
 
 def _closed_to(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMatch, Any], bool] | None:
@@ -199,9 +222,7 @@ def _one(
     return extend
 
 
-def _negated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
-    fits = step.fits
-
+def _negated(found: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
     def extend(match: PartialMatch) -> Sequence[PartialMatch]:
         events, low, high = found(match)
         if fits is None:
@@ -211,8 +232,8 @@ def _negated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
     return extend
 
 
-def _aggregated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
-    fits, at = step.fits, step.attribute
+def _aggregated(step: RuleStep, found: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
+    at = step.attribute
     assert isinstance(step.part, t.Aggregate)
     declared = step.part.declared
     computed = aggregate(step.part.function, step.values) if declared is None else fold(declared)
@@ -230,18 +251,3 @@ def _aggregated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
         return ((*match, computed([value for value in values if value is not None])),)
 
     return extend
-
-
-def in_written_order(step: RuleStep, rows: Sequence[Any]) -> Sequence[Any]:
-    """Rows in the order that is written, those that are equal in it as they stand."""
-    ordering = step.part.ordering if isinstance(step.part, t.Predicate) else ()
-    found = list(rows)
-    for each in reversed(ordering):
-        at = step.declared.positions[each.name]
-        found.sort(key=lambda row, at=at: _rank(row[at]), reverse=each.descending)  # type: ignore[misc]
-    return found
-
-
-def _rank(value: Any) -> tuple[Any, ...]:
-    """Null before all values, what is no number behind them."""
-    return (0,) if value is None else (2,) if value != value else (1, value)

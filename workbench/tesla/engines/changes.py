@@ -79,7 +79,7 @@ def begin(runner: RuleRunner, others: Sequence[RuleRunner], now: int | None, cou
             complete = _later(complete, unbounded if horizon is None else since + horizon)
         if step.number in runner.matcher.columns:
             column = runner.matcher.columns[step.number]
-            column.since, column.place = int(since), place
+            column.since, column.place, column.late = int(since), place, True
     for _, event in sorted(events.items()):
         runner.matcher.add(event)
     return -math.inf if complete <= now else complete

@@ -26,6 +26,8 @@ class EngineSettings:
     indexed: columns have indexes for equations, and know aggregates of any window; without them they are looked
         through, as in the papers, for comparisons with those. An engine that cannot do without them refuses.
     threads: most threads that work at a time, of engines that have several.
+    plain: what would be compiled once it is worth while is run by Python from the first event on, for comparisons:
+        short runs would not come to it.
     """
 
     unit: str | None = None
@@ -34,6 +36,7 @@ class EngineSettings:
     profiled: bool = False
     indexed: bool = True
     threads: int = 1
+    plain: bool = False
 
 
 @dataclass

@@ -243,13 +243,15 @@ class PredicateCode:
 
         Itself None where everything fits and nothing is assigned; `all_of_it`: nothing is known of the event.
         """
-        if not (self._asked or self._assigned or (all_of_it and not self.plain)):
+        return self.asking([*self.local, *self.constraints] if all_of_it else self._asked)
+
+    def asking(self, constraints: Sequence[t.Expression]) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
+        """The same where these constraints are asked; None where none is, and nothing is assigned."""
+        if not (constraints or self._assigned):
             return None
         code = PythonLines(self._scope, "m, e")
         code.assign(self._assigned)
-        if all_of_it:
-            code.require(self.local)
-        code.require(self.constraints if all_of_it else self._asked)
+        code.require(constraints)
         code.lines.append(f"return {_tuple(f'a_{each.name}' for each in self._assigned)}")
         return code.function()
 

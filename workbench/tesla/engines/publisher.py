@@ -29,7 +29,7 @@ from workbench.tesla.tree import Declaration, Rule
 
 LONGEST_CHAIN = 1000
 """Composites that cause each other, from one event on."""
-FORMAT = 2
+FORMAT = 3
 """Of snapshots: another one is not read."""
 
 
@@ -56,6 +56,7 @@ class Publisher:
         self, name: str, rules: RuleSet, facts: Facts, settings: EngineSettings, matcher: MakesMatcher
     ) -> None:
         self.name, self.facts, self.settings = name, facts, settings
+        self._settle = getattr(facts, "settle", None)
         self._matcher = matcher
         self._rules = rules
         self.runners = [self._runner(self._plan(rule, rules.declarations), i) for i, rule in enumerate(rules.rules)]
@@ -80,13 +81,30 @@ class Publisher:
         if self.waiting and self.waiting[0][0] < event.time:
             self._tell(event.time - 1, found)
         self.now = event.time
-        self._publish([(event, None)], found)
+        try:
+            self._publish([(event, None)], found)
+        finally:
+            if self._settle is not None:
+                self._settle()
         return found
+
+    def expect(self, event: Occurrence) -> None:
+        """An event will come: what its rules look up first may be asked for already."""
+        if not self._indexed:
+            self._index()
+        for runner, triggers, _ in self.index.get(event.type, ()):
+            steps = runner.plan.steps
+            if triggers and len(steps) > 1 and steps[1].fact and (start := runner.plan.start(event)) is not None:
+                self.facts.expect(steps[1], start)  # type: ignore[attr-defined]
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
         found: list[Occurrence] = []
-        self._tell(time, found)
+        try:
+            self._tell(time, found)
+        finally:
+            if self._settle is not None:
+                self._settle()
         self.passed = time if self.passed is None else max(time, self.passed)
         self.now = self.passed if self.now is None else max(self.passed, self.now)
         return found

@@ -20,7 +20,7 @@ RUNS, STEPS = 12, 24
 """How many runs there are, and how long each is at most: a few milliseconds together."""
 
 
-class Sample(NamedTuple):
+class SampledRun(NamedTuple):
     """One run up to its first overflow: the events on the inputs, and what each step shows."""
 
     inputs: list[dict[str, Value]]
@@ -45,12 +45,12 @@ class Sampled:
         self._simulator = Simulator(system, [escapes])
 
     @cached_property
-    def samples(self) -> list[Sample]:
+    def samples(self) -> list[SampledRun]:
         """Runs on random inputs."""
         chosen = random.Random(0)
         return [self.run(list(_inputs(self.pipeline, self.settings.environment, chosen, STEPS))) for _ in range(RUNS)]
 
-    def run(self, inputs: list[dict[str, Value]]) -> Sample:
+    def run(self, inputs: list[dict[str, Value]]) -> SampledRun:
         """The run on these inputs, up to the last step before something overflows."""
         self._simulator.reset()
         steps = []
@@ -59,7 +59,7 @@ class Sampled:
             if step.overflows or step.labels[0]:
                 break
             steps.append(step)
-        return Sample(inputs[: len(steps)], steps)
+        return SampledRun(inputs[: len(steps)], steps)
 
 
 def _inputs(pipeline: Pipeline, env: Environment, chosen: random.Random, length: int) -> Iterator[dict[str, Value]]:

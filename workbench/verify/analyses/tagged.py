@@ -14,16 +14,18 @@ from typing import Any, Self
 from workbench.core.domain import BOOL, Domain
 from workbench.core.fields import Tuple
 from workbench.core.function import Function
-from workbench.core.kinds import Deferring
+from workbench.core.kinds import Deferring, Listening, Push
 from workbench.core.ops import both, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import (
+    NOTHING,
     Burst,
     Emission,
     Machine,
     Maybe,
     Processor,
     State,
+    Stepped,
     Stream,
     event,
     events_of,
@@ -96,7 +98,7 @@ class Tagged(Processor):
         return self.inner.initial()
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        return self._tagging(self.inner.step(state, tuple(value for value, _ in front)), front)
+        return self._tagging(self.inner.step, state, front)
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         return tuple(_with_tag(out, False) for out in self.inner.finish(state))
@@ -108,7 +110,7 @@ class Tagged(Processor):
         inner = self.inner.machine(_plain(inputs), horizon)
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-            return self._tagging(inner.step(state, tuple(value for value, _ in front)), front)
+            return self._tagging(inner.step, state, front)
 
         def finish(state: State) -> tuple[Emission, ...]:
             assert inner.finish is not None
@@ -116,13 +118,14 @@ class Tagged(Processor):
 
         return Machine(inner.slots, step, finish if inner.finish else None)
 
-    @staticmethod
-    def _tagging(
-        done: tuple[State, tuple[Emission, ...]], front: tuple[Any, ...]
-    ) -> tuple[State, tuple[Emission, ...]]:
-        state, results = done
-        tag = disjunction(tag for _, tag in front)
+    def _tagging(self, step: Push, state: State, front: tuple[Any, ...]) -> Stepped:
+        plain, tag = self._parted(front)
+        state, results = step(state, plain)
         return state, tuple(_with_tag(out, tag) for out in results)
+
+    def _parted(self, front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+        """A front without its tags, and whether there is one."""
+        return tuple(value for value, _ in front), disjunction(tag for _, tag in front)
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
@@ -143,6 +146,18 @@ class TaggedVerdicts(Tagged, Deferring):
     def with_room(self, room: int) -> Self:
         assert isinstance(self.inner, Deferring)
         return replace(self, inner=self.inner.with_room(room))
+
+
+class TaggedNews(Tagged, Listening):  # type: ignore[override]
+    """The same of a processor that hears what its inputs bring."""
+
+    def _parted(self, front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+        plain, tags = list[Maybe](), list[Any]()
+        for present, value in front:
+            padding = present is False  # without a value
+            plain.append(NOTHING if padding else Maybe(present, value[0]))
+            tags.append(False if padding else both(present, value[1]))
+        return tuple(plain), disjunction(tags)
 
 
 @dataclass(frozen=True)
@@ -201,7 +216,9 @@ def _collect(found: tuple[list[Any], ...], emitted: tuple[Emission, ...]) -> Non
 def _following(processor: Processor) -> Processor:
     """The processor on tagged events. What is on a faulty pipe keeps its tag: only the condition looks at values."""
     if not isinstance(processor, Unreliable):
-        return TaggedVerdicts(processor) if isinstance(processor, Deferring) else Tagged(processor)
+        if isinstance(processor, Deferring):
+            return TaggedVerdicts(processor)
+        return TaggedNews(processor) if isinstance(processor, Listening) else Tagged(processor)
     when = processor.when
     return processor if when is None else replace(processor, when=Function(f"{when}", 1, lambda pair: when(pair[0])))
 

@@ -14,13 +14,14 @@ from functools import partial, reduce
 from typing import Any
 
 from workbench.core.domain import BOOL, Bool, Domain, Range
+from workbench.core.kinds import packed
 from workbench.core.ops import AND, EQ, GE, GT, LT, NOT, as_term, both, conjunction, disjunction, either, ite, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.term import Term, leaves, var
 from workbench.errors import PipelineError, TypingError
 from workbench.ir.reduce import FLAG, observe
-from workbench.ir.system import Pipe, Queue, StateVariable, System, packed
+from workbench.ir.system import Pipe, Queue, StateVariable, System
 from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.formula import Formula, atom, build
 

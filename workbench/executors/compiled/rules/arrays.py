@@ -16,15 +16,22 @@ from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.lines import OTHERS, WORD
 from workbench.executors.compiled.rules.orders import order_words
 from workbench.executors.compiled.rules.program import RuleProgram
-from workbench.tesla.engines.candidates import in_written_order
+from workbench.tesla.engines.facts.order import in_written_order
 from workbench.tesla.occurrence import Facts
 
 FIRST = 64
 """Rows of a type, and entries of a ring or a table, at first: a power of two."""
 
+BEGINS, JOINED = 1 << 12, 1 << 11
+"""Beginnings of texts, at first, and texts put together that are at hand."""
+
 
 class RuleArrays:
     """What a program knows of what has happened.
+
+    Parameters
+    ----------
+    answers: where the function is that answers about texts.
 
     Attributes
     ----------
@@ -33,7 +40,7 @@ class RuleArrays:
     """
 
     def __init__(
-        self, program: RuleProgram, facts: Facts, row_words: Callable[[str, Sequence[Any]], list[int]]
+        self, program: RuleProgram, facts: Facts, row_words: Callable[[str, Sequence[Any]], list[int]], answers: int
     ) -> None:
         self.program = program
         self.T, self.K, self.R = (array.copy() for array in (program.T, program.K, program.R))
@@ -53,6 +60,12 @@ class RuleArrays:
         self._table(FIRST)
         self.V[at.DUE], (self.V[at.AWAITING], self.V[at.AWAITING_END]) = at.NEVER, program.awaiting
         self.V[at.COSTS] = -1
+        self.V[at.SPANS] = self._place("H", len(program.spans.planned))
+        self._no_spans()
+        self.V[at.ANSWERS] = answers
+        if program.asks:
+            self.V[at.JOINED], self.V[at.JOINED_MASK] = self._place("H", at.JOIN_WORDS * JOINED), JOINED - 1
+            self.more_begins(BEGINS)
         if program.settings.profiled:
             size = 1 + len(self.R) * at.COST_WORDS + len(program.types)
             self.V[at.COSTS] = self._place("H", size) + 1
@@ -105,7 +118,22 @@ class RuleArrays:
         there = self.rows_of(y)
         start, end = self.H[2 * y : 2 * y + 2].tolist()
         self._rows(y, 2 * (int(self.T[y, at.MASK]) + 1))
+        self._no_spans()
         self._rows_at(y)[np.arange(start, end) & int(self.T[y, at.MASK])] = there
+
+    def first_rows(self, y: int, count: int) -> Any:
+        """Room for so many rows of a type that has none, where they will be when they are put into columns."""
+        self._rows(y, max(int(self.T[y, at.MASK]) + 1, 1 << (2 * count).bit_length()))
+        return self._rows_at(y)[:count]
+
+    def _no_spans(self) -> None:
+        begin = int(self.V[at.SPANS])
+        self.H[begin : begin + len(self.program.spans.planned)] = -1
+
+    def make_spans(self, number: int) -> None:
+        """Room for spans of all rows of a type."""
+        _, y, words = self.program.spans.planned[number]
+        self.H[self.V[at.SPANS] + number] = self._place("W", words * (int(self.T[y, at.MASK]) + 1))
 
     # --- columns ----------------------------------------------------------------------------------------
 
@@ -147,29 +175,29 @@ class RuleArrays:
                 )
             self._rows_at(y)[place, : len(words)] = words
         _, step = planned.users[0]
-        order = [row[-1] for row in in_written_order(step, [(*row, i) for i, row in enumerate(rows)])]
+        placed = [(*row, place) for place, row in enumerate(rows)]
+        order = [row[-1] for row in in_written_order(step.part, step.declared, placed)]
         size = 1 << max(len(rows) - 1, 0).bit_length() if planned.keys else 1
-        hashes = [self._hash(k, y, place) for place in order]
-        buckets = [
-            [place for place, h in zip(order, hashes, strict=True) if h >= 0 and h & (size - 1) == b]
-            for b in range(size)
-        ]
+        hashes: Any = np.array(self._hashes(k, y, order), np.int64)
+        there = np.flatnonzero(hashes >= 0)
+        buckets = hashes[there] & (size - 1)
         heads = self._place("H", size + 1)
         self.K[k, at.HEADS], self.K[k, at.HEADS_MASK] = heads, size - 1
-        self.H[heads : heads + size + 1] = np.cumsum([0, *map(len, buckets)])
+        self.H[heads] = 0
+        self.H[heads + 1 : heads + size + 1] = np.cumsum(np.bincount(buckets, minlength=size))
         self.K[k, at.RING] = ring = self._place("H", len(rows) + 1)
-        found = [place for bucket in buckets for place in bucket]
+        found = np.array(order, np.int64)[there[np.argsort(buckets, kind="stable")]]
         self.H[ring : ring + len(found)] = found
 
-    def _hash(self, k: int, y: int, place: int) -> int:
-        """What a column of facts has of a row."""
+    def _hashes(self, k: int, y: int, places: Sequence[int]) -> list[int]:
+        """What a column of facts has of rows."""
         from workbench.executors.compiled.code.plain import PlainArray
 
-        accept = self.program.plain().scope["accept"]
-        a = int(self.T[y, at.BASE] + place * self.T[y, at.WIDTH])
-        arrays = self.program.C, self.program.C.view(float), self.W, self.W.view(float), self.X, self.X.view(float)
-        found: int = accept(*self.K[k, at.ACCEPT : at.ACCEPT_CONSTANTS + 1].tolist(), a, *map(PlainArray, arrays))
-        return found
+        program, X, accept = self.program, self.X, self.program.plain().scope["accept"]
+        known = program.C, program.C.view(float), self.W, self.W.view(float), self.H, self.V, X, X.view(float)
+        arrays, asked = list(map(PlainArray, known)), self.K[k, at.ACCEPT : at.ACCEPT_CONSTANTS + 1].tolist()
+        base, width = int(self.T[y, at.BASE]), int(self.T[y, at.WIDTH])
+        return [accept(*asked, base + place * width, *arrays) for place in places]
 
     # --- the rest ---------------------------------------------------------------------------------------
 
@@ -210,6 +238,10 @@ class RuleArrays:
         events = self.H[at_rules + words : at_rules + words + len(self.program.types)]
         rules = self.H[at_rules : at_rules + words].reshape(len(self.R), at.COST_WORDS)
         return rules[:-1], max(1, int(self.H[at_rules - 1])), events
+
+    def more_begins(self, size: int) -> None:
+        """Room for the beginnings of so many texts, a power of two."""
+        self.V[at.BEGINS], self.V[at.BEGINS_MASK] = self._place("H", at.BEGIN_WORDS * size), size - 1
 
     def grow_output(self) -> None:
         """Room for what is wanted, twice as much as there is at least."""

@@ -30,9 +30,8 @@ def measured_costs() -> EngineCosts:
     mark = time_ns()  # of no code that has been kept
     small, large = _made(JOIN, mark), _made("".join(_other(i) for i in range(OTHERS)), mark + 1)
     line = max(0.0, (large[1] - small[1]) / max(1, large[0].lines - small[0].lines))
-    given = 0, 0, 1, *small[0]._single.given, *small[0].memory.arrays()
     began = process_time()
-    MachineLoop(small[0].program.source).ready(given)
+    MachineLoop(small[0].program.source).ready(small[0].running.arguments)
     load = process_time() - began
     slow, fast = _seconds(small[0], _events(EVENTS))
     idle, event = _seconds(small[0], [Occurrence("N", i, ()) for i in range(EVENTS)])
@@ -54,9 +53,9 @@ def _made(text: str, mark: int) -> tuple[CompiledRules, float]:
     """Rules whose machine code has been made, and what it took; `mark` is in the code."""
     engine = CompiledRules(rules(TYPES + text), {}, EngineSettings(), code=False)
     engine.program.source += f"# {mark}\n"
-    engine._run = engine.program.machine()
+    engine.running.loop = engine.program.machine()
     began = process_time()
-    engine.process_block(event_block(engine.rules, _events(1), engine.texts.put))
+    list(engine.process_block(event_block(engine.rules, _events(1), engine.texts.put)))
     return engine, process_time() - began
 
 
@@ -72,8 +71,8 @@ def _seconds(compiled: CompiledRules, events: list[Occurrence]) -> tuple[float, 
         cdp.process(event)
     slow = process_time() - began
     engine = CompiledRules(made, {}, EngineSettings(), code=False, program=compiled.program)
-    engine._run = compiled._run
+    engine.running.loop = compiled.running.loop
     block = event_block(made, events, engine.texts.put)
     began = process_time()
-    engine.process_block(block)
+    list(engine.process_block(block))
     return slow, process_time() - began

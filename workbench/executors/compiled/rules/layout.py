@@ -33,17 +33,28 @@ one since, and for how many of these a place more is put in order."""
 ) = range(11)  # fmt: skip
 """What `R` says of a rule: its function and constants, the type that it emits, the words of a composite, how many
 values it has, in `L` which of its sources are consumed and as what, how long it is silent, its function of what it
-waits for, and the type of rows of what waits."""
+waits for, and the type of rows of what waits. The type of what stands for all matches of a trigger has no number."""
 
 (
     COUNT, NOW, MADE, PUBLISHED, JOURNAL, WANTED, STACK, TABLE, TABLE_MASK, TABLE_WIDTH, REACHED, LEAST, DUE, DEEP,
-    AWAITING, AWAITING_END, UNTIL, COSTS, STATE_WORDS,
-) = range(19)  # fmt: skip
+    AWAITING, AWAITING_END, UNTIL, COSTS, ANSWERS, BEGINS, BEGINS_MASK, JOINED, JOINED_MASK, ROWS, ROOM, FOUND, SPANS,
+    UNDONE, STATE_WORDS,
+) = range(29)  # fmt: skip
 """What `V` says: events so far, the time, words and composites that have come out, entries of the journal, what there
 is no room for, what is to be published, where the table lies in `H` of what is consumed and of who is silent, its size
 and the words of an entry, how far a run has come, the least number of an event that is there, a time before which
 nothing is due, how long the chain of causes of the event is that is processed, where in `L` the rules are that wait
-for something, up to which time the clock is to move, and where in `H` is what rules have cost, -1 where nobody asks."""
+for something, up to which time the clock is to move, where in `H` is what rules have cost, -1 where nobody asks, what
+answers about texts, and where in `H` are the beginnings of texts and texts that have been put together. Of
+rules whose matches are written as numbers of events: the address of a column for each of their places, how many numbers
+one has room for, and how many matches there are, less than 0 where so many are to be passed over. Where in `H` it is
+said at which places in `W` spans begin, -1 where there is no room for them yet; how often a run has been undone."""
+
+BEGIN_WORDS, JOIN_WORDS = 5, 3
+"""A text and its first bytes, so that greater ones come later; two texts and both together."""
+
+ORDER, JOIN = range(2)
+"""What is asked about two texts."""
 
 PARTIAL, FULL, COMPOSED, TICKS, COST_WORDS = range(5)
 """What each rule has cost: partial and full matches, composites, and ticks of a clock. Before that stand all ticks,
@@ -54,9 +65,13 @@ RULE, WHEN, ID, DEPTH, CAUSE, GAPS, RECORD = range(7)
 nulls; behind them its values and the numbers of its sources."""
 
 (
-    DONE, GROW_ROWS, GROW_RING, GROW_OUTPUT, GROW_SCRATCH, GROW_JOURNAL, GROW_TABLE, BEYOND, ENDLESS, GROW_ORDER,
-) = range(10)  # fmt: skip
+    DONE, GROW_ROWS, GROW_RING, GROW_OUTPUT, GROW_SCRATCH, GROW_JOURNAL, GROW_TABLE, BEYOND, ENDLESS, FAILED, GIVE_ROWS,
+    GROW_SPANS, GROW_ORDER,
+) = range(13)  # fmt: skip
 """What a run ends with."""
+
+UNNUMBERED = -1
+"""What `WATCHED` is of a type that has no place in the order."""
 
 WAITED = 3
 """The first words of what waits: its deadline, the number of its trigger, how long that one's chain of causes is;

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
 from workbench.errors import Refused
 from workbench.executors.compiled.code.step import text_code
-from workbench.executors.compiled.rules.layout import NULLS, TIME, VALUES
+from workbench.executors.compiled.rules.layout import FAILED, NULLS, TIME, VALUES
 from workbench.tesla import tree as t
 from workbench.tesla.scope import RuleScope
 
@@ -66,21 +66,24 @@ class WordLines:
     Parameters
     ----------
     beyond: what is returned where a number leaves 64 bits.
+    failed: what is returned where nobody answers about a text.
 
     Attributes
     ----------
     scope: what is known.
     addresses: names of bound events, and what their rows' addresses are called; the own one's is `own`.
+    operands: of what combines two values, which has no row.
     parameters: names to their values.
     """
 
-    def __init__(self, constants: RuleConstants, beyond: str) -> None:
-        self.constants, self.beyond = constants, beyond
+    def __init__(self, constants: RuleConstants, beyond: str, failed: str = f"return {FAILED}") -> None:
+        self.constants, self.beyond, self.failed = constants, beyond, failed
         self.lines: list[str] = []
         self.depth = 1
         self.scope = RuleScope()
         self.addresses: dict[str, str] = {}
         self.own = ""
+        self.operands: dict[str, CodeValue] = {}
         self.parameters: dict[str, CodeValue] = {}
         self._count = 0
 
@@ -134,12 +137,14 @@ class WordLines:
 
     def _leaf(self, expression: t.Expression) -> CodeValue:
         if isinstance(expression, t.Literal):
-            return CodeValue(self._literal(expression))
+            return CodeValue(self.literal(expression))
         if isinstance(expression, t.BoundParameter):
             return self.parameters[expression.name]
         if isinstance(expression, t.TimeOf):
             return CodeValue(f"W[{self.addresses[expression.name]} + {TIME}]")
         if isinstance(expression, t.OwnAttribute):
+            if expression.name in self.operands:
+                return self.operands[expression.name]
             declared, address = self.scope.own, self.own
         else:
             assert isinstance(expression, t.OtherAttribute)
@@ -147,7 +152,7 @@ class WordLines:
         assert declared is not None
         return attribute_of(declared, expression.name, address)
 
-    def _literal(self, literal: t.Literal) -> str:
+    def literal(self, literal: t.Literal) -> str:
         value = literal.value
         if isinstance(value, bool):
             return str(value)
@@ -177,8 +182,7 @@ class WordLines:
         if sign == "not":
             return f"not {texts[0]}"
         if STR in kinds and sign not in ("==", "!="):
-            told = "'+' on texts" if sign == "+" else f"'{sign}' on texts"
-            raise Refused(f"the engine 'compiled' does not compute {told}", hint=OTHERS, where=expression.where)
+            return self.joined(*texts) if sign == "+" else f"{self.ordered(*texts)} {sign} 0"
         if sign in MIXED:
             return MIXED[sign][kinds[0] == FLOAT].format(*texts) if mixed else f"{texts[0]} {sign} {texts[1]}"
         if sign == "/" or FLOAT in kinds:
@@ -192,6 +196,18 @@ class WordLines:
         if FLOAT not in kinds:
             self.add(f"if {OVERFLOWS[sign]}({texts[0]}, {texts[1]}): {self.beyond}")
         return f"{texts[0]} {sign} {texts[1]}"
+
+    def ordered(self, one: str, other: str) -> str:
+        """How a text stands to another: less than 0 where it comes before it."""
+        found = self.fresh("t")
+        self.add(f"{found} = text_order({one}, {other}, H, V)", f"if {found} == 2: {self.failed}")
+        return found
+
+    def joined(self, one: str, other: str) -> str:
+        """Two texts as one."""
+        found = self.fresh("t")
+        self.add(f"{found} = text_joined({one}, {other}, H, V)", f"if {found} < 0: {self.failed}")
+        return found
 
     def _divided(self, sign: str, texts: list[str], kinds: list[Domain], null: str) -> str:
         """A division whose divisor is one where it would be zero: then its result does not count."""

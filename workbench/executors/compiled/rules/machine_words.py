@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numba
@@ -28,6 +30,12 @@ def scattered(mixed, word):
     """A hash of a word and of the hash of those before it, not negative."""
     both = (np.uint64(mixed) ^ np.uint64(word)) * SCATTER
     return np.int64((both ^ (both >> HALF)) & POSITIVE)
+
+
+@helper
+def wrapped(number):
+    """A whole number as it is in 64 bits."""
+    return number
 
 
 @intrinsic
@@ -57,8 +65,34 @@ def _loads(bits: int) -> Any:
     return load
 
 
-def put_machine_functions(scope: dict[str, Any]) -> None:
+@intrinsic
+def put_word(context, address, place, word):
+    """Write a word at a place behind an address."""
+    del context, address, place, word
+
+    def code(context, builder, _, args):
+        pointer = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        builder.store(args[2], builder.gep(pointer, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.none(types.int64, types.int64, types.int64), code
+
+
+@intrinsic
+def answer(context, address, what, one, other):
+    """What a function says that lies at an address."""
+    del context, address, what, one, other
+
+    def code(_, builder, __, args):
+        kind = ir.FunctionType(ir.IntType(64), [ir.IntType(64)] * 3)
+        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+
+    return types.int64(*[types.int64] * 4), code
+
+
+def put_machine_functions(scope: dict[str, Any], modules: Sequence[ModuleType] = COMPILED) -> None:
     """Put what generated code calls into its scope: all compiled as they are called."""
     more = {"helper": helper, "scattered": scattered, "word_at": _loads(64), "byte_at": _loads(8), "ticks": ticks}
+    more |= {"answer": answer, "put_word": put_word, "wrapped": wrapped}
     scope.update({**SCOPE, **more})
-    put_functions(scope, COMPILED, helper)
+    put_functions(scope, modules, helper)

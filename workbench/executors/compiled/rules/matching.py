@@ -35,6 +35,8 @@ from workbench.executors.compiled.rules.layout import (
     DUE,
     EMITS,
     ENDLESS,
+    FAILED,
+    FOUND,
     GAPS,
     GROW_JOURNAL,
     GROW_RING,
@@ -113,9 +115,6 @@ def first_there(ring, mask, oldest, H):
     return start
 
 
-# --- columns --------------------------------------------------------------------------------------------
-
-
 def row_room(y, T, W, H, V):
     """See that there is room for a row of a type: the oldest make room, as far as nothing asks for them any more."""
     start, end, mask = H[2 * y], H[2 * y + 1], T[y, MASK]
@@ -142,9 +141,9 @@ def adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L):
         return GROW_JOURNAL
     for n in range(first, last):
         k = L[n]
-        h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, X, XF)
-        if h == -2:
-            return BEYOND
+        h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, H, V, X, XF)
+        if h < -1:
+            return BEYOND if h == -2 else FAILED
         if h < 0:
             continue
         if K[k, HEADS] >= 0:
@@ -163,14 +162,28 @@ def adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L):
     return 0
 
 
-def relink(y, T, K, C, CF, W, F, H, X, XF, L):
+def adopt_all(y, count, T, K, C, CF, W, F, H, V, X, XF, J, L):
+    """Put so many rows that lie behind the others of their type into columns."""
+    for _ in range(count):
+        V[JOURNAL] = 0
+        a = T[y, BASE] + (H[2 * y + 1] & T[y, MASK]) * T[y, WIDTH]
+        code = adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L)
+        if code != 0:
+            take_back(H, V, J)
+            return code
+    return DONE
+
+
+def relink(y, T, K, C, CF, W, F, H, V, X, XF, L):
     """Make the chains of a type anew, whose heads are empty."""
     for i in range(H[2 * y], H[2 * y + 1]):
         a = T[y, BASE] + (i & T[y, MASK]) * T[y, WIDTH]
         for n in range(T[y, COLUMNS], T[y, COLUMNS_END]):
             k = L[n]
             if K[k, HEADS] >= 0:
-                h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, X, XF)
+                h = accept(K[k, ACCEPT], K[k, ACCEPT_CONSTANTS], a, C, CF, W, F, H, V, X, XF)
+                if h < -1:
+                    return FAILED
                 if h >= 0:
                     head = K[k, HEADS] + (h & K[k, HEADS_MASK])
                     W[a + K[k, LINK]] = H[head]
@@ -264,8 +277,8 @@ def published(first, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
         V[PUBLISHED] += 1
         y = R[O[o], EMITS]
         O[o + ID] = V[COUNT]
-        if T[y, WATCHED] == 0:
-            V[COUNT] += 1
+        if T[y, WATCHED] <= 0:
+            V[COUNT] += 1 + T[y, WATCHED]
             continue
         code = row_room(y, T, W, H, V)
         if code != 0:
@@ -353,25 +366,20 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
     """Process events from one place to before another; `V[REACHED]` says how far it came. What it ends with.
 
     mode 1: the chains of the type `first` are made anew; mode 2: the table moves, which lay at `first` with `last`
-    entries; mode 3: the row behind the others of the type `first` is put into columns; mode 4: the clock moves.
+    entries; mode 3: `last` rows behind those of the type `first` are put into columns; mode 4: the clock moves.
     """
     if mode == 2:
         return move_table(first, last, R, H, V)
     if mode == 1:
-        return relink(first, T, K, C, CF, W, F, H, X, XF, L)
+        return relink(first, T, K, C, CF, W, F, H, V, X, XF, L)
     if mode == 3:
-        a = T[first, BASE] + (H[2 * first + 1] & T[first, MASK]) * T[first, WIDTH]
-        V[JOURNAL] = 0
-        code = adopt(first, a, T, K, C, CF, W, F, H, V, X, XF, J, L)
-        if code != 0:
-            take_back(H, V, J)
-        return code
+        return adopt_all(first, last, T, K, C, CF, W, F, H, V, X, XF, J, L)
     since = ticks() if V[COSTS] >= 0 else 0
     code = DONE
     i = first
     while i < last and code == DONE:
         V[JOURNAL] = 0
-        count, now, made, published_before = V[COUNT], V[NOW], V[MADE], V[PUBLISHED]
+        count, now, made, published_before, found = V[COUNT], V[NOW], V[MADE], V[PUBLISHED], V[FOUND]
         until = V[UNTIL] if mode == 4 else times[i] - 1
         moved = V[DUE] > until  # what is told is taken back one by one, for time goes on
         if not moved:
@@ -380,7 +388,7 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
             code = happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
         if code != DONE:
             take_back(H, V, J)
-            V[COUNT], V[NOW], V[MADE], V[PUBLISHED] = count, now, made, published_before
+            V[COUNT], V[NOW], V[MADE], V[PUBLISHED], V[FOUND] = count, now, made, published_before, found
             V[DUE] = -NEVER
         elif moved:
             i += 1

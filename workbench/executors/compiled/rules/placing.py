@@ -94,6 +94,29 @@ class PlacedBlock:
         return self.first + (np.where(hits, self.before[there] - 1, events) if len(self.ids) else events)
 
 
+class EventsBefore:
+    """All events that came before parts began, which have one number in the whole and in each of them.
+
+    Parameters
+    ----------
+    count: how many there are, composites among them.
+    last: the time of the last one.
+    """
+
+    begun = 0
+
+    def __init__(self, count: int, last: int | None) -> None:
+        self.count, self.last = count, last
+
+    def whole(self, numbers: Any) -> Any:
+        """As of a block."""
+        return numbers
+
+    def events(self, numbers: Any) -> Any:
+        """As of a block: they lie before the first one, in the order of their numbers."""
+        return numbers - self.count
+
+
 class PartHistory:
     """The blocks of a part, as long as what is in them may be named.
 
@@ -104,9 +127,9 @@ class PartHistory:
 
     def __init__(self, reach: int | None) -> None:
         self.reach = reach
-        self.blocks: list[PlacedBlock] = []
+        self.blocks: list[Any] = []
 
-    def add(self, block: PlacedBlock) -> None:
+    def add(self, block: PlacedBlock | EventsBefore) -> None:
         """The newest one."""
         now = self.blocks[-1].last if self.blocks else None
         if self.reach is not None and now is not None:

@@ -5,7 +5,7 @@ The rule of this module: it decides nothing. What is kept and how it is found is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +19,8 @@ from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.plain import PlainArray
 from workbench.executors.compiled.code.step import text_code
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules import matching, orders, sums, tables, words
+from workbench.executors.compiled.rules import match_rows, matching, orders, spans, sums, tables, texts, words
+from workbench.executors.compiled.rules.aggregate_source import PlannedSpans
 from workbench.executors.compiled.rules.rule_source import ARGUMENTS, AcceptSource, RuleSource
 from workbench.stored import checksum
 from workbench.tesla.engines.engine import EngineSettings
@@ -27,30 +28,39 @@ from workbench.tesla.engines.set_plan import SetPlan
 
 KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
 """The numbers of comparisons in an index; of floats 5 more."""
-COMPILED = (sums, tables, orders, matching)
+COMPILED = (sums, spans, texts, tables, orders, match_rows, matching)
 
 
 class RuleProgram:
     """The program of a plan.
+
+    Parameters
+    ----------
+    sources: makes the source of a rule, given a plan, the rule's place, types and settings.
 
     Attributes
     ----------
     types: the names of all types, events first, then facts, then what rules wait for; tables have them by their places.
     awaiting: where in `L` the rules are that wait for something.
     source: of `run` and what it calls.
+    asks: whether it has to do with more of texts than whether they are the same.
     texts: those that rules name.
+    spans: those that aggregates are told by.
     asked: the places of the rules that are asked; the others only have their code.
     columns: those that they look into.
     T, K, R, C, L: what it reads; see `layout`. Where rows and columns lie is not said yet.
     """
 
-    def __init__(self, plan: SetPlan, settings: EngineSettings) -> None:
-        self.plan, self.settings = plan, settings
+    def __init__(
+        self, plan: SetPlan, settings: EngineSettings, sources: Callable[..., RuleSource] = RuleSource
+    ) -> None:
+        self.plan, self.settings, self._sources = plan, settings, sources
         facts = [name for name, declared in plan.rules.declarations.items() if declared.fact]
         awaiting = [rule for rule, of in enumerate(plan.plans) if of.absent is not None]
         self.waiting = [f"what {plan.plans[rule].rule.name} waits for" for rule in awaiting]
         self.types = [*plan.rules.events, *facts, *self.waiting]
         self.texts: list[str] = []
+        self.spans = PlannedSpans()
         self._constants: list[int | float] = []
         self._lists: list[int] = []
         self.T: Any = np.zeros((len(self.types) + 1, at.TYPE_WORDS), np.int64)
@@ -58,6 +68,7 @@ class RuleProgram:
         self.R: Any = np.zeros((len(plan.plans) + 1, at.RULE_WORDS), np.int64)
         rules = self._functions()
         accepts = self._shapes("accept", self._accepts())
+        self.asks = "text_" in rules + accepts
         self.source = _HEAD.format(_marks()) + rules + accepts
         self._tables(range(len(plan.plans)))
 
@@ -89,7 +100,8 @@ class RuleProgram:
 
     def _functions(self) -> str:
         """The functions of rules, and of those that wait for something a second one."""
-        made = [RuleSource(self.plan, rule, self.types, self.settings) for rule in range(len(self.plan.plans))]
+        given = self.types, self.settings, self.spans
+        made = [self._sources(self.plan, rule, *given) for rule in range(len(self.plan.plans))]
         fires = self._shapes("fire", ((each, self.R[rule, at.SHAPE :]) for rule, each in enumerate(made)))
         places: dict[str, int] = {}
         for rule, (of, each) in enumerate(zip(self.plan.plans, made, strict=True)):
@@ -124,7 +136,7 @@ class RuleProgram:
             row[:2] = places.setdefault(each.text(name), len(places)), len(self._constants)
             self._constants += each.constants.values
             self.texts += each.constants.texts
-        given = f"r, a, {ARGUMENTS}" if name == "fire" else "c, a, C, CF, W, F, X, XF"
+        given = f"r, a, {ARGUMENTS}" if name == "fire" else "c, a, C, CF, W, F, H, V, X, XF"
         return _dispatched(name, given, places, "0" if name == "fire" else "-1")
 
     # --- tables -----------------------------------------------------------------------------------------
@@ -198,9 +210,9 @@ def machine_loop(source: str) -> MachineLoop:
 class PlainProgram:
     """A program that Python runs."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, modules: Sequence[ModuleType] = COMPILED) -> None:
         self.scope: dict[str, Any] = dict(words.PLAIN)
-        put_functions(self.scope, COMPILED, lambda function: function)
+        put_functions(self.scope, modules, lambda function: function)
         exec(compile(source, "<compiled rules>", "exec"), self.scope)
 
     def __call__(self, *given: Any) -> int:
@@ -228,8 +240,8 @@ def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: An
 def _marks() -> str:
     """What tells the texts of the modules that are compiled along."""
     folder = Path(__file__).parent
-    names = ("matching.py", "orders.py", "sums.py", "tables.py", "layout.py", "machine_words.py")
-    return checksum(b"\0".join((folder / name).read_bytes() for name in names)).hex()
+    names = ("match_rows", "matching", "orders", "sums", "spans", "tables", "texts", "layout", "machine_words")
+    return checksum(b"\0".join((folder / f"{name}.py").read_bytes() for name in names)).hex()
 
 
 _END = "# rules\n"

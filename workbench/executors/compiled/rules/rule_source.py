@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from workbench.core.domain import BOOL, FLOAT, INT
 from workbench.errors import Refused
-from workbench.executors.compiled.rules.band_source import BandSource
+from workbench.executors.compiled.rules.aggregate_source import AggregateSource, PlannedSpans
 from workbench.executors.compiled.rules.layout import (
     BASE,
     CAUSE,
@@ -63,7 +63,7 @@ ARGUMENTS = "T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L"
 MOST_PER = 30
 
 
-class RuleSource(BandSource):
+class RuleSource(AggregateSource):
     """The source of one rule.
 
     Attributes
@@ -72,8 +72,10 @@ class RuleSource(BandSource):
     constants: what it reads from the table.
     """
 
-    def __init__(self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings) -> None:
-        super().__init__(plan, rule, types, trex=settings.trex)
+    def __init__(
+        self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, spans: PlannedSpans
+    ) -> None:
+        super().__init__(plan, rule, types, spans, trex=settings.trex)
         self.profiled = settings.profiled
         self.time = f"W[a0 + {TIME}]"
         self.judged: WordLines | None = None
@@ -179,8 +181,10 @@ class RuleSource(BandSource):
         self.bound, self.addresses = {}, {}
         for each, at in self._kept():
             if isinstance(each.part, t.Aggregate):
-                array = "F" if self.of_aggregate(each) == FLOAT else "W"
-                code.parameters[each.part.parameter] = CodeValue(f"{array}[a + {at}]", f"W[a + {at + 1}] != 0")
+                domain = self.of_aggregate(each)
+                text = f"F[a + {at}]" if domain == FLOAT else f"W[a + {at}]"
+                found = CodeValue(f"({text} != 0)" if domain == BOOL else text, f"W[a + {at + 1}] != 0")
+                code.parameters[each.part.parameter] = found
             else:
                 code.add(f"p{each.slot} = a + {at}")
                 self._enter(each, f"p{each.slot}")
@@ -211,6 +215,14 @@ class RuleSource(BandSource):
             code.add("taken += 1", f"if taken > most: return {DONE}")
         if of.pause is not None:
             self._pause(of.pause)
+        self._record()
+        self._count(COMPOSED)
+        if rule.limit is not None:
+            code.add(f"if taken >= most: return {DONE}")
+
+    def _record(self) -> None:
+        """Write the composite."""
+        code, rule, of = self.code, self.of.rule, self.of
         given = {each.name: each.value for each in rule.evaluations}
         sources = [self.bound[slot] for slot in of.event_slots]
         size = RECORD + len(of.emitted.attributes) + len(sources)
@@ -230,9 +242,6 @@ class RuleSource(BandSource):
             code.add(f"O[o + {RECORD + len(of.emitted.attributes) + i}] = W[{self.addresses[step.slot]} + {NUMBER}]")
         code.add(f"O[o + {GAPS}] = gaps", f"V[{MADE}] = o + {size}")
         self.size = size
-        self._count(COMPOSED)
-        if rule.limit is not None:
-            code.add(f"if taken >= most: return {DONE}")
 
     def _pause(self, pause: int) -> None:
         """Go on only if the rule has emitted nothing for the same values for so long."""
@@ -262,14 +271,14 @@ class AcceptSource:
     Attributes
     ----------
     text: of a function `name(c, own, ...)`: the hash of its key, -1 where it is not for the column, -2 where a number
-        leaves 64 bits.
+        leaves 64 bits, -3 where nobody answers.
     """
 
     def __init__(self, plan: SetPlan, column: int) -> None:
         planned = plan.columns[column]
         declared = plan.rules.declarations[planned.type]
         self.constants = RuleConstants()
-        self.code = WordLines(self.constants, "return -2")
+        self.code = WordLines(self.constants, "return -2", "return -3")
         self.code.scope, self.code.own = replace(RuleScope(), own=declared), "own"
         self.code.require(planned.filters, "return -1")
         kinds = [self.code.scope.domain(each) for each in planned.keys]
@@ -277,7 +286,7 @@ class AcceptSource:
 
     def text(self, name: str) -> str:
         """The function under a name."""
-        return f"@helper\ndef {name}(c, own, C, CF, W, F, X, XF):\n{self.code.text()}    return h\n"
+        return f"@helper\ndef {name}(c, own, C, CF, W, F, H, V, X, XF):\n{self.code.text()}    return h\n"
 
 
 __all__ = ["INT", "AcceptSource", "RuleSource"]

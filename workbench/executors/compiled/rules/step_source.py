@@ -1,9 +1,9 @@
-"""How a predicate or an aggregate of a rule becomes lines: where it looks for events, which fit, and what it binds.
+"""How a predicate of a rule becomes lines: where it looks for events, which fit, and what it binds.
 
 The rule of this module: a predicate that takes all that fit is a loop around what follows; one that takes the first or
 last, or none, and an aggregate are a loop before it.
 
-Source: Cugola and Margara, 4.2 (algorithm 2), 5.3 and 5.4 (selection and aggregates on columns).
+Source: Cugola and Margara, 4.2 (algorithm 2), 5.3 (selection on columns).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.core.domain import FLOAT, STR
 from workbench.errors import Refused
 from workbench.executors.compiled.rules.layout import (
     BASE,
@@ -21,7 +20,6 @@ from workbench.executors.compiled.rules.layout import (
     GROW_SCRATCH,
     HEADS,
     HEADS_MASK,
-    LIMBS,
     LINK,
     MASK,
     NUMBER,
@@ -36,16 +34,13 @@ from workbench.executors.compiled.rules.lines import (
     CodeValue,
     RuleConstants,
     WordLines,
-    attribute_of,
 )  # fmt: skip
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan, substituted, substitution
-from workbench.tesla.scope import aggregate_domain
+from workbench.tesla.scope import aggregate_result
 
 ENDS = f"return {BEYOND}"
-COMPUTED = ("COUNT", "SUM", "AVG", "MIN", "MAX")
-"""The aggregates that there is code for."""
 MOST_ATTRIBUTES = 62
 
 
@@ -104,9 +99,7 @@ class StepSource:
         step, code = planned.step, self.code
         k = step.number
         before = code.scope, dict(code.parameters)
-        code.add(f"k{k} = {self.constants.whole(planned.column)}")
-        code.add(f"y{k} = {self.constants.whole(self.types.index(step.type))}")
-        code.add(f"b{k}, q{k}, w{k} = T[y{k}, {BASE}], T[y{k}, {MASK}], T[y{k}, {WIDTH}]")
+        self._rows_of(planned)
         if not step.fact:
             self._bounds(step)
         if isinstance(step.part, t.Aggregate):
@@ -124,10 +117,17 @@ class StepSource:
         else:
             self._one(planned)
 
+    def _rows_of(self, planned: PlannedStep) -> None:
+        """Where the column of a predicate and the rows of its type are."""
+        code, k = self.code, planned.step.number
+        code.add(f"k{k} = {self.constants.whole(planned.column)}")
+        code.add(f"y{k} = {self.constants.whole(self.types.index(planned.step.type))}")
+        code.add(f"b{k}, q{k}, w{k} = T[y{k}, {BASE}], T[y{k}, {MASK}], T[y{k}, {WIDTH}]")
+
     def of_aggregate(self, step: RuleStep) -> Any:
         """The type of an aggregate's value."""
         assert isinstance(step.part, t.Aggregate)
-        return aggregate_domain(step.part.function, step.values)
+        return aggregate_result(step.part, step.values)
 
     def _one(self, planned: PlannedStep) -> None:
         step, code, k = planned.step, self.code, planned.step.number
@@ -146,8 +146,7 @@ class StepSource:
         if column.keys and not step.fact:
             before = code.scope, dict(code.parameters)
             code.add(f"z{k} = {self.top}")
-            full = f"if z{k} >= len(X): V[{WANTED}] = z{k}; return {GROW_SCRATCH}"
-            self._search(planned, newest=True, stops=False, hit=[*full.split("\n"), f"X[z{k}] = i", f"z{k} += 1"])
+            self._search(planned, newest=True, stops=False, hit=self._put_aside(k))
             code.scope, code.parameters = before
             code.add(f"for u{k} in range(z{k} - 1, {self.top} - 1, -1):")
             code.depth += 1
@@ -157,6 +156,11 @@ class StepSource:
         self._search(planned, newest=False, stops=False, hit=None)
         self.fail = "continue"
         self._assign(step)
+
+    def _put_aside(self, k: int) -> list[str]:
+        """The lines by which a candidate is looked at later."""
+        full = f"if z{k} >= len(X): V[{WANTED}] = z{k}; return {GROW_SCRATCH}"
+        return [full, f"X[z{k}] = i", f"z{k} += 1"]
 
     def _found(self, step: RuleStep, place: str) -> None:
         """What is bound at a place among all events of its type is known from here on."""
@@ -183,6 +187,8 @@ class StepSource:
             if self.trex:
                 code.add(f"lt{k} = {low} + 1", f"ht{k} = {high} - 1")
                 self.least, self.most = f"lt{k}", f"ht{k}"
+            elif 0 in window.anchors:  # nothing is behind the trigger
+                self.above = f"W[{addresses[1 if window.anchors[0] == 0 else 0]} + {NUMBER}]"
             else:
                 code.add(f"ln{k} = {low}", f"hn{k} = {high}")
                 self.above, self.below = f"ln{k}", f"hn{k}"
@@ -281,24 +287,28 @@ class StepSource:
             code.add(f"s{k}, u{k} = H[2 * y{k}], H[2 * y{k} + 1]")
         else:  # rows that have made room are other events by now
             code.add(f"s{k}, u{k} = first_there(f{k}, x{k}, H[2 * y{k}], H), H[f{k} - 1]")
-        given = f"b{k}, q{k}, w{k}, f{k}, x{k}, W, H"
         if self.most:
-            code.add(f"u{k} = first_place({TIME}, {self.most} + 1, s{k}, u{k}, {given})")
+            code.add(f"u{k} = {self._first(k, TIME, f'{self.most} + 1', 'u')}")
         if self.below:
-            code.add(f"u{k} = first_place({NUMBER}, {self.below}, s{k}, u{k}, {given})")
+            code.add(f"u{k} = {self._first(k, NUMBER, self.below, 'u')}")
         if self.least and not newest:
-            code.add(f"s{k} = first_place({TIME}, {self.least}, s{k}, u{k}, {given})")
+            code.add(f"s{k} = {self._first(k, TIME, self.least, 's')}")
         if self.above and not newest:
-            code.add(f"s{k} = first_place({NUMBER}, {self.above} + 1, s{k}, u{k}, {given})")
+            code.add(f"s{k} = {self._first(k, NUMBER, f'{self.above} + 1', 's')}")
+
+    def _first(self, k: int, word: int, value: str, end: str) -> str:
+        """Source of the first place of a step's candidates whose row has a word that is not less than a value.
+
+        Parameters
+        ----------
+        end: which end of the candidates it is, `s` or `u`.
+        """
+        return f"first_place({word}, {value}, s{k}, u{k}, b{k}, q{k}, w{k}, f{k}, x{k}, W, H)"
 
     def _places(self, planned: PlannedStep) -> str:
         """How many candidates there are."""
         self._ends(planned, planned.step.number, newest=False)
         return f"(u{planned.step.number} - s{planned.step.number})"
-
-    def _counted(self, planned: PlannedStep) -> str:
-        """How many candidates there are, where bounds decide all."""
-        raise NotImplementedError
 
     def _range(self, planned: PlannedStep, k: int, *, newest: bool) -> None:
         """Places in the order of time."""
@@ -347,58 +357,5 @@ class StepSource:
     # --- aggregates -------------------------------------------------------------------------------------
 
     def _aggregate(self, planned: PlannedStep) -> None:
-        step, code, k = planned.step, self.code, planned.step.number
-        assert isinstance(step.part, t.Aggregate)
-        function, name = step.part.function, step.part.attribute
-        code.add(f"count{k} = 0")
-        if function not in COMPUTED:
-            where = step.part.where
-            raise Refused(f"the engine 'compiled' does not compute {function}", hint=OTHERS, where=where)
-        if step.values == STR and function != "COUNT":
-            raise Refused(f"the engine 'compiled' does not compute {function} of texts", hint=OTHERS)
-        if name is None and not planned.asked and not self.plan.columns[planned.column].keys and not step.fact:
-            code.parameters[""] = CodeValue(self._places(planned))
-            return
-        if name is None and planned.counted and not self.plan.columns[planned.column].keys:
-            code.parameters[""] = CodeValue(self._counted(planned))
-            return
-        if name is None:
-            self._search(planned, newest=True, stops=False, hit=[f"count{k} += 1"])
-            code.parameters[""] = CodeValue(f"count{k}")
-            return
-        value = attribute_of(step.declared, name, f"a{k}")
-        begin, hit, value_of, null = self._summed(step, function, value)
-        code.add(*begin)
-        self._search(planned, newest=True, stops=False, hit=[f"if {value.null}: continue", f"count{k} += 1", *hit])
-        code.add(*value_of)
-        code.parameters[""] = CodeValue(f"count{k}" if function == "COUNT" else f"r{k}", null)
-
-    def _summed(self, step: RuleStep, function: str, value: CodeValue) -> tuple[list[str], list[str], list[str], str]:
-        """What is done before, with each value, and behind; and when the result is null."""
-        k, some = step.number, f"count{step.number} > 0"
-        real = step.values == FLOAT
-        none = f"count{k} == 0"
-        if function == "COUNT":
-            return [], [], [], ""
-        if function in ("MIN", "MAX"):
-            sign = "<=" if function == "MIN" else ">="  # the newest come first: of equal ones the oldest stays
-            start = "0.0" if real else "0"
-            better = f"count{k} == 1 or v{k} {sign} r{k}"
-            if real:  # what is no number stays
-                better = f"v{k} != v{k} or (r{k} == r{k} and ({better}))"
-            return [f"r{k} = {start}"], [f"v{k} = {value.text}", f"if {better}: r{k} = v{k}"], [], none
-        if real:
-            full = f"if {self.top} + {LIMBS} > len(X): V[{WANTED}] = {self.top} + {LIMBS}; return {GROW_SCRATCH}"
-            word = value.text.replace("F[", "W[", 1)
-            by = f"count{k}" if function == "AVG" else "1"
-            return (
-                [full, f"r{k} = 0.0", f"no_sum(X, {self.top})"],
-                [f"add_float(X, {self.top}, {word})"],
-                [f"if {some}: r{k} = total_of(X, XF, {self.top}, {by})"],
-                none if function == "AVG" else "",
-            )
-        hit = [f"if sum_overflows(r{k}, {value.text}): {ENDS}", f"r{k} += {value.text}"]
-        if function == "SUM":
-            return [f"r{k} = 0"], hit, [], ""
-        hit = [each.replace(f"r{k}", f"whole{k}") for each in hit]
-        return [f"whole{k}, r{k} = 0, 0.0"], hit, [f"if {some}: r{k} = average(whole{k}, count{k})"], none
+        """An aggregate becomes the parameter without a name (`AggregateSource`)."""
+        raise NotImplementedError

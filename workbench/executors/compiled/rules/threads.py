@@ -1,13 +1,14 @@
 """A rule set that runs as machine code in several threads: its rules are shared out, or its events by their keys.
 
-The rule of this module: what is told is what one thread tells, and in its order (`placing`). What is shared out is
-measured on the first events, and stays where it is.
+The rule of this module: what is told is what one thread tells, and in its order (`placing`). Until there is machine
+code one thread does all of it (`BeforeThreads`); then what is shared out is measured, and stays where it is.
 """
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections import ChainMap, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from time import thread_time
 from typing import Any, NoReturn
@@ -15,25 +16,24 @@ from typing import Any, NoReturn
 import numpy as np
 
 from workbench.core.domain import FLOAT, INT
-from workbench.errors import Refused, WorkbenchError
-from workbench.executors.compiled.rules.engine import CompiledRules, added_costs, see_block
+from workbench.errors import InputError, Refused, WorkbenchError
+from workbench.executors.compiled.rules.engine import PATIENCE, SOME, STRETCH, CompiledRules, added_costs, see_block
 from workbench.executors.compiled.rules.outputs import Published, composite_block, composites
-from workbench.executors.compiled.rules.placing import PartHistory, PlacedBlock, merged
-from workbench.executors.compiled.rules.transfer import recorded
+from workbench.executors.compiled.rules.placing import EventsBefore, PartHistory, PlacedBlock, merged
+from workbench.executors.compiled.rules.transfer import held_events, recorded, returnable, to_memory
 from workbench.executors.compiled.rules.words import ODD
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
-from workbench.tesla.engines.publisher import see_event
+from workbench.tesla.engines.publisher import Publisher, see_event
 from workbench.tesla.engines.rule_split import RuleSplit, rule_split, shared
+from workbench.tesla.engines.runner import DueAbsence
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import as_float
 
-MANY = 1 << 13
-"""So many events are waited for with machine code, if they come at once."""
 SAMPLE = 1 << 13
-"""Events of which it is measured what rules cost."""
+"""Events, of the first ones or the last ones before there is code, of which it is measured what rules cost."""
 BUNDLES = 8
 """Groups of rules for each thread of which it is measured one by one, at most."""
 BUCKETS = 1 << 10
@@ -45,7 +45,32 @@ def compiled_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> Co
     split = rule_split(rules) if settings.threads > 1 else None
     if split is None or split.reason:
         return CompiledRules(rules, facts, settings)
+    if getattr(facts, "changing", ()):
+        hint = "promise that they do not: --facts-fixed; or leave --threads out"
+        raise InputError("facts in a database that may change are for one thread", hint=hint)
     return RuleThreads(rules, facts, settings, split)
+
+
+class BeforeThreads(CompiledRules):
+    """All the rules in one thread, as long as there is no machine code.
+
+    Attributes
+    ----------
+    ready: whether there is, and the state can be said in words.
+    """
+
+    ready = False
+
+    def _return(self) -> None:
+        assert self._exact is not None
+        coded = self._coded(0)
+        self.ready = coded and returnable(self._exact)
+        self._patience = PATIENCE + len(held_events(self._exact)) if coded else STRETCH
+
+    @property
+    def exact(self) -> Publisher | None:
+        """What has happened; None where that is nothing."""
+        return self._exact
 
 
 class RuleThreads:
@@ -64,12 +89,15 @@ class RuleThreads:
     def __init__(
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, split: RuleSplit, code: bool | None = None
     ) -> None:
-        self.rules, self.facts, self.settings, self.split, self._code = rules, facts, settings, split, code
-        first = CompiledRules(rules, facts, settings, code=False)
-        self.program, self.texts = first.program, first.texts
+        self.rules, self.facts, self.settings, self.split = rules, facts, settings, split
+        self._code = False if settings.plain else code
+        self._first: BeforeThreads | None = BeforeThreads(rules, facts, settings, code)
+        self.program, self.texts = self._first.program, self._first.texts
         self.now: int | None = None
         self.passed: int | None = None
         self.count, self._events = 0, 0
+        self._before: Sequence[RuleCost] = ()
+        self._recent = deque[Occurrence](maxlen=SAMPLE)
         self.parts: list[CompiledRules] = []
         self.owners: Any = None
         self._manager = ThreadManager(settings.threads - 1)
@@ -78,6 +106,12 @@ class RuleThreads:
 
     def process(self, event: Occurrence) -> list[Occurrence]:
         """The composites that an event causes."""
+        if self._first is not None and self._first.loop is None:
+            found = self._first.process(event)
+            self._recent.append(event)
+            if self._first.ready:
+                self._share(self._sample())
+            return found
         see_event(event, self.rules, self.now, self.passed)
         try:
             block = event_block(self.rules, [event], self.texts.put)
@@ -85,16 +119,31 @@ class RuleThreads:
             return self._singly(event)
         return composites(self._happened(block, sources=True), self.program, self._known)
 
-    def process_block(self, block: EventBlock, *, sources: bool = False) -> list[EventBlock]:
+    def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterator[EventBlock | list[Occurrence]]:
         """The composites that a block of events causes, in the order of publication: see `CompiledRules`."""
-        if not len(block):
-            return []
-        see_block(block, self.now, self.passed)
-        found = self._happened(block, sources=sources)
-        return [composite_block(found, self.program, self._known, sources=sources)]
+        first = 0
+        while first < len(block) and not self.fast(len(block) - first):
+            some, found = block.part(first, first + SOME), list[Occurrence]()
+            for event in some.occurrences(self.rules):
+                found += self.process(event)
+                first += 1
+                if self.parts:
+                    break
+            yield found
+        if first < len(block):
+            rest = block.part(first, len(block))
+            see_block(rest, self.now, self.passed)
+            made = self._happened(rest, sources=sources)
+            yield composite_block(made, self.program, self._known, sources=sources)
+
+    def fast(self, events: int) -> bool:
+        """Whether a block of so many is processed by threads; else they are best given one by one."""
+        return self._first is None or self._first.fast(events)
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
+        if self._first is not None and self._first.loop is None:
+            return self._first.advance(time)
         self._share(None)
         orders = [None if self.owners is None else _NOTHING] * len(self.parts)
         runs = [partial(_until, part, time) for part in self.parts]
@@ -106,7 +155,7 @@ class RuleThreads:
     def _happened(self, block: EventBlock, *, sources: bool) -> Published:
         self._share(block)
         for part in self.parts:
-            part.lend(block.texts, keeps=part is self.parts[0] or part.texts is not self.texts)
+            part.running.lend(block.texts, keeps=part is self.parts[0])
         self.now = int(block.times[-1])
         if self.owners is None:
             runs = [partial(_of_block, part, block) for part in self.parts]
@@ -154,17 +203,15 @@ class RuleThreads:
 
     @property
     def _known(self) -> Mapping[int, str]:
-        return ChainMap(*(part.known for part in self.parts))  # type: ignore[arg-type]
+        return ChainMap(*(part.running.known for part in self.parts))  # type: ignore[arg-type]
 
     # --- shares -----------------------------------------------------------------------------------------
 
     def _share(self, block: EventBlock | None) -> None:
-        """Share the work out, by what the first events cost."""
-        if self.parts:
+        """Share the work out, by what the first events cost, and what one thread knows until now."""
+        if self._first is None:
             return
-        threads = self.settings.threads
-        if self._code is None and block is not None and len(block) >= MANY:
-            self._code = True
+        first, threads = self._first, self.settings.threads
         rules = self._rule_shares(block) if len(self.split.groups) > 1 else []
         worst = max((cost for _, cost in rules), default=1.0)
         if self.split.keys:
@@ -176,14 +223,37 @@ class RuleThreads:
                 for i, share in enumerate(shares):
                     self.owners[share] = i
         programs = [self.program.of(some) for some, _ in rules] if self.owners is None else [self.program] * threads
-        self.parts = [self._part(program) for program in programs]
-        for part in self.parts:
-            self.texts.put(part.texts.by_code.values())
-            part.texts = self.texts
-        self._histories = [PartHistory(self._reach()) for _ in self.parts]
+        parts = [self._part(program) for program in programs]
+        self._histories = [PartHistory(self._reach()) for _ in parts]
+        if first.exact is not None and not self._taken_over(first.exact, parts):
+            first.ready, self.owners = False, None
+            return
+        self._first, self.parts, self._before = None, parts, first.profile()
+        self._recent.clear()
+
+    def _sample(self) -> EventBlock | None:
+        """The last events, of which it can be measured what rules cost."""
+        with suppress(LargeNumberError):
+            return event_block(self.rules, list(self._recent), self.texts.put)
+        return None
+
+    def _taken_over(self, exact: Publisher, parts: Sequence[CompiledRules]) -> bool:
+        """Give parts what one thread knows; whether words suffice for it. More than they look at does no harm."""
+        self.now, self.passed, self.count = exact.now, exact.passed, exact.count
+        for i, part in enumerate(parts):
+            if not to_memory(exact, part.running, partial(self._waits, i, part)):
+                return False
+            part.passed = exact.passed
+            self._histories[i].add(EventsBefore(exact.count, exact.now))
+        return True
+
+    def _waits(self, i: int, part: CompiledRules, rule: int, due: DueAbsence) -> bool:
+        """Whether it is this part that waits for something."""
+        return rule in part.program.asked if self.owners is None else self._owner(due.trigger) == i
 
     def _part(self, program: Any) -> CompiledRules:
-        return CompiledRules(self.rules, self.facts, self.settings, self._code, program)
+        code = self._code is not False
+        return CompiledRules(self.rules, self.facts, self.settings, code, program, self.texts)
 
     def _rule_shares(self, block: EventBlock | None) -> list[tuple[list[int], float]]:
         """The places of rules for each thread, and which part of all the work that is."""
@@ -200,7 +270,7 @@ class RuleThreads:
 
     def _measured(self, groups: Sequence[Sequence[int]], block: EventBlock | None) -> list[float]:
         """What groups of rules cost, in seconds; where nothing can be measured, how many rules they are."""
-        if block is not None and self._code:
+        if block is not None and self._code is not False:
             sample = block.part(0, SAMPLE)
             parts = [self._part(self.program.of(group)) for group in groups]
             try:
@@ -249,7 +319,7 @@ class RuleThreads:
 
     def profile(self) -> Sequence[RuleCost]:
         """What each rule has cost."""
-        found: dict[str, RuleCost] = {}
+        found = {cost.rule: cost for cost in (self._first.profile() if self._first is not None else self._before)}
         for cost in (cost for part in self.parts for cost in part.profile()):
             found[cost.rule] = added_costs(cost, found[cost.rule]) if cost.rule in found else cost
         return [found[rule.name] for rule in self.rules.rules if rule.name in found]
@@ -297,18 +367,18 @@ def _kept(made: Published, *_: Any) -> Published:
 def _of_block(part: CompiledRules, block: EventBlock, until: int | None = None) -> Published:
     """What a part publishes of a block, and up to a time."""
     kept = _taken if until is None else _kept
-    found = list(part.parts_of(block, kept, partial(recorded, part))) if len(block) else []
+    found = list(part.parts_of(block, kept, partial(recorded, part.running))) if len(block) else []
     if until is not None:
-        found += part.parts_until(until, _kept, partial(recorded, part))
+        found += part.parts_until(until, _kept, partial(recorded, part.running))
     return _joined(found)
 
 
 def _until(part: CompiledRules, time: int) -> Published:
-    return _joined(list(part.parts_until(time, _kept, partial(recorded, part))))
+    return _joined(list(part.parts_until(time, _kept, partial(recorded, part.running))))
 
 
 def _of_event(part: CompiledRules, event: Occurrence) -> Published:
-    return recorded(part, part.process(event))
+    return recorded(part.running, part.process(event))
 
 
 def _joined(found: Sequence[Published]) -> Published:

@@ -6,7 +6,7 @@ each predicate is once in the rows of its type here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import heappush
 from typing import TYPE_CHECKING, Any
 
@@ -21,21 +21,21 @@ from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.publisher import Publisher, chain_names, chained
 from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
 from workbench.tesla.engines.runner import DueAbsence, RuleRunner
-from workbench.tesla.event_block import LargeNumberError
+from workbench.tesla.event_block import LargeNumberError, attribute_column
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.scope import aggregate_domain
+from workbench.tesla.scope import aggregate_result
 
 if TYPE_CHECKING:
-    from workbench.executors.compiled.rules.engine import CompiledRules
+    from workbench.executors.compiled.rules.running import RunningProgram
 
 WORD = 1 << 63
 
 
-def to_publisher(engine: CompiledRules) -> Publisher:
-    """An engine `cdp` that has seen the same."""
+def to_publisher(engine: RunningProgram, now: int | None, passed: int | None) -> Publisher:
+    """An engine `cdp` that has seen the same, and whose clock stands where it is said."""
     memory, program = engine.memory, engine.program
     made = Publisher("compiled", engine.rules, engine.facts, engine.settings, CDPMatcher)
-    made.now, made.passed, made.count = engine.now, engine.passed, int(memory.V[at.COUNT])
+    made.now, made.passed, made.count = now, passed, int(memory.V[at.COUNT])
     events = {event.number: event for event in _events(engine)}
     for due in _awaiting(engine, made, events):
         heappush(made.waiting, due)
@@ -63,7 +63,7 @@ def to_publisher(engine: CompiledRules) -> Publisher:
     return made
 
 
-def recorded(engine: CompiledRules, found: Sequence[Occurrence]) -> Published:
+def recorded(engine: RunningProgram, found: Sequence[Occurrence]) -> Published:
     """What `cdp` has published, in words.
 
     Raises
@@ -85,7 +85,7 @@ def recorded(engine: CompiledRules, found: Sequence[Occurrence]) -> Published:
 
 
 def _awaiting(
-    engine: CompiledRules, made: Publisher, events: Mapping[int, Occurrence]
+    engine: RunningProgram, made: Publisher, events: Mapping[int, Occurrence]
 ) -> Iterator[tuple[int, int, int, DueAbsence]]:
     """The absences that rules wait for."""
     for rule, runner in enumerate(made.runners):
@@ -106,13 +106,13 @@ def _awaiting(
             yield due.deadline, rule, due.trigger.number, due
 
 
-def _match(engine: CompiledRules, plan: RulePlan, row: Any) -> PartialMatch:
+def _match(engine: RunningProgram, plan: RulePlan, row: Any) -> PartialMatch:
     """A match that has been written down."""
     match: PartialMatch = ()
     reals, begin = row.view(np.float64), at.WAITED
     for step in plan.steps:
         if isinstance(step.part, t.Aggregate):
-            domain = aggregate_domain(step.part.function, step.values)
+            domain = aggregate_result(step.part, step.values)
             found = value_of(domain, int(row[begin]), reals[begin], engine.known)
             match = (*match, None if row[begin + 1] else found)
             begin += 2
@@ -125,7 +125,7 @@ def _match(engine: CompiledRules, plan: RulePlan, row: Any) -> PartialMatch:
     return match
 
 
-def _event(engine: CompiledRules, name: str, row: Any) -> Occurrence:
+def _event(engine: RunningProgram, name: str, row: Any) -> Occurrence:
     """An event or a fact of which there is a row."""
     words, reals = row.tolist(), row.view(np.float64)
     values = tuple(
@@ -135,13 +135,13 @@ def _event(engine: CompiledRules, name: str, row: Any) -> Occurrence:
     return Occurrence(name, words[at.TIME], values, words[at.NUMBER])
 
 
-def _events(engine: CompiledRules) -> Iterator[Occurrence]:
+def _events(engine: RunningProgram) -> Iterator[Occurrence]:
     for y, name in enumerate(engine.rules.events):
         for row in engine.memory.rows_of(y):
             yield _event(engine, name, row)
 
 
-def _since(engine: CompiledRules, y: int) -> tuple[int | None, int]:
+def _since(engine: RunningProgram, y: int) -> tuple[int | None, int]:
     """From which time and which place on all events of a type are there."""
     rows = engine.memory.rows_of(y)
     if engine.memory.H[2 * y] == 0:
@@ -151,7 +151,7 @@ def _since(engine: CompiledRules, y: int) -> tuple[int | None, int]:
     return int(rows[0, at.TIME]), int(rows[0, at.NUMBER])
 
 
-def _entries(engine: CompiledRules) -> Iterator[tuple[list[int], Any]]:
+def _entries(engine: RunningProgram) -> Iterator[tuple[list[int], Any]]:
     """The entries of the table, as whole numbers and as floats."""
     begin, mask, width = engine.memory.V[at.TABLE : at.TABLE_WIDTH + 1].tolist()
     table = engine.memory.H[begin : begin + (mask + 1) * width].reshape(mask + 1, width)
@@ -159,13 +159,13 @@ def _entries(engine: CompiledRules) -> Iterator[tuple[list[int], Any]]:
         yield entry.tolist(), entry.view(np.float64)
 
 
-def _consumed(engine: CompiledRules) -> Iterator[tuple[int, int, int]]:
+def _consumed(engine: RunningProgram) -> Iterator[tuple[int, int, int]]:
     for (role, number, *_), _ in _entries(engine):
         if role > 0:
             yield (role - 1) // 4096, (role - 1) % 4096, number
 
 
-def _emitted(engine: CompiledRules) -> Iterator[tuple[int, tuple[Any, ...], int]]:
+def _emitted(engine: RunningProgram) -> Iterator[tuple[int, tuple[Any, ...], int]]:
     for (role, _, time, gaps, *_), reals in _entries(engine):
         if role < 0:
             plan = engine.plan.plans[-1 - role]
@@ -182,16 +182,20 @@ def _emitted(engine: CompiledRules) -> Iterator[tuple[int, tuple[Any, ...], int]
 
 def returnable(exact: Publisher) -> bool:
     """Whether the state can be said in words, and every rule has all the history that its windows reach."""
-    waiting = (item for *_, due in exact.waiting for match in due.matches for item in match)
+    waiting = [item for *_, due in exact.waiting for match in due.matches for item in match]
+    waiting += [key for runner in exact.runners for key in runner.emitted]
     complete = all(_complete(runner, exact.now) for runner in exact.runners)
-    return complete and all(map(_small, _held(exact).values())) and all(map(_small, waiting))
+    return complete and all(map(_small, held_events(exact).values())) and all(map(_small, waiting))
 
 
 def _complete(runner: RuleRunner, now: int | None) -> bool:
+    """Whether a rule that has come later has seen all that an engine would have that knows all events."""
     for column in runner.matcher.columns.values():
         horizon = runner.plan.horizon(column.step)
-        if column.since is not None and (horizon is None or now is None or column.since + horizon > now):
-            return False
+        if column.late and column.since is not None:
+            if horizon is None or now is None or column.since + horizon > now:
+                return False
+            column.late = False
     return True
 
 
@@ -202,7 +206,7 @@ def _small(item: Any) -> bool:
     return all(not isinstance(value, int) or -WORD <= value < WORD for value in values)
 
 
-def _held(exact: Publisher) -> dict[int, Occurrence]:
+def held_events(exact: Publisher) -> dict[int, Occurrence]:
     """All events that are kept: but for those in matches that wait."""
     columns = [column.column for runner in exact.runners for column in runner.matcher.columns.values()]
     matchers = (runner.matcher for runner in exact.runners)
@@ -210,16 +214,31 @@ def _held(exact: Publisher) -> dict[int, Occurrence]:
     return {event.number: event for column in columns for event in column}
 
 
-def to_memory(exact: Publisher, engine: CompiledRules) -> None:
-    """Let a compiled rule set that has seen nothing know what `cdp` knows."""
+def to_memory(
+    exact: Publisher, engine: RunningProgram, waits: Callable[[int, DueAbsence], bool] = lambda *_: True
+) -> bool:
+    """Let a program that has seen nothing know what `cdp` knows.
+
+    Parameters
+    ----------
+    waits: whether it is this program that waits for something, given the place of the rule.
+
+    Returns whether it does: what a column asks of an event may have more than 64 bits.
+    """
     memory, program = engine.memory, engine.program
-    for _, event in sorted(_held(exact).items()):
-        _put(engine, event)
+    by_type: dict[str, list[Occurrence]] = {}
+    for _, event in sorted(held_events(exact).items()):
+        by_type.setdefault(event.type, []).append(event)
+    if not all(_put(engine, program.types.index(type), events) for type, events in by_type.items()):
+        return False
     if exact.now is not None:
         memory.V[at.NOW] = exact.now
     memory.V[at.COUNT] = exact.count
+    orders = [each.order for each in exact.runners]
     for _, rule, _, due in sorted(exact.waiting, key=lambda each: each[:3]):
-        _await(engine, [each.order for each in exact.runners].index(rule), due)
+        place = orders.index(rule)
+        if waits(place, due):
+            _await(engine, place, due)
     for rule, runner in enumerate(exact.runners):
         for column in runner.matcher.columns.values():
             y = program.types.index(column.step.type)
@@ -230,34 +249,37 @@ def to_memory(exact: Publisher, engine: CompiledRules) -> None:
                 _enter(engine, [rule * 4096 + (slot if engine.settings.trex else 0) + 1, number])
         for key, time in runner.emitted.items():
             _enter(engine, [-1 - rule, *_silence(engine, rule, key, time)])
+    return True
 
 
-def _put(engine: CompiledRules, event: Occurrence) -> None:
-    """An event joins the history."""
-    memory, y = engine.memory, engine.program.types.index(event.type)
-    memory.V[at.NOW] = event.time
-    while True:
-        start, end = memory.H[2 * y : 2 * y + 2].tolist()
-        if end - start > memory.T[y, at.MASK]:
-            memory.V[at.WANTED] = y
-            engine.grow(at.GROW_ROWS)
-        row = int(memory.T[y, at.BASE] + (end & int(memory.T[y, at.MASK])) * memory.T[y, at.WIDTH])
-        words = [event.time, event.number, *engine.words(event.type, event.values)]
-        memory.W[row : row + len(words)] = words
-        code = engine.ask(3, y, 0)
-        if code == at.DONE:
-            return
+def _put(engine: RunningProgram, y: int, events: Sequence[Occurrence]) -> bool:
+    """Events of a type join the history, which has none of them."""
+    memory, (declared, count) = engine.memory, (engine.rules.declarations[events[0].type], len(events))
+    if not memory.T[y, at.KEPT]:  # it is another part's
+        return True
+    rows = memory.first_rows(y, count)
+    rows[:, at.TIME], rows[:, at.NUMBER] = zip(*((event.time, event.number) for event in events), strict=True)
+    for n, domain in enumerate(declared.domains.values()):
+        column = attribute_column([event.values[n] for event in events], domain, engine.texts.put, {})
+        rows[:, at.VALUES + n] = column.values.view(np.int64) if domain == FLOAT else column.values
+        if column.nulls is not None:
+            rows[column.nulls, at.VALUES + n] = 0
+            rows[:, at.NULLS] |= column.nulls.astype(np.int64) << n
+    while code := engine.ask(3, y, count - int(memory.H[2 * y + 1])):
+        if code == at.BEYOND:
+            return False
         engine.grow(code)
+    return True
 
 
-def _await(engine: CompiledRules, rule: int, due: DueAbsence) -> None:
+def _await(engine: RunningProgram, rule: int, due: DueAbsence) -> None:
     """Write matches down that wait."""
     memory, plan, y = engine.memory, engine.plan.plans[rule], int(engine.program.R[rule, at.WAITING])
     for match in due.matches:
         words = [due.deadline, due.trigger.number, len(chain_names(due.chain))]
         for step in plan.steps:
             if isinstance(step.part, t.Aggregate):
-                domain, value = aggregate_domain(step.part.function, step.values), match[step.slot]
+                domain, value = aggregate_result(step.part, step.values), match[step.slot]
                 words += [engine.word(value, domain), int(value is None)]
             elif step.policy is not t.Policy.NOT:
                 event = match[step.slot]
@@ -272,7 +294,7 @@ def _await(engine: CompiledRules, rule: int, due: DueAbsence) -> None:
     memory.V[at.DUE] = min(int(memory.V[at.DUE]), due.deadline)
 
 
-def _silence(engine: CompiledRules, rule: int, key: tuple[Any, ...], time: int) -> list[int]:
+def _silence(engine: RunningProgram, rule: int, key: tuple[Any, ...], time: int) -> list[int]:
     plan = engine.plan.plans[rule]
     domains = [plan.scope.types.domain(each) for each in plan.rule.per]
     gaps = sum(1 << i for i, value in enumerate(key) if value is None)
@@ -286,7 +308,7 @@ def _silence(engine: CompiledRules, rule: int, key: tuple[Any, ...], time: int) 
     return [mark, time, gaps, *words]
 
 
-def _enter(engine: CompiledRules, entry: list[int]) -> None:
+def _enter(engine: RunningProgram, entry: list[int]) -> None:
     """Put an entry into the table."""
     memory = engine.memory
     begin, mask, width = memory.V[at.TABLE : at.TABLE_WIDTH + 1].tolist()

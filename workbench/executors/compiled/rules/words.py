@@ -36,9 +36,28 @@ def byte_at(address: int, place: int) -> int:
     return ctypes.c_uint8.from_address(address + place).value
 
 
+def wrapped(number: int) -> int:
+    """A whole number as it is in 64 bits."""
+    return ((number + (1 << 63)) & MASK64) - (1 << 63)
+
+
+def put_word(address: int, place: int, word: int) -> None:
+    """Write a word at a place behind an address."""
+    ctypes.c_int64.from_address(address + 8 * place).value = word
+
+
 def low_bits(word: int) -> int:
     """The lower half of a word."""
     return word & 0xFFFFFFFF
+
+
+def answer(address: int, what: int, one: int, other: int) -> int:
+    """What a function says that lies at an address."""
+    found: int = ANSWERING(address)(what, one, other)
+    return found
+
+
+ANSWERING = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)
 
 
 def ticks() -> int:
@@ -49,7 +68,7 @@ def ticks() -> int:
 PLAIN: dict[str, Any] = {
     **{op.name: op.exact for op in OVERFLOWS.values()},
     "helper": helper, "scattered": scattered, "word_at": word_at, "byte_at": byte_at,
-    "ticks": ticks,
+    "put_word": put_word, "wrapped": wrapped, "ticks": ticks, "answer": answer,
     "int_same": lambda number, x: number == x,
     "int_below": lambda number, x: number < x,
     "int_above": lambda number, x: number > x,

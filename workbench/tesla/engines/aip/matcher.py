@@ -32,8 +32,8 @@ from workbench.tesla.engines.candidates import (
     FindsCandidates,
     Placewise,
     StepColumn,
-    StepFacts,
     extension,
+    fact_extension,
 )
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.runner import DueAbsence, MatcherStart
@@ -83,16 +83,16 @@ class AIPMatcher:
 
     def _extension(self, step: RuleStep, start: MatcherStart) -> ExtendsMatch:
         if step.fact:
-            return extension(step, StepFacts(step, start.facts).found)
+            return fact_extension(step, start.facts)
         if not step.selects:
             column = self.columns[step.number] = StepColumn(step, start.trex)
             self._columns_of.setdefault(step.type, []).append(column)
-            return extension(step, column.found, known=column.known)
+            return extension(step, column.found, step.fits, known=column.known)
         bit = self.automaton.steps.index(step)
         self._bits.setdefault(step.type, []).append(bit)
         rivals = [other.slot for other in self.automaton.steps[:bit] if other.type == step.type]
         consumed = None if start.consumed is None else start.consumed[step.slot]
-        return extension(step, self._candidates(bit), consumed, rivals, step.code.fits(all_of_it=True))
+        return extension(step, self._candidates(bit), step.code.fits(all_of_it=True), consumed, rivals)
 
     # --- events come ------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from workbench.tesla.engines.candidates import ExtendsMatch, StepColumn, StepFacts, extension
+from workbench.tesla.engines.candidates import ExtendsMatch, StepColumn, extension, fact_extension
 from workbench.tesla.engines.rule_plan import PartialMatch
 from workbench.tesla.engines.runner import DueAbsence, MatcherStart
 from workbench.tesla.engines.saved import EventStore
@@ -44,14 +44,13 @@ class CDPMatcher:
         self.extends: list[ExtendsMatch] = []
         selecting: list[Any] = []
         for step in self.plan.steps[1:]:
-            source: StepFacts | StepColumn
             if step.fact:
-                source = StepFacts(step, start.facts)
+                extend = fact_extension(step, start.facts)
             else:
-                source = self.columns[step.number] = StepColumn(step, start.trex)
-            rivals = [other.slot for other in selecting if other.type == step.type] if step.selects else []
-            consumed = start.consumed.get(step.slot) if start.consumed is not None and step.selects else None
-            extend = extension(step, source.found, consumed, rivals, known=source.known)
+                column = self.columns[step.number] = StepColumn(step, start.trex)
+                rivals = [other.slot for other in selecting if other.type == step.type] if step.selects else []
+                consumed = start.consumed.get(step.slot) if start.consumed is not None and step.selects else None
+                extend = extension(step, column.found, step.fits, consumed, rivals, known=column.known)
             self.extends.append(extend if start.counted is None else counting(extend, start.counted))
             selecting += [step] if step.selects else []
         self.absent = None if self.plan.absent is None else StepColumn(self.plan.absent, start.trex)
@@ -125,14 +124,14 @@ class CDPMatcher:
 
     def state(self, store: EventStore) -> Any:
         """The columns, as the numbers of their events."""
-        return [[store.numbers(each.column), each.since, each.place] for each in self._kept()]
+        return [[store.numbers(each.column), each.since, each.place, each.late] for each in self._kept()]
 
     def set_state(self, state: Any, store: EventStore) -> None:
         """The columns of another one."""
         for column, (numbers, *since) in zip(self._kept(), state, strict=True):
             for event in store.of(numbers):
                 column.add(event)
-            column.since, column.place = since
+            column.since, column.place, column.late = since
 
     def _kept(self) -> Iterator[StepColumn]:
         yield from self.columns.values()

@@ -1,0 +1,124 @@
+"""Facts as they are named on the command line: databases, tables in them, and files of rows that are put into one."""
+
+import json
+import sqlite3
+
+import pytest
+
+import workbench as wb
+from workbench.logs import rule_facts
+
+RULES = """
+declare Late(bus: int, minutes: float)
+declare fact Line(bus: int, name: string)
+declare fact Fine(least: float, sum: float)
+declare Notice(line: string, sum: float)
+from Late[$b = bus] and each Line(bus == $b) and last Fine[$s = sum](least <= Late.minutes) ordered by least
+emit Notice(line = Line.name, sum = $s)
+"""
+NORTH = [{"type": "Notice", "time": 1, "line": "north", "sum": 2.5}]
+
+
+@pytest.fixture
+def city(tmp_path):
+    """A folder with a log, rules, a database with both tables and one with another of them, and a file of rows."""
+    (tmp_path / "r.tesla").write_text(RULES)
+    (tmp_path / "in.jsonl").write_text(json.dumps({"type": "Late", "time": 1, "bus": 1, "minutes": 7}))
+    for name, other in (("city", "Fine"), ("old", "Fines")):
+        with sqlite3.connect(tmp_path / f"{name}.db") as made:
+            made.execute("CREATE TABLE line (name TEXT, bus INTEGER)")
+            made.execute("INSERT INTO line VALUES ('north', 1), ('south', 2)")
+            made.execute(f"CREATE TABLE {other} (least REAL, sum REAL)")
+            made.executemany(f"INSERT INTO {other} VALUES (?, ?)", [(0, 0), (5, 2.5), (9, 7)])
+    (tmp_path / "fines.csv").write_text("least,sum\n5,2.5\n9,7\n0,0\nnan,99\n")
+    return tmp_path
+
+
+@pytest.fixture
+def run(workbench, city):
+    """What a run says, with facts as they are named from the folder on."""
+
+    def made(*facts, code=0, options=()):
+        named = [each for fact in facts for each in ("--facts", fact.replace("~", str(city)))]
+        done = workbench("run", city / "r.tesla", "--input", city / "in.jsonl", *named, *options)
+        assert done.code == code, done.err
+        return [json.loads(line) for line in done.out.splitlines()] if code == 0 else done.err
+
+    return made
+
+
+@pytest.mark.parametrize("engine", ["cdp", "compiled"])
+@pytest.mark.parametrize(
+    "facts", [("~/city.db",), ("~/city.db", "Fine=~/fines.csv"), ("Line=~/old.db", "Fine=~/old.db:fines")]
+)
+def test_facts_are_in_databases_and_files(run, facts, engine):
+    assert run(*facts, options=("--engine", engine)) == NORTH
+
+
+def test_facts_that_are_nowhere_or_twice(run):
+    assert "facts of type 'Line' are in" in run("~/city.db", "~/old.db", code=2)
+    assert "there is no table 'Fine'\n  hint: did you mean 'Fines'" in run("~/old.db", code=2)
+    assert "there are no facts of type 'Fine'" in run("Line=~/city.db", code=2)
+    assert "'Line' is Line=" in run("Line=~/city.db", "Line=~/old.db", code=2)
+    assert "'Fine' is Fine=" in run("~/city.db", "Fine=~/city.db", "Fine=~/fines.csv", code=2)
+    assert "expected TYPE=FILE, with a type of facts, or a SQLite database\n  hint: did you mean 'Line'" in run(
+        "Lime=~/city.db", code=2
+    )
+    assert "there is no such file" in run("~/none.db", code=2)
+
+
+@pytest.mark.parametrize("most", ["FEW", "MANY"])
+def test_many_rows_are_put_into_a_database(city, monkeypatch, most):
+    """NaN stays what it is: no number is as large where facts are ordered, and it is no candidate."""
+    monkeypatch.setattr(rule_facts, "FEW", 2)
+    monkeypatch.setattr(rule_facts, most, 2)
+    rows = [{"bus": i, "name": f"line {i}"} for i in range(3)]
+    with (city / "lines.jsonl").open("w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    facts = [f"Line={city / 'lines.jsonl'}", f"Fine={city / 'fines.csv'}"]
+    found = wb.run(wb.rules(RULES), city / "in.jsonl", facts=facts)
+    assert list(found) == [{"type": "Notice", "time": 1, "line": "line 1", "sum": 2.5}]
+
+
+def test_numbers_that_are_too_large_for_a_database_are_told(city, monkeypatch):
+    monkeypatch.setattr(rule_facts, "FEW", 2)
+    monkeypatch.setattr(rule_facts, "MANY", 2)
+    (city / "lines.csv").write_text(f"bus,name\n1,a\n2,b\n{2**64},c\n")
+    with pytest.raises(wb.errors.InputError, match="a whole number has more than 64 bits"):
+        wb.run(wb.rules(RULES), city / "in.jsonl", facts=[f"Line={city / 'lines.csv'}", str(city / "city.db")])
+
+
+def test_what_is_given_up_is_told(run, city, workbench):
+    with sqlite3.connect(city / "city.db") as made:
+        made.execute("UPDATE Fine SET sum = 'odd' WHERE least = 5")
+    assert "declared as float, and a row has 'odd'" in run("~/city.db", code=2)
+    done = workbench(
+        "run", city / "r.tesla", "--input", city / "in.jsonl", "--facts", city / "city.db", "--on-facts-failure", "drop"
+    )
+    assert (done.out, "1 match given up, for facts Fine were not told" in done.err) == ("", True)
+
+
+def test_indexes_are_shown_and_made(workbench, city):
+    plan = ("rules", "plan", city / "r.tesla", "--facts", city / "city.db")
+    wanted = 'CREATE INDEX IF NOT EXISTS "workbench_line_bus" ON "line" ("bus", "name")'
+    before = workbench(*plan).out
+    assert f"    SCAN line\n    an index would help: {wanted}" in before
+    data = json.loads(workbench(*plan, "--json").out)["facts"]
+    assert [each["index"] for each in data] == [
+        wanted, 'CREATE INDEX IF NOT EXISTS "workbench_Fine_least" ON "Fine" ("least", "sum")'
+    ]  # fmt: skip
+    made = workbench(*plan, "--create-indexes")
+    assert f"city.db: {wanted}" in made.err
+    assert "SEARCH line USING COVERING INDEX workbench_line_bus (bus=?)" in made.out
+    assert "would help" not in made.out
+    assert made.out.startswith(before.partition("facts\n")[0])
+
+
+def test_running_rules_ask_a_database(city):
+    heard = []
+    running = wb.rules(RULES).subscribe("Notice", heard.append, facts=city / "city.db")
+    running.publish("Late", time=1, bus=1, minutes=10)
+    with sqlite3.connect(city / "city.db") as made:
+        made.execute("UPDATE line SET bus = 1")
+    running.publish("Late", time=2, bus=1, minutes=10)
+    assert [each["line"] for each in heard] == ["north", "north", "south"]

@@ -1,0 +1,137 @@
+"""The incremental sets against the listings, and the listings against definitions (7) to (9)."""
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.errors import PipelineError
+from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, mistakes
+from workbench.executors.dataflow.listings import Listings, Variant, defined
+from workbench.executors.dataflow.minima import Minima
+from workbench.executors.dataflow.numbering import NumberedGraph, numbered
+from workbench.executors.dataflow.scheduler import Scheduler
+
+RANDOM = Variant.WHOLE, Variant.NUMBERING, Variant.OVERTAKING, Variant.ANY_PHASE, Variant.UNLOCKED
+
+
+def random_graph(chance, size, kahn=True):
+    graph = {v: [u for u in range(1, v) if chance.random() < 0.4] for v in range(1, size + 1)}
+    return numbered(graph)[0] if kahn else NumberedGraph(tuple(map(frozenset, graph.values())))
+
+
+class Messages:
+    """Who sends what, decided by a seed; and which pairs have a message and have not finished."""
+
+    def __init__(self, graph, seed, density):
+        self.graph, self.seed, self.density = graph, seed, density
+        self.waiting = set()
+
+    def begin(self, phase):
+        self.waiting |= {(v, phase) for v in self.graph.sources}
+
+    def __call__(self, pair):
+        def end():
+            v, p = pair
+            chance = random.Random(f"{self.seed} {pair}")
+            sent = [w for w in self.graph.successors[v] if chance.random() < self.density]
+            self.waiting = self.waiting - {pair} | {(w, p) for w in sent}
+            return sent
+
+        return end
+
+
+def together(graph, chance, variant, threads, phases):
+    """The listings and the scheduler through the same choices; the sets after each, and the log."""
+    seed, density = chance.random(), chance.choice((0.3, 0.7, 1.0))
+    work = Messages(graph, seed, density)
+    ours = Interleaving(Scheduler(graph, variant), work, variant)
+    theirs = Interleaving(Listings(graph, variant), Messages(graph, seed, density), variant)
+    while choices := ours.choices(threads, phases):
+        choice = chance.choice(choices)
+        ours.do(choice)
+        theirs.do(choice)
+        if choice.what == "begin":
+            work.begin(ours.sets.begun)
+        for one, other in ((ours.sets, theirs.sets),):
+            assert (one.partial, one.full, one.ready) == (other.partial, other.full, other.ready), choice
+            assert [one.x(p) for p in range(1, phases + 1)] == [other.x(p) for p in range(1, phases + 1)], choice
+        assert sorted(ours.queue) == sorted(theirs.queue)
+        yield ours, work
+
+
+@given(st.integers(0, 2**32))
+def test_the_sets_are_those_of_the_listings_and_of_the_definitions(seed):
+    chance = random.Random(seed)
+    graph = random_graph(chance, chance.randint(1, 7))
+    run: Any = None
+    for run, work in together(graph, chance, Variant.WHOLE, chance.randint(1, 4), chance.randint(1, 6)):
+        now = run.sets
+        assert (now.partial, now.full, now.ready) == defined(graph, work.waiting, now.begun)
+    assert run is not None
+    assert mistakes(graph, run.log) == []
+    assert run.sets.complete == run.sets.begun
+    assert not run.sets.full | run.sets.partial
+
+
+@pytest.mark.parametrize("variant", RANDOM[1:], ids=lambda v: v.name)
+def test_broken_variants_are_those_of_the_listings(variant):
+    """Both make the same mistakes; and each variant makes some, but for one that is harmless."""
+    found = set()
+    for seed in range(80):
+        chance = random.Random(seed)
+        graph = random_graph(chance, chance.randint(2, 6), kahn=variant is not Variant.NUMBERING)
+        *_, (run, _) = together(graph, chance, variant, 3, 3)
+        found.update(mistake.split(")", 1)[1].split("(")[0] for mistake in mistakes(graph, run.log))
+    assert found, "harmless?"
+
+
+def test_many_phases_at_once_in_any_order():
+    """Rows of phases with the same x, long ones, and more than there is room for at first."""
+    graph = numbered({v: [v - 1] * (v > 1) for v in range(1, 5)})[0]
+    for order in (min, max):
+        sets = Scheduler(graph)
+        ours, theirs = (Interleaving(each, Messages(graph, 1, 0.6)) for each in (sets, Listings(graph)))
+        for run in (ours, theirs):
+            for _ in range(150):
+                run.do(FlowChoice("begin"))
+        while ours.queue:
+            pair = order(ours.queue, key=lambda pair: pair[1])
+            for run in (ours, theirs):
+                run.replay([FlowChoice("take", 0, pair), FlowChoice("end", 0)])
+            assert ours.queue == theirs.queue
+        assert sets.complete == 150
+
+
+def test_a_numbering_that_is_not_satisfactory_is_refused():
+    figure = NumberedGraph(tuple(map(frozenset, [(), (), (), (1, 3), (2,)])))
+    for sets in (Listings, Scheduler):
+        with pytest.raises(PipelineError, match=r"S\(2\) is \[1, 2, 3, 5\]"):
+            sets(figure)
+        sets(figure, Variant.NUMBERING)
+
+
+def test_an_interleaving_refuses_what_cannot_happen():
+    run = Interleaving(Scheduler(numbered({1: (), 2: (1,)})[0]), lambda pair: lambda: ())
+    run.do(FlowChoice("begin"))
+    with pytest.raises(PipelineError, match=r"thread 0 cannot take \(2, 1\)"):
+        run.do(FlowChoice("take", 0, (2, 1)))
+    with pytest.raises(PipelineError, match="thread 1 has nothing to end"):
+        run.do(FlowChoice("end", 1))
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=16), st.data())
+def test_minima(numbers, data):
+    found = Minima(16, 99)
+    for at, number in enumerate(numbers):
+        found[at] = data.draw(st.integers(0, 9))
+        found[at] = number
+    padded = numbers + [99] * (16 - len(numbers))
+    for at in range(16):
+        assert found[at] == padded[at]
+        assert found.before(at) == min(padded[:at], default=99)
+        for bound in (0, 3, 10):
+            places = (i for i in range(at, 16) if padded[i] < bound)
+            assert found.next_below(at, bound) == next(places, 16)

@@ -1,0 +1,445 @@
+"""Databases of facts that change, lie, are locked, slow or damaged, and what engines make of it."""
+
+import os
+import pickle
+import signal
+import sqlite3
+from threading import Event
+from typing import ClassVar
+
+import pytest
+
+from tests.tesla.events import Kind
+from workbench.errors import FactsError, InputError, Refused
+from workbench.executors.compiled.rules import running
+from workbench.tesla.check import rules
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.facts import database as database_module
+from workbench.tesla.engines.facts.ahead import looked_ahead
+from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
+from workbench.tesla.engines.facts.query import FactQuery
+from workbench.tesla.engines.facts.table import FactTable
+from workbench.tesla.engines.facts.tables import FactTables, tables_in
+from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.meaning import meaning
+from workbench.tesla.occurrence import in_units
+
+LINES = """
+declare Late(bus: int)
+declare Named(name: string)
+declare fact Line(bus: int, name: string)
+declare Notice(line: string)
+rule lines: from Late[$b = bus] and each Line[$l = name](bus == $b) emit Notice(line = $l)
+rule named: from Named and each Line(name == Named.name) as It emit Notice(line = It.name)
+"""
+Late, Named = Kind("Late"), Kind("Named")
+ENDLESS = """
+WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS bus, 'a' AS name FROM n WHERE x % 2 = 2
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A database with three rows, open for others who write."""
+    made = sqlite3.connect(tmp_path / "city.db", isolation_level=None, timeout=0)
+    made.execute("PRAGMA synchronous = OFF")
+    made.execute("CREATE TABLE Line (bus INTEGER, name TEXT)")
+    made.executemany("INSERT INTO Line VALUES (?, ?)", [(1, "north"), (2, "south"), (1, "ring")])
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """The facts of the rules in that database, asked in some way."""
+
+    def made(text=LINES, **settings):
+        found = rules(text)
+        types = {name: declared for name, declared in found.declarations.items() if declared.fact}
+        asked = FactSettings(**settings)
+        return FactTables(tables_in(types, [FactDatabase(tmp_path / "city.db", asked)]), asked)
+
+    return made
+
+
+def engine(facts, name="cdp", text=LINES, **settings):
+    return rule_engine(in_units(rules(text)), name, facts, EngineSettings(**settings))
+
+
+def lines(found):
+    return [each.values[0] for each in found]
+
+
+# --- what is there --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "declared", "reason", "told"),
+    [
+        ("Lines (bus INTEGER, name TEXT)", "", "table", "no table 'Line'\n  hint: did you mean 'Lines'"),
+        ("Line (bus INTEGER, nane TEXT)", "", "column", "no column 'name'\n  hint: did you mean 'nane'"),
+        ("Line (bus INTEGER)", "", "column", "no column 'name'\n  hint: it has: bus"),
+        ("Line (bus TEXT, name TEXT)", "", "type", "'bus' of Line is declared as int, and its column is TEXT"),
+        ("Line (bus REAL, name TEXT)", "", "type", "its column is REAL"),
+        ("Line (bus INTEGER, name INT)", "", "type", "'name' of Line is declared as string"),
+    ],
+)
+def test_what_does_not_fit_its_declaration_is_told_beforehand(tmp_path, tables, table, declared, reason, told):
+    with sqlite3.connect(tmp_path / "city.db") as made:
+        made.execute(f"CREATE TABLE {table}")
+    with pytest.raises(FactsError) as error:
+        tables()
+    assert told in str(error.value)
+    assert error.value.reason == reason
+
+
+def test_a_value_of_another_type_is_told_when_it_is_read(file, tables):
+    file.execute("INSERT INTO Line VALUES ('two', 'odd'), (3, x'00')")
+    running = engine(tables())
+    assert lines(running.process(Late(0, 1))) == ["north", "ring"]
+    with pytest.raises(FactsError, match=r"'name' of Line is declared as string, and a row has b'\\x00'"):
+        running.process(Late(1, 3))
+
+
+def test_texts_are_values_and_never_sql(file, tables):
+    odd = ["' OR '1' = '1", '"; DROP TABLE Line; --', "?", "north\0", "%", "\ud800", "é" * 9]
+    for name in odd[:-2]:
+        file.execute("INSERT INTO Line VALUES (9, ?)", (name,))
+    running = engine(tables())
+    assert [lines(running.process(Named(0, name))) for name in odd] == [*([name] for name in odd[:-2]), [], []]
+    assert lines(running.process(Late(0, 9))) == odd[:-2]
+
+
+def test_numbers_that_no_column_holds_are_compared_all_the_same(file, tables):
+    text = LINES.replace("(bus == $b)", "(bus < $b)")
+    running = engine(tables(text), text=text)
+    assert lines(running.process(Late(0, 2**70))) == ["north", "south", "ring"]
+    assert lines(running.process(Late(0, -(2**70)))) == []
+
+
+def test_a_file_that_is_no_database(tmp_path, tables):
+    for content, reason in ((b"bus,name\n" * 99, "damaged"), (b"SQLite format 3\0" + b"\1" * 999, "damaged")):
+        (tmp_path / "city.db").write_bytes(content)
+        with pytest.raises(FactsError) as error:
+            tables()
+        assert error.value.reason == reason
+    (tmp_path / "city.db").unlink()
+    with pytest.raises(FactsError, match="there is no such file"):
+        tables()
+    assert not (tmp_path / "city.db").exists()
+
+
+def test_pages_that_are_damaged_while_rules_run(file, tmp_path, tables):
+    file.executemany("INSERT INTO Line VALUES (?, ?)", ((i, "x" * 50) for i in range(5000)))
+    file.execute("CREATE INDEX by_bus ON Line (bus)")
+    running = engine(tables())
+    with (tmp_path / "city.db").open("r+b") as damaged:
+        damaged.seek(20 * 4096)
+        damaged.write(b"\xff" * (20 * 4096))
+    reasons = set()
+    for bus in range(3, 5000, 50):
+        try:
+            running.process(Late(0, bus))
+        except FactsError as error:
+            reasons.add(error.reason)
+    assert reasons == {"damaged"}
+
+
+# --- what changes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["cdp", "aip", "compiled"])
+def test_a_change_is_seen_at_the_next_event(file, tables, name):
+    running = engine(tables(), name, plain=name == "compiled")
+    assert lines(running.process(Late(0, 1))) == ["north", "ring"]
+    file.execute("UPDATE Line SET name = 'metro' WHERE name = 'ring'")
+    assert lines(running.process(Late(1, 1))) == ["north", "metro"]
+    file.execute("DELETE FROM Line")
+    assert running.process(Late(2, 1)) == []
+
+
+def test_who_promises_that_nothing_changes_does_not_look(file, tables):
+    """The facts are those of the beginning; without WAL others cannot write as long."""
+    file.execute("PRAGMA journal_mode = WAL")
+    facts = tables(fixed=True)
+    running = engine(facts)
+    file.execute("DELETE FROM Line")
+    assert lines(running.process(Late(0, 1))) == ["north", "ring"]
+    file.execute("INSERT INTO Line VALUES (1, 'new')")
+    assert lines(running.process(Late(1, 1))) == ["north", "ring"]
+    assert lines(engine(tables()).process(Late(1, 1))) == ["new"]
+
+
+def test_another_file_of_that_name_is_opened(file, tmp_path, tables):
+    running = engine(tables())
+    assert len(running.process(Late(0, 1))) == 2
+    with sqlite3.connect(tmp_path / "new.db") as new:
+        new.execute("CREATE TABLE Line (name TEXT, bus INTEGER)")
+        new.execute("INSERT INTO Line VALUES ('only', 1)")
+    os.replace(tmp_path / "new.db", tmp_path / "city.db")
+    assert lines(running.process(Late(1, 1))) == ["only"]
+    (tmp_path / "city.db").unlink()
+    with pytest.raises(FactsError, match="the facts are gone"):
+        running.process(Late(2, 1))
+
+
+@pytest.mark.parametrize("name", ["cdp", "aip"])
+def test_an_event_sees_one_state_of_the_facts(file, tables, name):
+    """A function that is called while an event is processed writes; the answers after it are those before it."""
+    file.execute("PRAGMA journal_mode = WAL")
+    writes = []
+
+    def changes(one, other):
+        if other == 7 and writes:
+            file.execute("INSERT INTO Line VALUES (1, 'late')")
+        return one + other
+
+    text = """
+    declare Late(bus: int)
+    declare fact Line(bus: int, name: string)
+    declare Told(before: int, changed: int, after: int)
+    from Late[$b = bus] and $x = COUNT(Line(bus == $b)) and $y = CHANGES(Late() within 9 from Late .bus)
+    and $z = COUNT(Line(bus == $b)) emit Told(before = $x, changed = $y, after = $z)
+    """.replace("CHANGES(Late() within 9 from Late .bus)", "CHANGES(Late().bus within 9 from Late)")
+    found = in_units(rules(text, aggregates={"CHANGES": (changes, 0)}))
+    facts = tables(text.replace("CHANGES", "SUM"))
+    running = rule_engine(found, name, facts)
+    running.process(Late(0, 7))
+    writes.append(True)  # until now the function was only tried
+    assert [each.values for each in running.process(Late(1, 1))] == [(2, 7, 2)]
+    assert [each.values for each in running.process(Late(99, 1))] == [(3, 0, 3)]
+
+
+def test_caches_are_emptied_by_a_change_and_hold_what_was_answered(file, tables):
+    class Remembering(dict):
+        fetch = dict.get
+        sizes: ClassVar[list[int]] = []
+
+        def store(self, key, answer, size):
+            self[key] = answer
+            self.sizes.append(size)
+
+    cache = Remembering()
+    facts = tables()
+    facts.caches = lambda query: cache
+    running = engine(facts)
+    for time in range(3):
+        assert lines(running.process(Late(time, 1))) == ["north", "ring"]
+    assert running.process(Late(3, 8)) == []
+    assert (len(cache), cache.sizes) == (2, [2, 1])
+    file.execute("INSERT INTO Line VALUES (8, 'new')")
+    assert lines(running.process(Late(4, 8))) == ["new"]
+    assert len(cache) == 1
+
+
+# --- what does not answer -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("failure", ["error", "drop"])
+def test_a_locked_database(file, tables, failure):
+    facts = tables(failure=failure, seconds=0.01)
+    running = engine(facts)
+    assert len(running.process(Late(0, 1))) == 2
+    file.execute("BEGIN EXCLUSIVE")
+    if failure == "error":
+        with pytest.raises(FactsError, match="another program has the database locked") as error:
+            running.process(Late(1, 1))
+        assert error.value.passing
+    else:
+        assert running.process(Late(1, 1)) == []
+        assert list(facts.told()) == [
+            "1 match given up, for facts Line were not told: another program has the database locked"
+        ]
+    file.execute("ROLLBACK")
+    assert len(running.process(Late(2, 1))) == 2
+
+
+def test_a_lock_that_passes(file, tables, monkeypatch):
+    """The third time it is asked nobody has it locked; what is wrong for good is not asked again."""
+    running, pauses = engine(tables(failure="retry", seconds=0.01)), []
+    file.execute("BEGIN EXCLUSIVE")
+
+    def pause(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            file.execute("ROLLBACK")
+
+    monkeypatch.setattr(database_module, "sleep", pause)
+    assert len(running.process(Late(0, 1))) == 2
+    assert len(pauses) == 2
+    file.execute("DROP TABLE Line")
+    with pytest.raises(FactsError, match="no such table"):
+        running.process(Late(1, 1))
+    assert len(pauses) == 2
+
+
+@pytest.mark.parametrize("kind", ["each Line", "not Line", "$n = COUNT"])
+def test_a_match_that_is_given_up_is_none_whatever_is_asked(tmp_path, file, tables, kind):
+    """Also of `not`: what is not known to be there may be there."""
+    body = "each Line(bus == $b)" if "each" in kind else "not Line(bus == $b)"
+    body = "$n = COUNT(Line(bus == $b))" if "COUNT" in kind else body
+    text = LINES.replace("each Line[$l = name](bus == $b) emit Notice(line = $l)", f'{body} emit Notice(line = "x")')
+    facts = tables(text, failure="drop")
+    running = engine(facts, text=text)
+    file.execute("DROP TABLE Line")
+    assert running.process(Late(0, 5)) == []
+    assert facts.dropped.total() == 1
+
+
+def test_a_slow_view(file, tables):
+    file.execute("DROP TABLE Line")
+    file.execute(f"CREATE VIEW Line AS {ENDLESS}")
+    running = engine(tables(seconds=0.02))
+    with pytest.raises(FactsError, match=r"longer than 0\.02 seconds") as error:
+        running.process(Named(0, "a"))
+    assert error.value.reason == "slow"
+
+
+def test_a_slow_view_can_be_interrupted(file, tables):
+    file.execute("DROP TABLE Line")
+    file.execute(f"CREATE VIEW Line AS {ENDLESS}")
+    running = engine(tables())
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            running.process(Named(0, "a"))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_settings_that_mean_nothing():
+    with pytest.raises(InputError, match="no way to go on 'dorp'\n  hint: did you mean 'drop'"):
+        FactSettings(failure="dorp")
+    with pytest.raises(InputError, match="cannot be made in 0 seconds"):
+        FactSettings(seconds=0)
+
+
+# --- engines --------------------------------------------------------------------------------------------
+
+
+def test_facts_go_to_another_process_as_the_file_they_are_in(file, tables):
+    facts = tables()
+    assert len(engine(facts).process(Late(0, 1))) == 2
+    again = pickle.loads(pickle.dumps(facts))
+    assert str(again) == str(facts)
+    assert len(engine(again).process(Late(0, 1))) == 2
+    file.execute("DELETE FROM Line WHERE name = 'ring'")
+    assert len(engine(again).process(Late(1, 1))) == 1
+
+
+def test_a_snapshot_goes_on_with_the_facts_of_then(file, tables):
+    """What a match that waits has bound it keeps, as events are kept."""
+    text = """
+    declare Late(bus: int)
+    declare Named(name: string)
+    declare fact Line(bus: int, name: string)
+    declare Notice(line: string)
+    from Late[$b = bus] as Start and each Line[$l = name](bus == $b) and absent Named(name == $l) within 5 after Start
+    emit Notice(line = $l)
+    """
+    first = engine(tables(text), text=text)
+    first.process(Late(0, 1))
+    state = first.snapshot()
+    file.execute("DELETE FROM Line WHERE name = 'north'")
+    again = engine(tables(text), text=text)
+    again.restore(state)
+    assert again.process(Named(1, "ring")) == []
+    assert lines(again.process(Late(9, 2))) == ["north"]
+    assert lines(again.advance(99)) == ["south"]
+
+
+def test_compiled_rules_keep_tables_that_are_small(file, tables, monkeypatch):
+    monkeypatch.setattr(running, "MOST_FACTS", 2)
+    with pytest.raises(Refused, match="has more than 2 rows"):
+        engine(tables(), "compiled")
+    file.execute("DELETE FROM Line WHERE name = 'ring'")
+    found = engine(tables(), "compiled", plain=True)
+    assert lines(found.process(Late(0, 1))) == ["north"]
+    file.execute("INSERT INTO Line VALUES (1, 'more')")  # then cdp asks the database
+    assert lines(found.process(Late(1, 1))) == ["north", "more"]
+
+
+def test_rules_that_ask_the_same_have_one_query(file, tables):
+    """What a match has elsewhere is no reason to ask twice."""
+    text = """
+    declare Late(bus: int)
+    declare Named(name: string)
+    declare fact Line(bus: int, name: string)
+    declare Notice(line: string)
+    from Late and each Line[$l = name](bus == Late.bus) emit Notice(line = $l)
+    from Named and each Late within 9 from Named and each Line[$l = name](Late.bus == bus, name != Named.name)
+    emit Notice(line = $l)
+    """
+    facts = tables(text)
+    running = engine(facts, text=text)
+    given = [Late(0, 1), Named(1, "ring")]
+    found = [each for event in given for each in running.process(event)]
+    assert found == meaning(rules(text), given, {"Line": [(1, "north"), (2, "south"), (1, "ring")]})
+    table = facts["Line"]
+    assert isinstance(table, FactTable)
+    assert len(facts._queries) == 2  # of the second rule all rows are asked one by one
+
+
+# --- ahead ----------------------------------------------------------------------------------------------
+
+
+def expecting(running, events):
+    """An engine that is told of events before they come."""
+    return [each for event in looked_ahead(events, running.expect) for each in running.process(event)]
+
+
+@pytest.mark.parametrize("name", ["cdp", "aip"])
+def test_what_is_asked_ahead_is_told_in_its_place(file, tables, name):
+    file.executemany("INSERT INTO Line VALUES (?, ?)", [(i % 50, f"line {i}") for i in range(200)])
+    events = [event for i in range(400) for event in (Late(i, i * 7 % 60), Named(i, f"line {i}"))]
+    facts = tables(ahead=2)
+    found = expecting(engine(facts, name), events)
+    assert found == meaning(rules(LINES), events, {"Line": list(facts["Line"])})
+    assert not any(query.early for query in facts._queries.values())
+
+
+def test_a_slow_answer_is_under_way_while_events_before_it_go_on(file, tables, monkeypatch):
+    """The answer for bus 2 takes until the event before it has been processed, which does not wait for it."""
+    begun, goes_on, asked = Event(), Event(), FactQuery.asked
+
+    def slow(query, values, database=None):
+        if values == (2,):
+            begun.set()
+            assert goes_on.wait(timeout=30)
+        return asked(query, values, database)
+
+    monkeypatch.setattr(FactQuery, "asked", slow)
+    running = engine(tables(ahead=2))
+    for bus in (1, 2):
+        running.expect(Late(bus, bus))
+    assert begun.wait(timeout=30)
+    assert lines(running.process(Late(1, 1))) == ["north", "ring"]
+    goes_on.set()
+    assert lines(running.process(Late(2, 2))) == ["south"]
+
+
+def test_what_was_asked_ahead_is_asked_again_after_a_change(file, tables):
+    facts = tables(ahead=1)
+    running = engine(facts)
+    for _ in range(2):
+        running.expect(Late(1, 1))
+    (early,) = [each for query in facts._queries.values() for each in query.early.values()]
+    assert len(early.get()) == 2
+    file.execute("DELETE FROM Line WHERE name = 'ring'")
+    assert lines(running.process(Late(1, 1))) == ["north"]
+    file.execute("DROP TABLE Line")
+    with pytest.raises(FactsError, match="no such table"):
+        expecting(running, [Late(2, 1)])
+
+
+def test_errors_of_what_is_asked_ahead_are_told_when_its_event_comes(file, tables):
+    facts = tables(ahead=1, failure="drop")
+    running = engine(facts)
+    file.execute("UPDATE Line SET name = x'00' WHERE name = 'south'")
+    assert lines(expecting(running, [Late(0, 2), Late(1, 1)])) == ["north", "ring"]
+    assert facts.dropped.total() == 1

@@ -1,0 +1,194 @@
+"""The engine `compiled` where only matches are wanted: as columns of the numbers of their events, or counted.
+
+The rule of this module: matches come in the order of publication, so many at a time as there is room for, and the next
+ones are looked for when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from workbench.executors.compiled.rules import layout as at
+from workbench.executors.compiled.rules.counted_rules import CountedRules
+from workbench.executors.compiled.rules.engine import CompiledRules, see_block
+from workbench.executors.compiled.rules.match_source import MatchSource
+from workbench.executors.compiled.rules.matching_program import MatchingProgram
+from workbench.executors.compiled.rules.outputs import Published
+from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.executors.compiled.rules.rule_source import RuleSource
+from workbench.executors.compiled.rules.running import FAR
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.matched_rules import MatchedRules
+from workbench.tesla.engines.publisher import see_event
+from workbench.tesla.engines.set_plan import SetPlan
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.match_columns import EventLabels, MatchColumns, labelled_matches, listed_matches
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+STRETCH = 1 << 12
+"""Events that are looked at without an interruption."""
+
+
+class MatchingRules(CompiledRules):
+    """The matches of a rule set.
+
+    Parameters
+    ----------
+    rules: with whole windows.
+    numbers: whether the numbers of their events are wanted; else matches are counted.
+
+    Attributes
+    ----------
+    matched: what of the rules is made all the same.
+    """
+
+    running: MatchingProgram
+    _runs = MatchingProgram
+
+    def __init__(
+        self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None, *, numbers: bool
+    ) -> None:
+        self.matched, self.numbers = MatchedRules(rules), numbers
+        walked = numbers or settings.trex or settings.profiled
+        sums = {} if walked else self.matched.sums
+        self._places = [rule for rule in range(len(rules.rules)) if rule not in sums]
+        self._sums = CountedRules(list(sums.values()), rules, False if settings.plain else code) if sums else None
+        self._summed = list(sums)
+        self._counts = [0] * len(rules.rules)
+        others = replace(self.matched.run, rules=tuple(self.matched.run.rules[rule] for rule in self._places))
+        self._reals: Any = np.array([bool(self.matched.reasons[rule]) for rule in self._places], bool)
+        self._some_made = bool(self._reals.any())
+
+        def source(plan: SetPlan, rule: int, *given: Any) -> RuleSource:
+            if self._reals[rule]:
+                return RuleSource(plan, rule, *given)
+            return MatchSource(plan, rule, *given, numbers=numbers)
+
+        program = RuleProgram(SetPlan(others), settings, source)
+        program.T[program.R[:-1, at.EMITS][~self._reals], at.WATCHED] = at.UNNUMBERED
+        self._labels = EventLabels()
+        super().__init__(others, facts, settings, code, program)
+
+    @property
+    def counts(self) -> list[int]:
+        """How many matches each rule has had, where they are counted."""
+        found = list(self._counts)
+        if self._sums is not None:
+            for rule, count in zip(self._summed, self._sums.counts, strict=True):
+                found[rule] = count
+        return found
+
+    # --- events -----------------------------------------------------------------------------------------
+
+    def matches(self, block: EventBlock) -> Iterator[MatchColumns]:
+        """The matches of a block of events, part by part, where numbers are wanted; else they are added to `counts`.
+
+        Raises
+        ------
+        InputError: as `process_block`.
+        """
+        if len(block):
+            see_block(block, self.now, self.passed)
+            if self._sums is not None:
+                self._sums.take(block)
+            if self._places:
+                for first in range(0, len(block), STRETCH):
+                    part = block.part(first, first + STRETCH)
+                    yield from self._shown(self.parts_of(part, self._of_words, self._of_composites))
+            else:
+                self.memory.V[at.NOW] = block.times[-1]  # nothing else has to be known of it
+
+    def matches_until(self, time: int) -> Iterator[MatchColumns]:
+        """Those of absences whose deadlines are not later."""
+        yield from self._shown(self.parts_until(time, self._of_words, self._of_composites))
+
+    def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchColumns]:
+        """Those of events that are given one by one, or for which blocks have no room."""
+        events = list(events)
+        if self._sums is not None:
+            self._sums.take(self._sums.block_of(events, self.texts.put))
+        for event in events:
+            see_event(event, self.rules, self.now, self.passed)
+            if self._changing:
+                self._see_facts()
+            if self._exact is None and abs(event.time) < FAR and self.running.put(event):
+                yield from self._shown(self.running.parts_of_event(self._of_words))
+                if self.running.reached == 1:
+                    continue
+            yield from self._shown([self._of_composites(self._exactly(event))])
+
+    def _shown(self, parts: Iterable[MatchColumns | None]) -> Iterator[MatchColumns]:
+        return (part for part in parts if part)
+
+    def _coded(self, events: int) -> bool:
+        """As long as there is no machine code Python runs the same: `cdp` would make all composites of an event."""
+        return True
+
+    # --- what has come out ------------------------------------------------------------------------------
+
+    def _of_words(self, made: Published, program: RuleProgram, _: Any) -> MatchColumns | None:
+        """What has been published."""
+        words, offsets = made
+        rules, reals = words[offsets + at.RULE].astype(np.int32), self._reals
+        some = reals[rules]
+        counts = np.where(some, 1, _words(words, offsets + at.RECORD))
+        if not self.numbers:
+            self._count(rules, counts)
+            return None
+        if not self._some_made:
+            first = _words(words, offsets + at.RECORD + 1)
+            counts = np.maximum(first + counts, 0) - np.maximum(first, 0)  # what is passed over is not there
+            columns = [column[: int(counts.sum())] for column in self.running.rows]
+            return self._named(np.repeat(rules, counts), columns, np.zeros(0, np.int64), np.zeros(0, np.int64))
+        begins = counts.cumsum() - counts
+        places = np.repeat(_words(words, offsets + at.RECORD + 1) - begins, counts) + np.arange(counts.sum())
+        places[begins[some]] = 0  # of one that is made there is none
+        columns = [column[places] for column in self.running.rows]
+        for rule in np.flatnonzero(np.bincount(rules[some], minlength=len(reals))).tolist():
+            mine = np.flatnonzero(rules == rule)
+            behind = offsets[mine] + at.RECORD + program.R[rule, at.GIVEN]
+            for i in range(len(self.matched.roles[rule])):
+                columns[i][begins[mine]] = words[behind + i] + 1
+        return self._named(np.repeat(rules, counts), columns, words[offsets[some] + at.ID], begins[some])
+
+    def _of_composites(self, found: Sequence[Occurrence]) -> MatchColumns | None:
+        """What `cdp` has told."""
+        matched = self.matched
+        names = [rule.name for rule in self.running.rules.rules]
+        listed = listed_matches(
+            names, [matched.roles[rule] for rule in self._places],
+            [(names.index(each.rule), each.sources) for each in found],
+        )  # fmt: skip
+        if not self.numbers:
+            self._count(listed.rules, np.ones(len(found), np.int64))
+            return None
+        numbers: Any = np.array([each.number for each in found], np.int64)
+        return self._named(listed.rules, [each + 1 for each in listed.columns], numbers, np.arange(len(found)))
+
+    def _count(self, rules: Any, counts: Any) -> None:
+        """So many matches of rules are there."""
+        found: Any = np.zeros(len(self._places), np.int64)
+        np.add.at(found, rules, counts)
+        for rule, count in zip(self._places, found.tolist(), strict=True):
+            self._counts[rule] += count
+
+    def _named(self, rules: Any, columns: Sequence[Any], numbers: Any, places: Any) -> MatchColumns:
+        """Matches whose events are called what they are in the log.
+
+        Parameters
+        ----------
+        numbers, places: of composites in the order of all events, and among these matches.
+        """
+        self._labels.add(numbers, places, self.count, len(rules))
+        names = tuple(rule.name for rule in self.matched.rules.rules)
+        return labelled_matches(names, self.matched.roles, rules, columns, self._labels)
+
+
+def _words(words: Any, places: Any) -> Any:
+    """Words at places, of which some may lie behind the end, where they mean nothing."""
+    return words[np.minimum(places, len(words) - 1)]

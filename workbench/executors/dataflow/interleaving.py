@@ -1,0 +1,140 @@
+"""One interleaving of the threads that run pairs, choice by choice: for models' counterexamples and for tests.
+
+The rule of this module: nothing happens but what is chosen. A thread takes a ready pair, and later ends it; between the
+two its work is done. Without the lock (`Variant.UNLOCKED`) the end takes three choices, one for each part of
+`PhaseSets.finishing`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from workbench.errors import PipelineError
+from workbench.executors.dataflow.listings import Pair, PhaseSets, Variant
+from workbench.executors.dataflow.numbering import NumberedGraph
+
+Work = Callable[[Pair], Callable[[], Collection[int]]]
+"""Begins with a pair, and gives what ends it and says which vertices got messages."""
+
+
+class FlowChoice(NamedTuple):
+    """What happens next: a phase begins, or a thread takes a pair or goes on with the end of the one it has."""
+
+    what: Literal["begin", "take", "end"]
+    thread: int = 0
+    pair: Pair = (0, 0)
+
+
+class PairEvent(NamedTuple):
+    """A pair was taken, or had run."""
+
+    what: Literal["start", "end"]
+    pair: Pair
+
+
+@dataclass
+class PairRun:
+    """A pair that a thread has taken: what ends its work, and the parts of its end that are left."""
+
+    pair: Pair
+    end: Callable[[], Collection[int]]
+    parts: Iterator[list[Pair]] | None = None
+    left: int = 3
+
+
+@dataclass
+class Interleaving:
+    """Threads that run the pairs of some sets as they are told.
+
+    Parameters
+    ----------
+    sets: the listings, or a running scheduler's.
+    work: runs a pair.
+    variant: as the sets have it.
+
+    Attributes
+    ----------
+    queue: the run queue: the pairs that are ready and have not been taken.
+    log: what has happened.
+    """
+
+    sets: PhaseSets
+    work: Work
+    variant: Variant = Variant.WHOLE
+    queue: list[Pair] = field(default_factory=list)
+    log: list[PairEvent] = field(default_factory=list)
+    _running: dict[int, PairRun] = field(default_factory=dict)
+
+    def choices(self, threads: int, phases: int) -> list[FlowChoice]:
+        """What can happen next, of idle threads only what the first one can do."""
+        idle = [thread for thread in range(threads) if thread not in self._running]
+        found = [FlowChoice("take", thread, pair) for thread in idle[:1] for pair in self.queue]
+        found += [FlowChoice("end", thread, running.pair) for thread, running in sorted(self._running.items())]
+        return [FlowChoice("begin"), *found] if self.sets.begun < phases else found
+
+    def do(self, choice: FlowChoice) -> None:
+        """Let it happen; PipelineError where it cannot."""
+        what, thread, pair = choice
+        if what == "begin":
+            self.queue += self.sets.begin()
+        elif what == "take":
+            if pair not in self.queue or thread in self._running:
+                raise PipelineError(f"thread {thread} cannot take {pair}", hint=f"ready: {self.queue}")
+            self.queue.remove(pair)
+            self._running[thread] = PairRun(pair, self.work(pair))
+            self.log.append(PairEvent("start", pair))
+        elif thread not in self._running:
+            raise PipelineError(f"thread {thread} has nothing to end")
+        else:
+            self._end(thread)
+
+    def _end(self, thread: int) -> None:
+        running = self._running[thread]
+        if running.parts is None:
+            self.log.append(PairEvent("end", running.pair))
+            running.parts = self.sets.finishing(*running.pair, running.end())
+        unlocked = Variant.UNLOCKED in self.variant
+        self.queue += next(running.parts) if unlocked else itertools.chain(*running.parts)
+        running.left -= 1
+        if not unlocked or not running.left:
+            del self._running[thread]
+
+    def replay(self, choices: Iterable[FlowChoice]) -> None:
+        """Let them happen in turn."""
+        for choice in choices:
+            self.do(choice)
+
+
+def mistakes(graph: NumberedGraph, log: Sequence[PairEvent]) -> list[str]:
+    """What is wrong with a log of pairs that have all run: what a serial run cannot do.
+
+    Of each pair that starts: it has started before; another phase of its vertex runs; a later phase of its vertex has
+    started; a predecessor, or what leads to one, runs this phase or an earlier one afterwards.
+    """
+    before = ancestors(graph)
+    ends: dict[Pair, int] = {happened.pair: at for at, happened in enumerate(log) if happened.what == "end"}
+    found, started, running = [], list[Pair](), set[Pair]()
+    for at, (what, (v, p)) in enumerate(log):
+        if what == "end":
+            running.discard((v, p))
+            continue
+        if (v, p) in started:
+            found.append(f"({v}, {p}) runs twice")
+        found += [f"({v}, {p}) runs at the same time as ({v}, {q})" for u, q in sorted(running) if u == v]
+        found += [f"({v}, {p}) runs after ({v}, {q})" for u, q in started if u == v and q > p]
+        late = [(u, q) for (u, q), end in ends.items() if end > at and q <= p and u in before[v]]
+        found += [f"({v}, {p}) starts before ({u}, {q}) has ended" for u, q in sorted(late)]
+        started.append((v, p))
+        running.add((v, p))
+    return found
+
+
+def ancestors(graph: NumberedGraph) -> list[frozenset[int]]:
+    """Of each vertex those from which it can be reached; entry 0 is not used."""
+    found = [frozenset[int]()]
+    for own in graph.predecessors:
+        found.append(own.union(*(found[u] for u in own)))
+    return found

@@ -1,0 +1,309 @@
+"""The sets of the listings kept incrementally: an update costs what changes, O(log) for each pair that moves.
+
+The rule of this module: after every update the sets, x and who is ready are those of `Listings`. How:
+
+- What a phase still has to do is a heap of vertices; its least, less one, is the phase's *own* bound. x_p is the least
+  own bound of the phases up to p, so phases fall into runs with the same x, and an update touches only the runs whose x
+  changes. Each begins with a phase whose own bound is less than all before it; it is found in a tree (`Minima`).
+- A pair is partial while its vertex is greater than m(x_p). The least partial vertices of the phases are in a second
+  tree, in which those that become full are found: in a run all phases have the same m(x_p).
+- The full phases of a vertex are a heap, whose least is ready.
+
+The broken variants recompute what the listings recompute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heapify, heappop, heappush, nsmallest
+
+from workbench.executors.dataflow.listings import Pair, Variant, check_numbering
+from workbench.executors.dataflow.minima import Minima
+from workbench.executors.dataflow.numbering import NumberedGraph
+
+ROOM = 64
+"""Phases for which there is room at first."""
+
+
+class Scheduler:
+    """The sets; whoever uses it from several threads has a lock around every call.
+
+    Parameters
+    ----------
+    graph: with a satisfactory numbering, but for the variant that does without.
+
+    Attributes
+    ----------
+    begun: p_max, the number of phases begun.
+    complete: the phases up to this one have nothing left to do.
+
+    Raises
+    ------
+    PipelineError: the numbering is not satisfactory.
+    """
+
+    def __init__(self, graph: NumberedGraph, variant: Variant = Variant.WHOLE) -> None:
+        check_numbering(graph, variant)
+        self.graph, self.variant = graph, variant
+        self.begun = self.complete = 0
+        self._size, self._m, self._last, self._sources = graph.size, graph.m, graph.last, graph.sources
+        self._waiting: dict[int, set[int]] = {}
+        """Of each phase that is not complete, the vertices with a message that have not finished."""
+        self._heaps: dict[int, list[int]] = {}
+        """The same, least first; what has finished may still be in it."""
+        self._partial: dict[int, list[int]] = {}
+        """Those of them that are partial, least first."""
+        self._full: list[list[int]] = [[] for _ in range(graph.size + 1)]
+        """Of each vertex its full phases, least first."""
+        self._ready: set[Pair] = set()
+        self._shift = 1
+        self._own = Minima(ROOM, graph.size)
+        self._least = Minima(ROOM, graph.size + 1)
+        self._every = Variant.ANY_PHASE in variant
+
+    # --- what is seen -------------------------------------------------------------------------------------
+
+    @property
+    def partial(self) -> frozenset[Pair]:
+        """Pairs with some of their inputs."""
+        return frozenset((w, q) for q, vertices in self._partial.items() for w in vertices)
+
+    @property
+    def full(self) -> frozenset[Pair]:
+        """Pairs with all of their inputs."""
+        return frozenset((v, q) for v, phases in enumerate(self._full) for q in phases)
+
+    @property
+    def ready(self) -> frozenset[Pair]:
+        """Pairs that may run, or do."""
+        return frozenset(self._ready)
+
+    def x(self, phase: int) -> int:
+        """x_p; 0 for phases that have not begun."""
+        if phase > self.begun or phase < self._shift:
+            return self._size if phase < self._shift else 0
+        own = self._own[phase - self._shift]
+        return own if Variant.OVERTAKING in self.variant else min(own, self._own.before(phase - self._shift))
+
+    # --- what happens -------------------------------------------------------------------------------------
+
+    def begin(self) -> list[Pair]:
+        """Begin a phase; the pairs that are ready now and were not."""
+        self.begun += 1
+        phase, sources = self.begun, self._sources
+        if phase - self._shift >= self._own.size:
+            self._make_room()
+        self._waiting[phase] = set(sources)
+        self._heaps[phase] = list(sources)
+        self._partial[phase] = []
+        self._own[phase - self._shift] = 0
+        found: list[Pair] = []
+        for v in sources:
+            self._fill(v, phase, found)
+        return found if not self.variant else [*found, *self._every_ready()]
+
+    def finish(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
+        """A pair has run and sent messages to these vertices; the pairs that are ready now and were not."""
+        self._take(vertex, phase)
+        self._send(phase, receivers)
+        return self._settle(vertex, phase)
+
+    def finishing(self, vertex: int, phase: int, receivers: Iterable[int]) -> Iterator[list[Pair]]:
+        """The same in the parts that `PhaseSets` names."""
+        self._take(vertex, phase)
+        yield []
+        self._send(phase, receivers)
+        yield []
+        yield self._settle(vertex, phase)
+
+    def open(self, receivers: Iterable[int]) -> list[Pair]:
+        """`begin`, and `finish` of the pair of the only source, which is vertex 1: what it sends is known already."""
+        self.begun += 1
+        phase = self.begun
+        if phase - self._shift >= self._own.size:
+            self._make_room()
+        heap = sorted(set(receivers))
+        self._waiting[phase], self._heaps[phase], self._partial[phase] = set(heap), heap, []
+        at, cap = phase - self._shift, self._size
+        if phase > self.complete + 1:
+            cap = self._own.before(at)
+        elif not heap:
+            self._complete()
+            return []
+        self._own[at] = own = heap[0] - 1 if heap else self._size
+        most = self._m[min(own, cap)]
+        found: list[Pair] = []
+        for w in heap:
+            if w <= most:
+                self._fill(w, phase, found)
+            else:
+                self._partial[phase].append(w)
+        if self._partial[phase]:
+            self._note_partial(phase)
+        return found
+
+    def phases_of(self, vertex: int, most: int) -> list[int]:
+        """The first full phases of a vertex, so many at most: a thread that takes the first may run them in turn."""
+        full = self._full[vertex]
+        return nsmallest(most, full) if len(full) > 1 else full[:]
+
+    def finish_all(self, vertex: int, phases: Sequence[int], receivers: Sequence[Iterable[int]]) -> list[Pair]:
+        """`finish` of several phases that one thread has run in turn; all were full when it took the first."""
+        for phase, each in zip(phases, receivers, strict=True):
+            self._take(vertex, phase)
+            self._send(phase, each)
+        found: list[Pair] = []
+        full = self._full[vertex]
+        if full:
+            self._ready.add((vertex, full[0]))
+            found.append((vertex, full[0]))
+        self._advance(phases, found)
+        return found
+
+    # --- the parts ----------------------------------------------------------------------------------------
+
+    def _take(self, vertex: int, phase: int) -> None:
+        if not self.variant or vertex not in self._partial[phase]:
+            self._waiting[phase].discard(vertex)
+        self._ready.discard((vertex, phase))
+        full = self._full[vertex]
+        if full and full[0] == phase:
+            heappop(full)
+        elif phase in full:  # in a broken variant
+            full.remove(phase)
+            heapify(full)
+
+    def _send(self, phase: int, receivers: Iterable[int]) -> None:
+        waiting, partial = self._waiting[phase], self._partial[phase]
+        for w in receivers:
+            if w not in waiting:
+                waiting.add(w)
+                heappush(self._heaps[phase], w)
+                heappush(partial, w)
+            elif self.variant and w not in partial:  # it is full already, too early
+                heappush(partial, w)
+
+    def _settle(self, vertex: int, phase: int) -> list[Pair]:
+        found: list[Pair] = []
+        if self.variant:
+            self._advance_all(phase, found)
+            return [*found, *self._every_ready()]
+        full = self._full[vertex]
+        if full:
+            self._ready.add((vertex, full[0]))
+            found.append((vertex, full[0]))
+        self._advance((phase,), found)
+        return found
+
+    def _advance(self, phases: Sequence[int], found: list[Pair]) -> None:
+        """Make x of these phases, in which something has run, and of those after them; move what becomes full."""
+        own, shift, first = self._own, self._shift, phases[0]
+        bounds = [own[phase - shift] for phase in phases]
+        for phase, before in zip(phases, bounds, strict=True):
+            after = self._bound(phase)
+            if after != before:
+                own[phase - shift] = after
+        old = new = own.before(first - shift) if first > self.complete + 1 else self._size  # x of the phase before
+        at = first - shift
+        for phase, before in zip(phases, bounds, strict=True):
+            here = phase - shift
+            if at < here:
+                if old != new:
+                    old, new = self._advance_row(at, here, old, new, found)
+                if old == new:
+                    old = new = own.before(here)
+            after = own[here]
+            old = before if before < old else old
+            new = after if after < new else new
+            partial = self._partial[phase]
+            if old != new:
+                most = self._m[new]
+                while partial and partial[0] <= most:
+                    self._fill(heappop(partial), phase, found)
+            self._note_partial(phase)
+            at = here + 1
+        if old != new:
+            self._advance_row(at, self.begun - shift + 1, old, new, found)
+        if first == self.complete + 1:
+            self._complete()
+
+    def _advance_row(self, at: int, stop: int, old: int, new: int, found: list[Pair]) -> tuple[int, int]:
+        """The same for a row of phases in which nothing has run, where x of the phase before has become new.
+
+        What x of the last one was and is; where it is the same, the numbers may be greater.
+        """
+        own = self._own
+        while at < stop and old != new:
+            end = min(own.next_below(at, new), stop)
+            self._move(at, end, self._m[new], found)
+            if end == stop:
+                break
+            new = own[end]
+            old = min(old, new)
+            at = end
+        return old, new
+
+    def _advance_all(self, phase: int, found: list[Pair]) -> None:
+        """The same for the broken variants, as the listing has it: all from this phase on."""
+        for q in range(phase, self.begun + 1):
+            self._own[q - self._shift] = self._bound(q)
+        for q in range(self._shift, self.begun + 1):
+            self._note_partial(q)
+            self._move(q - self._shift, q - self._shift + 1, self._m[self.x(q)], found)
+        self._complete()
+
+    def _every_ready(self) -> list[Pair]:
+        found = [(v, full[0]) for v, full in enumerate(self._full) if full and (v, full[0]) not in self._ready]
+        self._ready.update(found)
+        return found
+
+    def _bound(self, phase: int) -> int:
+        """The vertex below the least that still has to run, N where there is none."""
+        heap, waiting = self._heaps[phase], self._waiting[phase]
+        while heap and heap[0] not in waiting:
+            heappop(heap)
+        return heap[0] - 1 if heap else self._size
+
+    def _note_partial(self, phase: int) -> None:
+        partial = self._partial[phase]
+        least = partial[0] if partial else self._size + 1
+        if self._least[phase - self._shift] != least:
+            self._least[phase - self._shift] = least
+
+    def _move(self, at: int, stop: int, most: int, found: list[Pair]) -> None:
+        """Pairs of the phases from `at` to before `stop` whose vertex is `most` or less become full."""
+        at = self._least.next_below(at, most + 1)
+        while at < stop:
+            phase = at + self._shift
+            partial = self._partial[phase]
+            while partial and partial[0] <= most:
+                self._fill(heappop(partial), phase, found)
+            self._note_partial(phase)
+            at = self._least.next_below(at, most + 1)
+
+    def _fill(self, vertex: int, phase: int, found: list[Pair]) -> None:
+        full = self._full[vertex]
+        if self.variant and phase in full:
+            return
+        heappush(full, phase)
+        if (full[0] == phase or self._every) and (vertex, phase) not in self._ready:
+            self._ready.add((vertex, phase))
+            found.append((vertex, phase))
+
+    def _complete(self) -> None:
+        """Forget the phases that are complete; a broken variant may come back to them."""
+        while self.complete < self.begun and not self._waiting[self.complete + 1]:
+            self.complete += 1
+            if not self.variant:
+                del self._waiting[self.complete], self._heaps[self.complete], self._partial[self.complete]
+
+    def _make_room(self) -> None:
+        """Move the phases that are not complete to the beginning, or make twice the room where they are many."""
+        own, least = self._own, self._least
+        shift = self._shift if self.variant else self.complete + 1
+        kept = [(own[p - self._shift], least[p - self._shift]) for p in range(shift, self.begun)]
+        size = own.size * 2 if 2 * len(kept) > own.size else own.size
+        self._own, self._least = Minima(size, self._size), Minima(size, self._size + 1)
+        for i, (bound, vertex) in enumerate(kept):
+            self._own[i], self._least[i] = bound, vertex
+        self._shift = shift

@@ -1,0 +1,157 @@
+"""How a database finds the facts that rules ask for, and which index it lacks.
+
+The rule of this module: SQLite says how (`EXPLAIN QUERY PLAN`); an index is suggested where it looks through a table
+for what an index would find, and made only when it is asked for.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.tesla import tree as t
+from workbench.tesla.engines.facts.database import FactDatabase
+from workbench.tesla.engines.facts.query import FactQuery
+from workbench.tesla.engines.facts.table import FactTable, quoted, sorted_by
+from workbench.tesla.engines.facts.tables import FactTables
+from workbench.tesla.engines.rule_plan import RulePlan
+from workbench.tesla.rule_set import RuleSet
+
+COVERED = 4
+"""Attributes of a type, at most, that an index has all of: rows are then told from it alone, three times as fast."""
+
+
+@dataclass(frozen=True)
+class FactAccess:
+    """How one statement is answered.
+
+    Attributes
+    ----------
+    users: the predicates that ask it, each with its rule.
+    rest: constraints that are asked of each row, and not in SQL.
+    steps: what SQLite does, in its words.
+    index: the columns of an index which is missing, as SQL; none where none is, or a view is asked.
+    """
+
+    query: FactQuery
+    users: Sequence[str]
+    rest: Sequence[str]
+    steps: Sequence[str]
+    index: list[str]
+
+    @property
+    def scans(self) -> bool:
+        """Whether it looks through all rows for those that it wants."""
+        return bool(self.query.compared) and any(_scan(each) for each in self.steps)
+
+
+@dataclass(frozen=True)
+class FactAccesses:
+    """How rules ask their tables, each statement once; rows in memory are not in it."""
+
+    found: Sequence[FactAccess]
+
+    @classmethod
+    def of(cls, rules: RuleSet, facts: FactTables) -> FactAccesses:
+        """How databases stand now."""
+        users: dict[int, tuple[FactQuery, list[str], dict[str, None]]] = {}
+        for rule in rules.rules:
+            for step in RulePlan(rule, rules.declarations).steps[1:]:
+                table = facts.get(step.type)
+                if isinstance(table, FactTable):
+                    own = FactQuery(step, table)
+                    query = facts.shared(own)
+                    _, named, rest = users.setdefault(query.number, (query, [], {}))
+                    named.append(f"{rule.name}: {step.part}")
+                    rest.update(dict.fromkeys(map(str, own.rest)))
+        try:
+            return cls([_access(query, named, list(rest)) for query, named, rest in users.values()])
+        finally:
+            facts.settle()
+
+    def create(self, memory: bool = False) -> Iterator[str]:
+        """Make the indexes that are missing, each told when it is there: the database is written.
+
+        Parameters
+        ----------
+        memory: only in databases in memory.
+        """
+        wanted = [(each.query.table.database, self.index(each)) for each in self.found if each.index]
+        for database, index in dict.fromkeys(wanted):
+            if database.in_memory or not memory:
+                make_index(database, index)
+                yield f"{database}: {index}"
+
+    def index(self, access: FactAccess) -> str:
+        """The statement that makes the index that is missing, or one that begins with it; empty where none is."""
+        table, columns = access.query.table, access.index
+        others = [each.index for each in self.found if each.query.table is table]
+        columns = max((each for each in others if each[: len(columns)] == columns), key=len, default=columns)
+        if not columns:
+            return ""
+        named = [each.partition('" ')[0].strip('"') for each in columns]
+        name = "_".join(["workbench", table.name, *named])
+        if len(table.columns) <= COVERED:
+            columns = [*columns, *(quoted(each.name) for each in table.columns if each.name not in named)]
+        return f"CREATE INDEX IF NOT EXISTS {quoted(name)} ON {quoted(table.name)} ({', '.join(columns)})"
+
+    def data(self) -> list[dict[str, Any]]:
+        """The same as data."""
+        return [
+            {
+                "table": str(each.query.table), "sql": each.query.sql, "used_by": list(each.users),
+                "steps": list(each.steps), "asked_of_rows": list(each.rest), "index": self.index(each) or None,
+            }
+            for each in self.found
+        ]  # fmt: skip
+
+    def lines(self) -> Iterator[str]:
+        """The same as lines of text."""
+        yield "facts"
+        for each in self.found:
+            yield f"  {each.query.table}"
+            yield from (f"    {user}" for user in each.users)
+            yield f"    {each.query.sql}"
+            yield f"    {'; '.join(each.steps)}"
+            if each.rest:
+                yield f"    asked of each row: {', '.join(each.rest)}"
+            if each.index:
+                yield f"    an index would help: {self.index(each)}"
+            elif each.scans:
+                yield "    all rows are looked through: an index of what the view reads may help"
+
+
+def _access(query: FactQuery, users: Sequence[str], rest: Sequence[str]) -> FactAccess:
+    database, values = query.table.database, [None] * len(query.compared)
+    steps = [str(row[3]) for row in database.rows(f"EXPLAIN QUERY PLAN {query.sql}", values)]
+    sorts = query.limited and "USE TEMP B-TREE FOR ORDER BY" in steps
+    lacks = (query.compared and any(map(_scan, steps))) or sorts
+    return FactAccess(query, users, rest, steps, _index(query) if lacks and not query.table.view else [])
+
+
+def _scan(step: str) -> bool:
+    return step.startswith("SCAN")
+
+
+def _index(query: FactQuery) -> list[str]:
+    """An index of what has to be equal, then of what is compared first, or of the order that is written."""
+    table = query.table
+    equal = [each.column for each in query.compared if each.operator == "=="]
+    ranged = [each.column for each in query.compared if each.operator != "==" and each.column not in equal][:1]
+    columns = {each.name: sorted_by(each) for each in (*equal, *ranged)}
+    if query.limited and not ranged and isinstance(query.step.part, t.Predicate):
+        for each in query.step.part.ordering:
+            column = table.columns[query.step.declared.positions[each.name]]
+            columns.setdefault(column.name, sorted_by(column) + " DESC" * each.descending)
+    return list(columns.values())
+
+
+def make_index(database: FactDatabase, index: str) -> None:
+    """Make an index; FactsError where the database cannot be written."""
+    with database.writable() as connection:
+        try:
+            connection.execute(index)
+        except sqlite3.Error as error:
+            raise database.failure(error) from error

@@ -1,0 +1,310 @@
+"""A SQLite database of facts: read only, as it stands when an event comes, and within a limit of time.
+
+The rule of this module: it knows SQL and nothing of rules. Nothing is written here, and what goes wrong is a
+`FactsError` that says which file, why, and whether it may go right next time.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any, TypeVar
+
+from workbench.errors import FactsError, InputError, refuse_unknown
+
+Answered = TypeVar("Answered")
+MAGIC = b"SQLite format 3\0"
+INSTRUCTIONS = 10_000
+"""Of SQLite's machine, between two looks at the clock: about a millisecond at most."""
+PAGES = 64 << 10
+"""Kibibytes of a database that are kept in memory."""
+STATEMENTS = 1024
+"""Prepared ones that are kept."""
+PATIENCE = 5.0
+"""Seconds to wait for a lock, where no limit of time is given."""
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""Seconds between the times that something is tried (`FactSettings.failure`)."""
+FAILURES = ("error", "drop", "retry")
+
+
+@dataclass(frozen=True)
+class FactSettings:
+    """How a database is asked.
+
+    Attributes
+    ----------
+    fixed: it is promised that nothing changes, and not looked after.
+    seconds: the most a query may take; None: as long as it takes.
+    failure: what becomes of a query that fails: `error` ends the run, `drop` gives up the matches that have asked it,
+        `retry` asks some times more, and then it is an error.
+    ahead: how many threads ask for what coming events need; 0: it is asked when they come.
+    """
+
+    fixed: bool = False
+    seconds: float | None = None
+    failure: str = "error"
+    ahead: int = 0
+
+    def __post_init__(self) -> None:
+        refuse_unknown("way to go on", self.failure, FAILURES)
+        if self.seconds is not None and not self.seconds > 0:
+            raise InputError(f"a query cannot be made in {self.seconds:g} seconds", hint="leave the limit out")
+
+
+def is_database(path: str | Path) -> bool:
+    """Whether a file is a SQLite database, or has the name of one."""
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(len(MAGIC))
+    except OSError:
+        head = b""
+    return head == MAGIC or Path(path).suffix.lower() in (".db", ".sqlite", ".sqlite3", ".db3")
+
+
+class FactDatabase:
+    """A database file, or one in memory.
+
+    Parameters
+    ----------
+    path: of the file.
+    memory: a database in memory, which never changes; `path` is then what it is called.
+
+    Attributes
+    ----------
+    version: changes whenever somebody else has changed the file, and that has been seen.
+    changed: called when that is so.
+    """
+
+    def __init__(
+        self, path: str | Path, settings: FactSettings | None = None, memory: sqlite3.Connection | None = None
+    ) -> None:
+        self.path, self.settings, self.in_memory = str(path), settings or FactSettings(), memory is not None
+        self.changed: list[Callable[[], object]] = []
+        self.version = 0
+        self._image: bytes | None = None
+        self._open = False
+        self._state: tuple[Any, ...] = ()
+        self._deadline, self._asked = inf, False
+        self._stopped: BaseException | None = None
+        self._connection = memory and self._prepared(memory)
+
+    def __str__(self) -> str:
+        return self.path
+
+    def __getstate__(self) -> Mapping[str, Any]:
+        """The file and what is wanted of it: whoever gets it opens it anew; what is in memory is sent along."""
+        image = self._connected().serialize() if self.in_memory else None
+        return {**vars(self), "_connection": None, "_open": False, "changed": [], "_state": (), "_image": image}
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it does not change."""
+        return self.settings.fixed or self.in_memory
+
+    # --- one event --------------------------------------------------------------------------------------
+
+    def see(self) -> None:
+        """From here to `settle` the database is as it is now; whether it has changed is told to `changed`."""
+        if not self._open:
+            self._tried(self._begin)
+
+    def _begin(self) -> None:
+        if self._open:
+            return
+        connection = self._connected()
+        if self.fixed:
+            if not self.in_memory:  # once for all: else each query has to lock the file
+                connection.execute("BEGIN")
+            self._open = True
+            return
+        try:
+            connection.execute("BEGIN")
+            self._open = True
+            state = (self._file(), *connection.execute("PRAGMA data_version").fetchone())
+            if state != self._state:
+                self._renew(state)
+        except (sqlite3.Error, FactsError) as error:
+            self.settle()
+            raise (self.failure(error) if isinstance(error, sqlite3.Error) else error) from error
+
+    def _renew(self, state: tuple[Any, ...]) -> None:
+        """Something has changed: another file of this name is opened anew, and all are told."""
+        before, self._state = self._state, state
+        if before and before[0] != state[0]:
+            self.close()
+            connection = self._connected()
+            connection.execute("BEGIN")
+            self._open = True
+            self._state = (state[0], *connection.execute("PRAGMA data_version").fetchone())
+        if before:
+            self.version += 1
+            for told in self.changed:
+                told()
+
+    def settle(self) -> None:
+        """What an event asks has been asked: others may write."""
+        self._asked = False
+        if self._open and not self.fixed:
+            self._open = False
+            try:
+                if self._connection is not None and self._connection.in_transaction:
+                    self._connection.execute("COMMIT")
+            except sqlite3.Error:  # nothing was written, and what is wrong has been told
+                self.close()
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What a query finds.
+
+        Raises
+        ------
+        FactsError: it takes too long, the file is locked, damaged or gone, or SQLite says no. OverflowError,
+            UnicodeEncodeError: a value is none that SQLite has.
+        """
+        return self._tried(lambda: self._rows(sql, values))
+
+    def _tried(self, work: Callable[[], Answered]) -> Answered:
+        """What comes of work, which is tried again where that is wanted and may help."""
+        pauses = iter(PAUSES if self.settings.failure == "retry" else ())
+        while True:
+            version, asked = self.version, self._asked
+            try:
+                found = work()
+            except FactsError as error:
+                pause = next(pauses, None)
+                if pause is None or not error.passing:
+                    raise
+                sleep(pause)
+                continue
+            if asked and version != self.version:
+                what = "the facts have changed before an event had all its answers"
+                raise FactsError(what, where=self.path, hint="a query had to be asked again", reason="changed")
+            return found
+
+    def _rows(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        self._begin()
+        connection = self._connected()
+        if self.settings.seconds is not None:
+            self._deadline = monotonic() + self.settings.seconds
+        try:
+            found = connection.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise self.failure(error) from error
+        self._asked = True
+        return found
+
+    # --- the connection ---------------------------------------------------------------------------------
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = self._made()
+        return self._connection
+
+    def _made(self) -> sqlite3.Connection:
+        name = ":memory:" if self.in_memory else f"{Path(self.path).resolve().as_uri()}?mode=ro"
+        patience = PATIENCE if self.settings.seconds is None else self.settings.seconds
+        try:
+            made = sqlite3.connect(
+                name, patience, uri=not self.in_memory, isolation_level=None, check_same_thread=False,
+                cached_statements=STATEMENTS,
+            )  # fmt: skip
+            if self._image is not None:
+                made.deserialize(self._image)
+            return self._prepared(made)
+        except sqlite3.Error as error:
+            raise self.failure(error) from error
+
+    def _prepared(self, connection: sqlite3.Connection) -> sqlite3.Connection:
+        connection.execute(f"PRAGMA cache_size = -{PAGES}")
+        connection.execute("PRAGMA query_only = ON")
+        looks = self._looks()
+        next(looks)
+        connection.set_progress_handler(looks.__next__, INSTRUCTIONS)
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()  # now it is read
+        return connection
+
+    def _file(self) -> tuple[int, int]:
+        try:
+            found = os.stat(self.path)
+        except OSError as error:
+            what = f"the facts are gone: {error.strerror}"
+            raise FactsError(what, where=self.path, reason="missing", passing=True) from error
+        return found.st_dev, found.st_ino
+
+    def _looks(self) -> Generator[bool]:
+        """Asked every now and then while a query runs: whether it ends here.
+
+        Who interrupts the run does it when Python goes on, which is here: in a function that would be before its first
+        line, and SQLite forgets what is raised there.
+        """
+        ends = False
+        while True:
+            try:
+                yield ends
+                ends = monotonic() > self._deadline
+            except GeneratorExit:
+                return
+            except BaseException as error:
+                self._stopped, ends = error, True
+
+    def failure(self, error: sqlite3.Error) -> FactsError:
+        """What went wrong, as the user knows it."""
+        if self._stopped is not None:
+            stopped, self._stopped = self._stopped, None
+            raise stopped
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        reason, what, hint = _FAILURES.get(code, ("other", f"the database says: {error}", ""))
+        if code == sqlite3.SQLITE_INTERRUPT:
+            what = f"a query takes longer than {self.settings.seconds:g} seconds"
+        if code == sqlite3.SQLITE_CANTOPEN and not Path(self.path).exists():
+            what, hint = "there is no such file", ""
+        passing = code in (sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+        return FactsError(what, where=self.path, hint=hint, reason=reason, passing=passing)
+
+    @contextmanager
+    def writable(self) -> Iterator[sqlite3.Connection]:
+        """A connection that writes, for as long as it is needed."""
+        if self.in_memory:
+            connection = self._connected()
+            connection.execute("PRAGMA query_only = OFF")
+            yield connection
+            connection.execute("PRAGMA query_only = ON")
+            return
+        self.close()  # what it knows of indexes does not hold any more
+        name = f"{Path(self.path).resolve().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(name, PATIENCE, uri=True)) as connection:
+            yield connection
+            connection.commit()
+
+    def close(self) -> None:
+        """Close the file; who asks opens it again."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection, self._open = None, False
+
+
+_FAILURES = {
+    sqlite3.SQLITE_BUSY: (
+        "locked", "another program has the database locked",
+        "--facts-timeout waits longer, --on-facts-failure retry tries again; a database in WAL mode is never locked"
+        " for readers",
+    ),
+    sqlite3.SQLITE_LOCKED: ("locked", "the database is locked", ""),
+    sqlite3.SQLITE_INTERRUPT: (
+        "slow", "a query takes too long", "workbench rules plan shows what it looks through, and which index helps"
+    ),
+    sqlite3.SQLITE_CORRUPT: ("damaged", "the database is damaged", "PRAGMA integrity_check says where"),
+    sqlite3.SQLITE_NOTADB: ("damaged", "this is no SQLite database", "name the type of other files: --facts Line=F"),
+    sqlite3.SQLITE_CANTOPEN: (
+        "missing", "the database cannot be opened",
+        "it is read only; one in WAL mode needs a folder in which its -shm file can be made",
+    ),
+    sqlite3.SQLITE_READONLY: ("other", "the database cannot be written", "see who may write the file and its folder"),
+    sqlite3.SQLITE_IOERR: ("damaged", "the database cannot be read", ""),
+}  # fmt: skip
+"""By SQLite's numbers: a word for it, what is told, and what helps."""

@@ -1,0 +1,26 @@
+"""The order of facts: the one that is written, ties and all else as the rows stand.
+
+Source: thesis, 3.3.2 (`order by`, ties by label); design section 11, 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.tesla import tree as t
+
+
+def in_written_order(part: t.Predicate | t.Aggregate, declared: t.Declaration, rows: Sequence[Any]) -> Sequence[Any]:
+    """Rows in the order that is written, those that are equal in it as they stand."""
+    ordering = part.ordering if isinstance(part, t.Predicate) else ()
+    found = list(rows)
+    for each in reversed(ordering):
+        at = declared.positions[each.name]
+        found.sort(key=lambda row, at=at: rank(row[at]), reverse=each.descending)  # type: ignore[misc]
+    return found
+
+
+def rank(value: Any) -> tuple[Any, ...]:
+    """Null before all values, what is no number behind them."""
+    return (0,) if value is None else (2,) if value != value else (1, value)

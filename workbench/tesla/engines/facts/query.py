@@ -1,0 +1,350 @@
+"""What a predicate or aggregate over facts asks of a database: one statement, and the values it is asked with.
+
+The rule of this module: SQL preselects, and rules decide. Constraints that compare an attribute with what is bound
+before go into the statement, where a value is a parameter and never text; each row that comes back is asked again, as
+an event would be. What SQLite may compare otherwise is asked for more generously, or not at all.
+
+Source: thesis, 4.5 (translation of predicates) and 4.6 (the key of a cache: the statement and its parameters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from workbench.core.domain import FLOAT, STR, Domain
+from workbench.errors import FactsError
+from workbench.tesla import tree as t
+from workbench.tesla.engines.aggregates import aggregate
+from workbench.tesla.engines.expressions import PythonLines
+from workbench.tesla.engines.facts.order import in_written_order, rank
+from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, quoted, sorted_by
+from workbench.tesla.engines.folds import fold
+from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
+
+if TYPE_CHECKING:
+    from workbench.tesla.engines.facts.ahead import EarlyAnswer, FactsAhead
+    from workbench.tesla.engines.facts.database import FactDatabase
+    from workbench.tesla.engines.facts.tables import FactTables
+
+FLIPPED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""Comparisons that go into a statement, and how they read from the other side."""
+IN_SQL = {"==": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+WIDER = {"<": "<=", ">": ">="}
+EXACT_REALS = 2**53
+"""Whole numbers below it are floats, too."""
+FactKey = tuple[Any, ...]
+FactAnswer = Sequence[Any]
+"""Rows in the order in which they are looked at; of an aggregate its value alone."""
+
+
+class FactCache(Protocol):
+    """Remembers what has been answered; the database stands behind it."""
+
+    def fetch(self, key: tuple[int, FactKey]) -> FactAnswer | None:
+        """What was answered to a query (its number) with these values; None where that is not known."""
+
+    def store(self, key: tuple[int, FactKey], answer: FactAnswer, size: int) -> None:
+        """Remember an answer of so many rows, 1 at least."""
+
+    def clear(self) -> None:
+        """The facts have changed."""
+
+
+class ComparedColumn:
+    """A constraint that goes into the statement: a column, and what it is compared with.
+
+    Attributes
+    ----------
+    at: the place of the attribute.
+    exact: whether SQLite decides it as rules do.
+    """
+
+    def __init__(self, at: int, column: FactColumn, operator: str, bound: t.Expression, domain: Domain) -> None:
+        self.at, self.column, self.operator, self.bound = at, column, operator, bound
+        real = column.domain == FLOAT
+        self.exact = column.exact and (not real or domain == FLOAT)
+        self.rounded = real and not self.exact
+        """Whether large numbers are other ones to SQLite."""
+
+    @property
+    def sql(self) -> str:
+        operator = self.operator if self.exact else WIDER.get(self.operator, self.operator)
+        return f"{sorted_by(self.column)} {IN_SQL[operator]} ?"
+
+
+class FactQuery:
+    """What a step asks of its table.
+
+    Attributes
+    ----------
+    number: tells it from the others, of all rules; equal ones are one (`FactTables.shared`).
+    sql: the statement.
+    compared: the constraints in it, in the order of its parameters.
+    rest: the other constraints, which are asked of each row that is answered.
+    cache: between it and the database.
+    early: what has been asked before its event comes (`FactsAhead`).
+    """
+
+    def __init__(self, step: RuleStep, table: FactTable) -> None:
+        self.step, self.table, self.number = step, table, -1
+        self.cache: FactCache | None = None
+        self.early: dict[FactKey, EarlyAnswer] = {}
+        self.compared, self.rest = list[ComparedColumn](), list[t.Expression]()
+        for constraint in step.part.constraints:
+            found = self._compared(constraint)
+            if found is None:
+                self.rest.append(constraint)
+            else:
+                self.compared.append(found)
+        self.policy = step.policy
+        self.counts = isinstance(step.part, t.Aggregate) and not self.rest and self._exact and step.attribute is None
+        self.sql = self._sql(self.compared)
+        self._rounded = [i for i, each in enumerate(self.compared) if each.rounded]
+        self._decides = self._decision()
+        self._answered = self._reduction()
+
+    @property
+    def name(self) -> str:
+        """What tells equal ones: they have the same answer to the same values."""
+        part = self.step.part
+        told: tuple[Any, ...] = (self.policy, self._ordering)
+        if isinstance(part, t.Aggregate):
+            told = (part.function, part.attribute, part.declared)
+        operators = [each.operator for each in self.compared]  # in the statement one may be wider
+        return repr((str(self.table), self.sql, operators, told, not self.rest))
+
+    def key(self) -> Callable[[PartialMatch], FactKey | None]:
+        """Of a partial match: the values of the parameters; None where one is null or NaN, which no row satisfies."""
+        code = PythonLines(self.step.scope, "m")
+        names = []
+        for i, each in enumerate(self.compared):
+            code.lines.append(f"k{i} = {code.value(each.bound)}")
+            code.lines.append(f"if k{i} is None or k{i} != k{i}: return None")
+            names.append(f"k{i}, ")
+        code.lines.append(f"return ({''.join(names)})")
+        return code.function()
+
+    def fits(self) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
+        """Of a partial match and a row that is answered: what is assigned, None where it does not fit."""
+        return self.step.code.asking(self.rest)
+
+    def answer(self, values: FactKey) -> FactAnswer:
+        """What a step has of its table, from the cache or the database.
+
+        Raises
+        ------
+        FactsError: the database does not answer, or a row has a value of another type.
+        """
+        self.table.database.see()  # what a cache has is of now, too
+        cache = self.cache
+        if cache is None:
+            return self._early(values) if self.early else self.asked(values)
+        found = cache.fetch((self.number, values))
+        if found is None:
+            found = self._early(values) if self.early else self.asked(values)
+            cache.store((self.number, values), found, max(1, len(found)))
+        return found
+
+    @property
+    def nothing(self) -> FactAnswer:
+        """The answer where no row satisfies."""
+        return self._answered([])
+
+    # --- the database -----------------------------------------------------------------------------------
+
+    def _early(self, values: FactKey) -> FactAnswer:
+        """What has been asked before the event came, if that is as it is now."""
+        early = self.early.get(values)
+        if early is None:
+            return self.asked(values)
+        early.uses -= 1
+        if not early.uses:
+            del self.early[values]
+        return early.get() if early.version == self.table.database.version else self.asked(values)
+
+    def asked(self, values: FactKey, database: FactDatabase | None = None) -> FactAnswer:
+        """The same from the database, whatever is known; of another connection to it, where one is given."""
+        rows = self._selected(values, database or self.table.database)
+        if self.counts:
+            return tuple(rows[0])
+        return self._answered(self._decides(self.table.read(rows), values))
+
+    def _selected(self, values: FactKey, database: FactDatabase) -> list[Any]:
+        if not any(not -EXACT_REALS < values[i] < EXACT_REALS for i in self._rounded):
+            try:
+                return database.rows(self.sql, values)
+            except (OverflowError, UnicodeEncodeError):  # values that no row has, though one may be less
+                pass
+        found = database.rows(self._sql(()))
+        if not self.counts:
+            return found
+        return [(len(self._decides(self.table.read(found), values)),)]
+
+    def _sql(self, compared: Sequence[ComparedColumn]) -> str:
+        everything = len(compared) < len(self.compared)
+        shown = "COUNT(*)" if self.counts and not everything else self.table.shown
+        text = f"SELECT {shown} FROM {quoted(self.table.name)}"
+        text += f" WHERE {' AND '.join(each.sql for each in compared)}" if compared else ""
+        text += f" ORDER BY {self._order}" if self._order else ""
+        return text + " LIMIT 1" * (self.limited and not everything)
+
+    @property
+    def limited(self) -> bool:
+        """Whether the first row that SQLite has is all that is wanted."""
+        one = self.policy in (t.Policy.FIRST, t.Policy.LAST, t.Policy.NOT) and (self._sorted or not self._matters)
+        return one and self._exact and not self.rest
+
+    @property
+    def _exact(self) -> bool:
+        return all(each.exact for each in self.compared)
+
+    @property
+    def _matters(self) -> bool:
+        """Whether the order of rows does."""
+        part = self.step.part
+        return part.declared is not None if isinstance(part, t.Aggregate) else part.policy is not t.Policy.NOT
+
+    @property
+    def _ordering(self) -> Sequence[t.OrderedBy]:
+        return self.step.part.ordering if isinstance(self.step.part, t.Predicate) else ()
+
+    @property
+    def _sorted(self) -> bool:
+        """Whether SQLite sorts as rules do; else rules sort."""
+        columns = self.table.columns
+        positions = self.step.declared.positions
+        return self.table.ordered and all(columns[positions[each.name]].exact for each in self._ordering)
+
+    @property
+    def _order(self) -> str:
+        """The order of the statement: that in which rows are looked at."""
+        if not self._matters or not (self._sorted or self.table.ordered):
+            return ""
+        last, positions = self.policy is t.Policy.LAST and self._sorted, self.step.declared.positions
+        written = [
+            sorted_by(self.table.columns[positions[each.name]]) + " DESC" * (each.descending != last)
+            for each in self._ordering if self._sorted
+        ]  # fmt: skip
+        # Rows that are equal in the order that is written stand as they are, also where it goes down.
+        return ", ".join([*written, self.table.order(last=last)])
+
+    # --- what rules make of rows ------------------------------------------------------------------------
+
+    def _compared(self, constraint: t.Expression) -> ComparedColumn | None:
+        """A constraint that compares an attribute of the row with what is bound before."""
+        if not isinstance(constraint, t.Operation) or constraint.operator not in FLIPPED:
+            return None
+        one, other = constraint.operands
+        for own, bound, operator in (
+            (one, other, constraint.operator), (other, one, FLIPPED[constraint.operator]),
+        ):  # fmt: skip
+            name = self._own(own)
+            if name is not None and not any(map(self._is_own, t.within(bound))):
+                at = self.step.declared.positions[name]
+                column = self.table.columns[at]
+                if column.domain == STR and not column.exact and operator != "==":
+                    return None  # it has another order
+                return ComparedColumn(at, column, operator, bound, self.step.scope.types.domain(bound))
+        return None
+
+    def _own(self, expression: t.Expression) -> str | None:
+        """The attribute that an expression is, or that it is assigned from."""
+        if isinstance(expression, t.BoundParameter) and expression.name in self._assigned:
+            expression = self._assigned[expression.name]
+        return expression.name if isinstance(expression, t.OwnAttribute) else None
+
+    def _is_own(self, expression: t.Expression) -> bool:
+        if isinstance(expression, t.BoundParameter):
+            return expression.name in self._assigned
+        return isinstance(expression, t.OwnAttribute)
+
+    @property
+    def _assigned(self) -> dict[str, t.Expression]:
+        part = self.step.part
+        return {each.name: each.value for each in part.assignments} if isinstance(part, t.Predicate) else {}
+
+    def _decision(self) -> Callable[[list[FactRow], FactKey], list[FactRow]]:
+        """Of rows and the values of the parameters: those that satisfy what is in the statement."""
+        tests = [f"r[{c.at}] is not None and r[{c.at}] {c.operator} k[{i}]" for i, c in enumerate(self.compared)]
+        made: Callable[[list[FactRow], FactKey], list[FactRow]]
+        made = eval(f"lambda rows, k: [r for r in rows if {' and '.join(tests)}]" if tests else "lambda rows, k: rows")
+        return made
+
+    def _reduction(self) -> Callable[[list[FactRow]], FactAnswer]:
+        """Of the rows that satisfy what is in the statement: the answer, as far as no more than that decides it."""
+        part, last = self.step.part, self.policy is t.Policy.LAST
+        if not self._matters or self._sorted:
+            in_order: Callable[[list[FactRow]], list[FactRow]] = list
+        else:
+            in_order = self._put_in_order
+        if isinstance(part, t.Aggregate) and not self.rest:
+            at = self.step.attribute
+            if at is None:
+                return lambda rows: (len(rows),)
+            computed = aggregate(part.function, self.step.values) if part.declared is None else fold(part.declared)
+            return lambda rows: (computed([row[at] for row in in_order(rows) if row[at] is not None]),)
+        if self.policy in (t.Policy.EACH, None) or (self.rest and not last):
+            return in_order
+        if not self.rest:
+            return lambda rows: in_order(rows)[:1]
+        return lambda rows: in_order(rows)[::-1]
+
+    def _put_in_order(self, rows: list[FactRow]) -> list[FactRow]:
+        """The order in which rows are looked at, where SQLite has another one."""
+        if not self.table.ordered:
+            rows = sorted(rows, key=lambda row: tuple(map(rank, row)))
+        found = list(in_written_order(self.step.part, self.step.declared, rows))
+        return found[::-1] if self.policy is t.Policy.LAST else found
+
+
+class AskedFacts:
+    """The rows of a table that a predicate or aggregate may be about: what `StepFacts` is for rows in memory.
+
+    Attributes
+    ----------
+    fits: asked of each row that is found.
+    known: of a match, what is aggregated; None where rows are asked one by one.
+    """
+
+    def __init__(self, step: RuleStep, table: FactTable, facts: FactTables) -> None:
+        own = FactQuery(step, table)
+        self.fits, self._key = own.fits(), own.key()  # where a match has what is asked differs
+        if facts.ahead is not None and step.number == 1:
+            facts.first[step] = self
+            from workbench.tesla.engines.facts.ahead import furthest
+
+            self._furthest = furthest(own)
+        self.query = facts.shared(own)
+        self.known = self._known if isinstance(step.part, t.Aggregate) and not own.rest else None
+
+    def found(self, match: PartialMatch) -> tuple[FactAnswer, int, int]:
+        """The rows for a match."""
+        rows = self._of(match)
+        return rows, 0, len(rows)
+
+    def _known(self, match: PartialMatch) -> Any:
+        return self._of(match)[0]
+
+    def expect(self, start: PartialMatch, ahead: FactsAhead) -> None:
+        """This partial match will come."""
+        if self._furthest < len(start) and (values := self._key(start)) is not None:
+            ahead.expect(self.query, values)
+
+    def _of(self, match: PartialMatch) -> FactAnswer:
+        values = self._key(match)
+        return self.query.nothing if values is None else self.query.answer(values)
+
+
+def dropping(
+    extend: Callable[[PartialMatch], Any], dropped: Callable[[FactsError], object]
+) -> Callable[[PartialMatch], Iterator[PartialMatch]]:
+    """The same, which gives up a match that the database does not answer, and tells of it."""
+
+    def extended(match: PartialMatch) -> Iterator[PartialMatch]:
+        try:
+            yield from extend(match)
+        except FactsError as error:
+            dropped(error)
+
+    return extended

@@ -1,0 +1,48 @@
+"""Rows of facts in a database in memory: where they are too many, or are found by more than equations.
+
+The rule of this module: the rows that come out are those that went in. SQLite has no NaN: in its place stands a text
+that is greater than all numbers, as NaN is where facts are ordered.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from workbench.core.domain import BOOL, FLOAT, INT, STR
+from workbench.tesla.declared import Declaration
+from workbench.tesla.engines.facts.database import FactDatabase
+from workbench.tesla.engines.facts.table import NOT_A_NUMBER, FactRow, FactTable, quoted
+
+KINDS = {INT: "INTEGER", FLOAT: "REAL", BOOL: "INTEGER", STR: "TEXT"}
+
+
+def stored(declared: Declaration, rows: Iterable[FactRow], shown: str) -> FactTable:
+    """A table of these rows, in their order.
+
+    Parameters
+    ----------
+    shown: where they are from.
+
+    Raises
+    ------
+    OverflowError, UnicodeEncodeError: a whole number has more than 64 bits, or a text is none that can be written.
+    """
+    memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    columns = [f"{quoted(name)} {KINDS[domain]}" for name, domain in declared.domains.items()] or ["nothing"]
+    memory.execute(f"CREATE TABLE {quoted(declared.name)} ({', '.join(columns)})")
+    reals = [i for i, domain in enumerate(declared.domains.values()) if domain == FLOAT]
+    found: list[int] = []
+
+    def kept(row: FactRow) -> Sequence[object]:
+        for i in reals:
+            if row[i] != row[i]:
+                found.append(i)
+                row = (*row[:i], NOT_A_NUMBER, *row[i + 1 :])
+        return row or (None,)
+
+    memory.execute("BEGIN")
+    marks = ", ".join("?" * len(columns))
+    memory.executemany(f"INSERT INTO {quoted(declared.name)} VALUES ({marks})", map(kept, rows))
+    memory.execute("COMMIT")
+    return FactTable(declared, FactDatabase(shown, memory=memory), not_numbers=bool(found))

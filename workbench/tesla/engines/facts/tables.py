@@ -1,0 +1,138 @@
+"""The facts of rules, some of them in databases: what engines are given where rows in memory do not suffice.
+
+The rule of this module: here is what all engines and rules of a run share: the databases, the queries, the caches, and
+what has been given up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from workbench.errors import FactsError, InputError, Refused
+from workbench.tesla.declared import Declaration
+from workbench.tesla.engines.facts.ahead import FactsAhead
+from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
+from workbench.tesla.engines.facts.query import AskedFacts, FactCache, FactQuery
+from workbench.tesla.engines.facts.table import FactRow, FactTable
+from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
+
+
+class FactTables(dict[str, Any]):
+    """The rows of each type of facts: in memory, or a `FactTable`.
+
+    Attributes
+    ----------
+    caches: the cache of a query: one for all, or one for each; None: everything is asked of the database.
+    ahead: asks for what comes; None: nothing does.
+    first: of steps that are the first ones after triggers, where something is asked ahead.
+    dropped: why matches were given up, and how many (`FactSettings.failure`).
+    """
+
+    def __init__(self, facts: Mapping[str, Any], settings: FactSettings | None = None) -> None:
+        super().__init__(facts)
+        self.settings = settings or FactSettings()
+        self.caches: Callable[[FactQuery], FactCache] | None = None
+        self.dropped: Counter[tuple[str, str]] = Counter()
+        self._queries: dict[str, FactQuery] = {}
+        self.ahead = FactsAhead(self.settings.ahead, self.settings) if self.settings.ahead else None
+        self.first: dict[RuleStep, AskedFacts] = {}
+        tables = [rows for rows in self.values() if isinstance(rows, FactTable)]
+        self.databases = list(dict.fromkeys(table.database for table in tables))
+        self.changing = [each for each in self.databases if not each.fixed]
+        for database in self.databases:
+            database.changed.append(self._forget)
+
+    def __reduce__(self) -> Any:
+        """Files are opened anew; what has been answered is asked again."""
+        return FactTables, (dict(self), self.settings)
+
+    def __str__(self) -> str:
+        return str(dict(self))
+
+    def _forget(self) -> None:
+        """Something has changed: what has been answered is no longer known."""
+        for cache in {id(each.cache): each.cache for each in self._queries.values()}.values():
+            if cache is not None:
+                cache.clear()
+
+    def shared(self, query: FactQuery) -> FactQuery:
+        """The query that asks the same: the first of those that do."""
+        found = self._queries.setdefault(query.name, query)
+        if found is query:
+            query.number = len(self._queries)
+            query.cache = self.caches and self.caches(query)
+        return found
+
+    def expect(self, step: RuleStep, start: PartialMatch) -> None:
+        """This partial match will come before a step that is the first one of its rule."""
+        if self.ahead is not None and step in self.first:
+            self.first[step].expect(start, self.ahead)
+
+    def settle(self) -> None:
+        """An event has had its answers: databases may change."""
+        for database in self.databases:
+            database.settle()
+
+    def version(self) -> tuple[int, ...]:
+        """Another one whenever something has changed."""
+        for database in self.changing:
+            try:
+                database.see()
+            except FactsError as error:
+                if self.settings.failure != "drop":
+                    raise
+                self.drop("of any type", error)
+        return tuple(each.version for each in self.changing)
+
+    def few(self, type: str, most: int) -> list[FactRow]:
+        """The rows of a type of facts, for who keeps them; Refused where there are more."""
+        rows = self[type]
+        if not isinstance(rows, FactTable):
+            return list(rows)
+        found = rows.rows(most + 1)
+        if len(found) > most:
+            what = f"facts of type '{type}' are kept in memory there, and {rows} has more than {most:,} rows"
+            raise Refused(what, hint="--engine cdp or aip asks the database")
+        return found
+
+    def drop(self, type: str, error: FactsError) -> None:
+        """A match is given up."""
+        self.dropped[type, error.what] += 1
+
+    def told(self) -> Iterable[str]:
+        """What is worth knowing in the end."""
+        for (type, why), count in self.dropped.most_common():
+            yield f"{count:,} match{'es' * (count != 1)} given up, for facts {type} were not told: {why}"
+
+
+def tables_in(types: Mapping[str, Declaration], databases: Sequence[FactDatabase]) -> dict[str, FactTable]:
+    """The table of each type, in the one database that has it.
+
+    Raises
+    ------
+    FactsError: none has it, or it does not fit its declaration. InputError: two have it.
+    """
+    return {name: _table_in(declared, databases) for name, declared in types.items()}
+
+
+def _table_in(declared: Declaration, databases: Sequence[FactDatabase]) -> FactTable:
+    found, wrong = list[FactTable](), None
+    for database in databases:
+        try:
+            found.append(FactTable(declared, database))
+        except FactsError as error:
+            if error.reason != "table":
+                raise
+            wrong = wrong or error
+        finally:
+            database.settle()
+    if len(found) > 1:
+        hint = f"say which: --facts {declared.name}={found[0].database}"
+        places = " and ".join(each.database.path for each in found)
+        raise InputError(f"facts of type '{declared.name}' are in {places}", hint=hint)
+    if not found:
+        assert wrong is not None
+        raise wrong
+    return found[0]

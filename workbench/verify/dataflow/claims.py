@@ -1,0 +1,174 @@
+"""What is claimed of the scheduler, and whether it is so: the paper's informal argument (section 3.3), checked.
+
+A claim that fails comes with the choices that lead there, which the running scheduler is driven through (`replayed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.budget import Budget, phase
+from workbench.core.ops import NOT, disjunction
+from workbench.core.term import FALSE
+from workbench.errors import refuse_unknown
+from workbench.executors.dataflow.interleaving import FlowChoice
+from workbench.executors.dataflow.listings import Pair, Variant
+from workbench.ir.reduce import Model
+from workbench.smv.engines.engine import RawTrace
+from workbench.smv.printer import SmvModel, print_model
+from workbench.verify.answer.verdict import Outcome
+from workbench.verify.ask.formula import atom, build
+from workbench.verify.dataflow.model import SchedulerModel
+from workbench.verify.dataflow.replay import FlowRun, replayed
+from workbench.verify.decide.deciders import get_decider
+from workbench.verify.decide.decision import limits_left
+from workbench.verify.decide.part import Asked, Part
+
+CLAIMS: Mapping[str, str] = {
+    "definitions": "while nobody has the lock, x and the sets are those of definitions (7) to (9)",
+    "one-at-a-time": "a vertex runs at most one phase at a time",
+    "in-order": "the phases of a vertex start in order",
+    "exactly-once": "no pair is ready twice",
+    "serialisable": "when (v, p) starts, no ancestor of v has a phase up to p unfinished, and v none before p",
+    "no-deadlock": "as long as not all has ended, something can happen",
+    "ends": "if threads and the environment go on, every phase ends",
+}
+"""The claims, by name."""
+OF_STATES = ("definitions", "one-at-a-time", "exactly-once", "no-deadlock", "ends")
+"""Claims that a state shows to be wrong; the others a step does."""
+
+
+@dataclass(frozen=True)
+class SchedulerVerdict:
+    """Whether a claim is true of the scheduler of a graph.
+
+    Attributes
+    ----------
+    claim: its name, one of `CLAIMS`.
+    outcome: `holds`, `fails` or `unknown`.
+    engine: what decided it.
+    run: where it fails, what happens until then.
+    replay: what the running scheduler does when it is driven through that; empty where nothing was to replay.
+    reason: why it is unknown.
+    """
+
+    claim: str
+    outcome: Outcome
+    engine: str
+    run: FlowRun | None = None
+    replay: str = ""
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        found: dict[str, Any] = {"claim": self.claim, "verdict": str(self.outcome), "engine": self.engine}
+        if self.run is not None:
+            found |= {"steps": self.run.lines(), "replay": self.replay}
+        return found | ({"reason": self.reason} if self.reason else {})
+
+
+def asked_of(model: SchedulerModel) -> dict[str, Asked]:
+    """The claims as questions."""
+    found = {name: Asked("invar", atom(model.claim(name))) for name in CLAIMS if name != "ends"}
+    return found | {"ends": Asked("ltl", build("G", build("F", atom(model.claim("finished")))))}
+
+
+def scheduler_part(model: SchedulerModel, claims: Collection[str] = tuple(CLAIMS)) -> Part:
+    """The model with claims, for an engine; something happens again and again, as long as something can."""
+    goes_on = disjunction([model.moves, model.claim("finished"), NOT(model.claim("no-deadlock"))])
+    whole = Model(model.system, FALSE, (), FALSE, FALSE, FALSE, frozenset())
+    asked = {name: each for name, each in asked_of(model).items() if name in claims}
+    return Part(whole, _printed(model, goes_on), asked, model.assume, (goes_on,))
+
+
+def _printed(model: SchedulerModel, goes_on: Any) -> SmvModel:
+    graph = model.graph
+    size = f"{graph.size} vertices, {model.phases} phases and {model.threads} threads"
+    header = [f"Listings 1 and 2 of Zimmerman and Chandy for {size}{without(model.variant)}"]
+    for v, before in enumerate(graph.predecessors, 1):
+        header.append(f"vertex {v}: " + (f"fed by {', '.join(map(str, sorted(before)))}" if before else "a source"))
+    return print_model(model.system, assume=model.assume, fair=(goes_on,), header=header)
+
+
+def without(variant: Variant) -> str:
+    """What is left out, in words."""
+    return "".join(f", without {VARIANTS[each]}" for each in variant)
+
+
+VARIANTS: Mapping[Variant, str] = {
+    Variant.NUMBERING: "the restriction on numbers",
+    Variant.OVERTAKING: "x_p <= x_(p-1)",
+    Variant.ANY_PHASE: "the least phase in ready",
+    Variant.UNLOCKED: "the lock",
+}
+"""What each broken variant does without."""
+
+
+def check_scheduler(
+    model: SchedulerModel,
+    claims: Iterable[str] = tuple(CLAIMS),
+    *,
+    engine: str = "explicit",
+    seconds: float | None = None,
+    memory_mb: int | None = None,
+) -> list[SchedulerVerdict]:
+    """Decide claims about the scheduler of a graph; failures are replayed on the running one.
+
+    Parameters
+    ----------
+    engine, seconds, memory_mb: as in `workbench.Settings`, for all claims together. States are few and have many
+        moves, which suits the explicit search.
+
+    Raises
+    ------
+    InputError: there is no such claim. EngineError, EngineMissing: the engine cannot be used.
+    """
+    names = list(dict.fromkeys(claims))
+    for name in names:
+        refuse_unknown("claim", name, CLAIMS)
+    part = scheduler_part(model, names)
+    with Budget(seconds, memory_mb), phase("deciding"):
+        decision = get_decider(engine).decide(part, limits_left())
+    found = []
+    for name in names:
+        answer = decision.answers[name]
+        if answer.truth is None:
+            found.append(SchedulerVerdict(name, Outcome.UNKNOWN, decision.engine, reason=answer.reason))
+        elif answer.truth:
+            found.append(SchedulerVerdict(name, Outcome.HOLDS, decision.engine))
+        else:
+            run = _run(model, part, answer.trace, name) if answer.trace else None
+            said = replayed(model, name, run) if run else ""
+            found.append(SchedulerVerdict(name, Outcome.FAILS, decision.engine, run, said, answer.reason))
+    return found
+
+
+def _run(model: SchedulerModel, part: Part, trace: RawTrace, claim: str) -> FlowRun:
+    """What happens in a trace."""
+    smv, choices, messages = part.smv, list[FlowChoice](), dict[Pair, tuple[int, ...]]()
+    threads: dict[Pair, int] = {}
+    known = {smv.names[name]: name for name in smv.domains}
+    steps = [{known[n]: smv.value(known[n], text) for n, text in step.items() if n in known} for step in trace.steps]
+    for before, after in zip(steps, [*steps[1:], None], strict=True):
+        if after is None and claim in OF_STATES:
+            break
+        what, pair = model.choices[str(before["choice:what"])]
+        if not model.happens(before, what, pair):
+            continue
+        if what == "take":
+            threads[pair] = next(t for t in range(model.threads) if t not in threads.values())
+            choices.append(FlowChoice("take", threads[pair], pair))
+        elif what == "end":
+            choices.append(FlowChoice("end", threads[pair], pair))
+            v, p = pair
+            stage = int(str(before[f"stage:v{v}p{p}"]))
+            if stage == model.sending:
+                after_v = model.graph.successors[v]
+                messages[pair] = tuple(w for i, w in enumerate(after_v) if before[f"choice:message{i}"])
+            if stage == model.last_stage:
+                del threads[pair]
+        else:
+            choices.append(FlowChoice("begin"))
+    return FlowRun(tuple(choices), messages)
