@@ -147,6 +147,19 @@ def test_sorted_columns_find_what_is_there(monkeypatch):
         assert all(engine.running.memory.H[states + at.MADE_TO] > 20), part
 
 
+def test_what_each_does_not_decide_is_looked_for_once():
+    rule = """from A[$x = x] and each B(x > $x) within 9 from A and last B(x == $x) as O within 9 from A
+      and $n = COUNT(B(x < $x) within 9 from A) and $m = MAX(A(x < B.x).x within 9 from A)
+      and not A(x > $n + 2) within 9 from A emit P(x = $n + $m, f = 0, s = B.s) """
+    text = rules(
+        TYPES + rule + rule.replace("last B(", "last A(") + "consuming B\n" + rule.replace("last B(", "last A(")
+    )
+    assert [set(SetPlan(text).once(i)) for i in range(3)] == [{3, 5}, {3, 5}, {2, 3, 5}]
+    expected = told(rule_engine(text, "cdp"), events(200))
+    assert len(expected) > 20
+    assert alike(told(CompiledRules(text, {}, EngineSettings(), code=False), events(200)), expected)
+
+
 def test_one_trigger_may_consume_more_than_there_is_room_for():
     text = rules("declare A() declare B() declare P() from B and each A within 999 from B emit P consuming A")
     stream = [Occurrence("A", i, ()) for i in range(200)] + [Occurrence("B", 200 + i, ()) for i in range(2)]

@@ -235,22 +235,46 @@ class SetPlan:
         found = [each for part in step.code.local if (each := _indexed(step, substituted(part, own))) is not None]
         return min(found, key=lambda each: each.operator != "==", default=None)
 
+    # --- order ------------------------------------------------------------------------------------------
+
+    def once(self, rule: int) -> frozenset[int]:
+        """The steps behind an `each` that find the same for all that it binds: it is looked for once."""
+        plan, known_at = self.plans[rule], self._known_at(rule)
+        slots = {step.slot: step.number for step in plan.steps}
+        loops = [step.number for step in plan.steps if step.policy is t.Policy.EACH]
+        fixed, found = set(range(loops[0] if loops else len(plan.steps))), set()
+        for step in plan.steps[len(fixed) :]:
+            names = {name for each in _expressions(step.part) for name in _names(each)}
+            own = {f"${each.name}" for each in step.part.assignments} if isinstance(step.part, t.Predicate) else set()
+            needs = {known_at.get(name, step.number) for name in names - own}
+            needs |= {slots[slot] for slot in (step.window.anchors if step.window is not None else ())}
+            rivals = any(other.selects and other.type == step.type for other in plan.steps[1 : step.number])
+            alone = not step.selects or not (rivals or plan.consumed_slots)
+            if step.policy is not t.Policy.EACH and needs <= fixed and alone:
+                found.add(step.number)
+                fixed.add(step.number)
+        return frozenset(found)
+
     # --- filters ----------------------------------------------------------------------------------------
 
     def conditions(self, rule: int) -> list[list[t.Expression]]:
         """What `where` asks of matches, by the step from which on it is known; the last for all that is left."""
-        plan = self.plans[rule]
+        plan, known_at = self.plans[rule], self._known_at(rule)
         found: list[list[t.Expression]] = [[] for _ in plan.steps]
-        known_at: dict[str, int] = {}  # names of events and parameters to their steps
+        for condition in plan.rule.where_clause:
+            found[max((known_at[each] for each in _names(condition)), default=0)].append(condition)
+        return found
+
+    def _known_at(self, rule: int) -> dict[str, int]:
+        """Names of events and parameters to their steps."""
+        plan, known_at = self.plans[rule], dict[str, int]()
         for i, step in enumerate(plan.steps):
             if isinstance(step.part, t.Aggregate):
                 known_at["$" + step.part.parameter] = i
             elif step.policy is not None and step.policy.binds:
                 known_at[step.part.name] = i
                 known_at |= {"$" + each.name: i for each in step.part.assignments}
-        for condition in plan.rule.where_clause:
-            found[max((known_at[each] for each in _names(condition)), default=0)].append(condition)
-        return found
+        return known_at
 
 
 def _asked(step: RuleStep, filtered: bool) -> list[t.Expression]:
@@ -282,6 +306,11 @@ def substituted(expression: t.Expression, own: Mapping[str, t.Expression]) -> t.
     if isinstance(expression, t.Operation) and own:
         return t.Operation(expression.operator, tuple(substituted(each, own) for each in expression.operands))
     return expression
+
+
+def _expressions(part: t.Predicate | t.Aggregate) -> Iterator[t.Expression]:
+    yield from part.constraints
+    yield from (each.value for each in part.assignments) if isinstance(part, t.Predicate) else ()
 
 
 def _names(condition: t.Expression) -> Iterator[str]:

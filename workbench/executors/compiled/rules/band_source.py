@@ -42,7 +42,7 @@ class BandSource(StepSource):
             code.add(f"o{k}, on{k} = u{k}, max(s{k}, u{k} - {orders.NEAR})", f"while o{k} > s{k}:")
             ahead, ends, room = "<=", f"o{k} <= s{k}", f"o{k}, at{k}, at_{k}, hits{k}, s{k}"
         else:
-            code.add(f"o{k}, on{k} = s{k}, s{k} + {orders.NEAR}", f"while o{k} < u{k}:")
+            code.add(f"o{k}, on{k} = s{k}, min(u{k}, s{k} + {orders.NEAR})", f"while o{k} < u{k}:")
             ahead, ends, room = ">=", f"o{k} >= u{k}", f"o{k}, at{k}, at_{k}, hits{k}, u{k}"
         code.depth += 1
         with code.inside(f"if o{k} {ahead} on{k}:"):
