@@ -179,6 +179,7 @@ class RuleRun:
             trial = EngineTrial(made, self.rules, facts, settings, given, make if given == "keyed" else None)
             choice, self._pieces = engine_for(trial, start, self._pieces)
             self.engine = choice.engine
+            getattr(facts, "dropped", {}).clear()  # what was only tried
             if start.option("engine") is not None or choice.engine != "cdp":
                 start.say(f"engine {choice.engine}: {choice.why}")
         return make(self.engine)

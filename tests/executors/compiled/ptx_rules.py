@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from tests.executors.compiled import ptx_device
 from tests.executors.compiled.ptx import Kernel
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import InputError
+from workbench.executors.compiled.rules_gpu.costs import TO_ADOPT, kernel_cost
 from workbench.executors.compiled.rules_gpu.engine import GpuRules
 from workbench.executors.compiled.rules_gpu.kernels import _scope
 from workbench.executors.compiled.rules_gpu.sequences import RuleSequences
@@ -88,6 +90,18 @@ def column(b: Sequence[int], e: Sequence[int]) -> list[Occurrence]:
     return [*made, Occurrence("C", 14, (0,))]
 
 
+def kernels_of_a_stretch() -> None:
+    """As many are started as the model says."""
+    gpu = engine(EACH)
+    cost = kernel_cost(gpu.placement.sources[0])
+    events = column([0, 1], [0, 1])
+    told(gpu, events[:1])  # the columns are there, with room
+    ptx_device.launched.clear()
+    assert len(told(gpu, events[1:])) == 2
+    grown = cost.columns  # a column that gets more room is copied
+    assert len(ptx_device.launched) == cost.kernels + TO_ADOPT * cost.columns + grown
+
+
 def figure_6a() -> None:
     """Six sequences and seven events are 42 threads; that of E3 and S3 writes the sequence after three others."""
     with looked() as found:
@@ -146,6 +160,7 @@ def conformance(seeds: int, *, rest: bool) -> None:
         sizes = {"threads": (4, 8)[seed % 2], "stretch": (9, 30, 1000)[seed % 3], "most": (3, 1000)[seed % 2]}
         gpu = engine(text, case.facts, **sizes)
         assert sorted(gpu.placement.host) == [2, 3]
+        ptx_device.free[0] = 1 << (5 if seed == 3 else 30)  # columns lie in the host's memory
         cdp = rule_engine(made, "cdp", case.facts)
         end = max((event.time for event in case.events), default=0) + 30
         large = [Occurrence("B", end, (2**63 - 1, -5.0)), Occurrence("A", end, (1, 0.0)), Occurrence("C", end, (0,))]
@@ -153,9 +168,12 @@ def conformance(seeds: int, *, rest: bool) -> None:
         expected = [each for event in events for each in cdp.process(event)]
         found = told(gpu, events, [20, 45])
         assert len(found) == len(expected), seed
+        devices: list[Any] = gpu.parts[1:]
+        assert len(devices) == 2  # two of them
+        assert any(part.device.elsewhere for part in devices) == (seed == 3)
         assert all(map(same_occurrence, found, expected)), seed
         composites += len(found)
-        exact += sum(len(part._exact) for part in gpu.parts[1:])  # type: ignore[misc, arg-type]
+        exact += sum(len(part._exact) for part in devices)
     Kernel.reverse = False
     assert composites > 40 * seeds
     assert (exact > 0) == rest

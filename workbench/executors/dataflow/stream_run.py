@@ -27,8 +27,8 @@ from workbench.executors.threaded.primitives import Gates, Guard
 
 BATCH = 256
 """The most phases that a thread takes of a vertex at once."""
-LONG = 100e-6
-"""Seconds after which a thread should come back to the sets."""
+LONG, READ = 100e-6, 2e-3
+"""Seconds after which a thread should come back to the sets; the same where it reads the log."""
 SLOW = 1e-3
 """Seconds after which a log is slow to say its next step: then the caller reads it only when nothing is on its way."""
 
@@ -223,8 +223,9 @@ class StreamRun:
 
     def _adapt(self, vertex: int, size: int, seconds: float) -> None:
         """Take so many phases of a vertex that a thread comes back to the sets soon, and not too often."""
-        if seconds > LONG:
-            self._sizes[vertex] = max(1, int(size * LONG / seconds))
+        most = READ if vertex == 1 else LONG
+        if seconds > most:
+            self._sizes[vertex] = max(1, int(size * most / seconds))
         elif size >= self._sizes[vertex]:
             self._sizes[vertex] = min(self._most, 2 * size)
         if vertex == 1:

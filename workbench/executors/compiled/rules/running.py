@@ -30,8 +30,8 @@ from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
-MOST_FACTS = 100_000
-"""Rows of a type of facts in a database that are kept here."""
+MOST_FACTS, MOST_SCANNED = 100_000, 10_000
+"""Rows of a type of facts in a database that are kept here: where equations find them, and where all are looked at."""
 FAR = 1 << 62
 """Times are less than this."""
 Makes = Callable[..., Any]
@@ -76,8 +76,10 @@ class RunningProgram:
         if not isinstance(facts, FactTables):
             return facts, ()
         try:
-            version, types = facts.version(), {each.type for each in self.program.columns if each.fact}
-            return {name: facts.few(name, MOST_FACTS) for name in types}, version
+            version, columns = facts.version(), [each for each in self.program.columns if each.fact]
+            scanned = {each.type for each in columns if not each.keys}
+            most = {each.type: MOST_SCANNED if each.type in scanned else MOST_FACTS for each in columns}
+            return {name: facts.few(name, count) for name, count in most.items()}, version
         finally:
             facts.settle()
 
