@@ -76,7 +76,7 @@ class RuleSource(AggregateSource):
         self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, spans: PlannedSpans
     ) -> None:
         super().__init__(plan, rule, types, spans, trex=settings.trex)
-        self.profiled = settings.profiled
+        self.profiled, self.once = settings.profiled, plan.once(rule)
         self.given_up = self.given_up if not settings.profiled else "continue"  # which counts all
         self.time = f"W[a0 + {TIME}]"
         self.judged: WordLines | None = None

@@ -63,7 +63,7 @@ class StepSource:
         self.constants = RuleConstants()
         self.code = WordLines(self.constants, ENDS)
         self.fail = self.given_up = f"return {DONE}"
-        self.once = plan.once(rule)
+        self.once: frozenset[int] = frozenset()
         self.top = str(FIXED)
         self.addresses: dict[int, str] = {}
         self.bound: dict[int, RuleStep] = {}
