@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.rule_loads import RuleLoad, Scenario, banded
-from experiments.rule_timing import PUSHED, SCANNING, cost, engines, fed, filled, totals
+from experiments.rule_loads import RuleLoad, Scenario, banded, constants_load
+from experiments.rule_timing import PUSHED, SCANNING, cost, engines, fed, filled, started, totals
 from workbench.lab import Limits, Output, Region, Suite, median, ok, only, warns
 from workbench.lab.claim import Judgement, NoData
 from workbench.lab.data import Data
@@ -177,6 +177,29 @@ def bands(size: str, line: str, window: int) -> dict[str, Any]:
     return cost(banded(window + EVENTS[size], window, policy), name, BUDGET[size])
 
 
+def too_many(size: str, line: str, rules: int) -> bool:
+    """In Python each rule looks at each event, and keeps it."""
+    return size == "full" and rules > 1_000 and not line.startswith("compiled")
+
+
+@suite.experiment(
+    Region(size=list(SIZES), line=["cdp last", "compiled last", "compiled pushed last"], rules=[1_000, 10_000])
+    .excluding(too_many),
+    limits=LIMITS, kept=True, outputs=COST, load_s=Output("CPU time until the rules could run", "s"),
+)  # fmt: skip
+def constants_(size: str, line: str, rules: int) -> dict[str, Any]:
+    """So many rules, a thousandth of which names the constant that an event has: no figure of the paper's.
+
+    Loading is reading, checking and planning, without what it takes to make machine code, which is kept.
+    """
+    name = line.rpartition(" ")[0]
+    load = constants_load(rules, 10_000 // SIZES[size], EVENTS[size])
+    began = time.process_time()
+    started(load.rules, name)
+    load_s = time.process_time() - began
+    return {**cost(load, name, BUDGET[size]), "load_s": load_s}
+
+
 # --- a model of a GPU ------------------------------------------------------------------------------------------------
 
 
@@ -285,6 +308,9 @@ for key, (experiment, axis, log, title) in FIGURES.items():
     for size in ("tenth", "full"):
         suite.plot(f"{key}-{size}", of=experiment, x=axis, y=median("us"), series="line", where={"size": size},
                    log=log or "y", title=f"{title} ({size})")  # fmt: skip
+suite.table("constants", of=constants_, rows=["size", "line"], columns="rules",
+            cells={**CELL, "loading, s": median("load_s")},
+            title="Rules with constants, a thousandth relevant: microseconds an event")  # fmt: skip
 suite.table("figure-13", of=threads_, rows=["size", "line", "rules"], columns="threads",
             cells={"events/s": median("events_s")}, title="Threads: events a second of wall-clock time")  # fmt: skip
 suite.table("gpu-model", of=gpu_model, rows=["device", "policy", "window"], columns="rules", cells=CELL,
@@ -440,6 +466,18 @@ def by_rules(data: Data) -> Judgement:
     return judged(
         all(0.6 < number < 1.3 for number in numbers), "slopes: " + "; ".join(words), "columns outgrow the cache"
     )
+
+
+@suite.claim("10,000 rules with constants, a thousandth relevant, take 5 µs an event and load in seconds")
+def by_constants(data: Data) -> Judgement:
+    rows = [row for row in data.rows(constants_, status="ok", rules=10_000) if row["line"].startswith("compiled")]
+    if not rows:
+        raise NoData("no such line")
+    size = max((row["size"] for row in rows), key=list(SIZES).index)
+    us = {row["line"]: row["us"] for row in rows if row["size"] == size}
+    loading = max(row["load_s"] for row in rows)
+    words = f"{said(size, us)}; loading {loading:.0f} s"
+    return judged(us["compiled last"] < 5 and loading < 60, words, "an event triggers ten rules, each by itself")
 
 
 @suite.claim("What is accepted makes little difference on a CPU (figure 16)")

@@ -9,7 +9,7 @@ Sources: the base scenario of Cugola and Margara (section 6, table 1; rule R5) a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -248,6 +248,28 @@ class Scenario:
             passing = chain.matches(log, np.where(sums >= bounds[middle], one, 0), since=2)[fill:].sum()
             low, high = (middle + 1, high) if passing > self.accepted * total else (low, middle)
         return bounds[low], chain.matches(log, np.where(sums >= bounds[low], one, 0), since=2)
+
+
+def constants_load(rules: int, window: int, measured: int, constants: int = 1_000) -> RuleLoad:
+    """Rules that name one of some constants, which an event has one of: it is relevant to one rule in so many.
+
+    Rules with the same constant differ in their windows.
+    """
+    drawn = uniform_log(window + rules // constants + measured, 2, constants, "AB", "att", "value")
+    log = replace(drawn, attributes={**drawn.attributes, "att": drawn.attributes["att"] % 5})
+    both = {"both": log.attributes["att"] * (constants + 1) + log.attributes["value"]}
+    keyed = EventLog(log.names, log.types, log.times, both)
+    counts: Any = 0
+    lines = []
+    for number in range(rules):
+        more, constant = divmod(number, constants)
+        if constant == 0:
+            counts = counts + EventChain((0, 1), (window + more,), "last", "both").matches(keyed)
+        asked = f"value == {constant + 1}"
+        lines.append(f"from B[$x = att]({asked}) and last A(att == $x, {asked}) within {window + more} from B")
+    text = "".join(f"{line} emit CE(key = $x, rule = {i})\n" for i, line in enumerate(lines))
+    head = f"{log.declarations}declare CE(key: int, rule: int)\n"
+    return RuleLoad(head + text, log, window + rules // constants, counts, (1,))
 
 
 # --- workloads on which several engines agree -----------------------------------------------------------------------

@@ -147,6 +147,8 @@ class RuleRun:
             if self._control is not None:
                 self._control.see(self._clock)
             self._engine = self._started()
+            if hasattr(self._facts, "close"):
+                start.closing.callback(self._facts.close)
             more = (Port(NUMBER, INT), Port(SOURCES, ANY)) if self._sources else ()
             live = self._control is not None and self._control.live
             types = self.rules.events if live else self.rules.composites

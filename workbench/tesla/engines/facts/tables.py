@@ -104,6 +104,14 @@ class FactTables(dict[str, Any]):
         what = f"facts of type '{type}' are kept in memory there, and {rows} {why}"
         raise Refused(what, hint="--engine cdp or aip asks the database")
 
+    def close(self) -> None:
+        """Nothing more is asked for now: files are closed, and threads end."""
+        if self.ahead is not None:
+            self.ahead.close()
+        for database in self.databases:
+            if not database.in_memory:
+                database.close()
+
     def drop(self, type: str, error: FactsError) -> None:
         """A match is given up."""
         self.dropped[type, error.what] += 1
