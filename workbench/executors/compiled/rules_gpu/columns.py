@@ -113,6 +113,7 @@ class DeviceColumns:
 
     def stage(self, block: EventBlock, first: int) -> StagedBlock:
         """Begin to copy the events of a block, the first of which has this number."""
+        self.device.uploads.synchronize()  # what is copied from is written anew
         self._turn ^= 1
         found = {}
         for name in self.types:
