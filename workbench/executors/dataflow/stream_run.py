@@ -134,7 +134,14 @@ class StreamRun:
     @property
     def _more(self) -> bool:
         """Whether there is something for another thread."""
-        return bool(self._queue) and self._manager.grants
+        return self._manager.grants and bool(self._queue or self._readable)
+
+    @property
+    def _readable(self) -> int:
+        """How many steps of the log may be read now."""
+        if self._reading or self._over or self._stopped or self.failure.error is not None:
+            return 0
+        return self.ahead - (self.sets.begun - self._first - self.taken)
 
     def _hire(self) -> None:
         """Ask for another thread."""
@@ -187,12 +194,12 @@ class StreamRun:
             vertex, phase = self._queue.popleft()
             phases = self.sets.phases_of(vertex, self._sizes[vertex])
             return PhaseBatch(vertex, phases if phases[0] == phase else [phase])
-        begun = self.sets.begun - self._first - self.taken
-        waits = self._slow and caller and begun > 0 and self._manager.grants
-        if self._reading or self._over or self.failure.error is not None or begun >= self.ahead or waits:
+        room = self._readable
+        waits = self._slow and caller and room < self.ahead and self._manager.grants
+        if room <= 0 or waits:
             return None
         self._reading = True
-        return PhaseBatch(1, range(min(self._sizes[1], self.ahead - begun)))
+        return PhaseBatch(1, range(min(self._sizes[1], room)))
 
     def _run(self, batch: PhaseBatch) -> list[Any]:
         """Without the lock: to whom each phase sent messages; of the log, the steps too."""

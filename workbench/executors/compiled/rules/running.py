@@ -67,7 +67,7 @@ class RunningProgram:
             self._answers.memory = self.memory
         self.memory.V[at.NOW] = -FAR
         self.since: dict[int, tuple[int | None, int]] = {}
-        self.seconds = 0.0
+        self.seconds, self._crowding = 0.0, -1
         self.single = SingleEvents(program, self.memory, texts)
 
     def rows(self) -> tuple[Facts, Any]:
@@ -217,9 +217,13 @@ class RunningProgram:
             memory.grow("J")
         elif code == at.GROW_SPANS:
             memory.make_spans(wanted)
+        elif code == at.GROW_ORDER:
+            memory.grow_order(wanted)
         else:
+            count = int(memory.V[at.COUNT])
+            again, self._crowding = self._crowding == count, count
             self.ask(2, *memory.other_table(larger=False))
-            if memory.crowded:
+            if memory.crowded or again:  # one event may want more room than what counts no more had
                 self.ask(2, *memory.other_table(larger=True))
 
     def ask(self, mode: int, first: int, last: int) -> int:
