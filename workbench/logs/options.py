@@ -88,6 +88,8 @@ class RunOptions(TypedDict, total=False):
     """Of rules: whether no database of facts changes while they run, so that nobody looks."""
     facts_timeout: float
     """Of rules: how many seconds a query for facts may take."""
+    facts_ahead: int
+    """Of rules: how many threads ask for what coming events need."""
     on_facts_failure: str
     """Of rules: what becomes of a query for facts that fails: `error` ends the run, `drop` gives up the matches that
     asked, `retry` asks some times more."""
@@ -113,8 +115,8 @@ class RunOptions(TypedDict, total=False):
 
 RULE_OPTIONS = (
     "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "facts-fixed",
-    "facts-timeout", "on-facts-failure", "facts-cache", "facts-cache-rows", "facts-cache-shared", "rules-control",
-    "with-sources", "compat", "profile", "matches", "first",
+    "facts-timeout", "facts-ahead", "on-facts-failure", "facts-cache", "facts-cache-rows", "facts-cache-shared",
+    "rules-control", "with-sources", "compat", "profile", "matches", "first",
 )  # fmt: skip
 """Those of rules, as the command line spells them."""
 

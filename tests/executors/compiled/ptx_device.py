@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import nullcontext
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +24,12 @@ NAME = "PTX on the CPU"
 
 compiled: list[Kernel] = []
 """All kernels that have been compiled."""
+launched: list[Kernel] = []
+"""All kernels that have been started."""
+free = [1 << 30]
+"""How many bytes are free."""
+one_at_a_time = Lock()
+"""Blocks of a kernel have one shared memory here."""
 
 
 class OnDevice(np.ndarray):
@@ -31,6 +39,11 @@ class OnDevice(np.ndarray):
         """The array in the computer's memory."""
         inspect.signature(DeviceNDArray.copy_to_host).bind(self, *given, **named)
         return np.array(self)
+
+    def copy_to_device(self, array: Any, stream: Any = 0) -> None:
+        """Fill it with the entries of another one."""
+        inspect.signature(DeviceNDArray.copy_to_device).bind(self, array, stream=stream)
+        self[...] = array
 
 
 class _Launched:
@@ -44,6 +57,10 @@ class _Launched:
         return lambda *arguments: self._launch(int(shape[0]), int(shape[1]), arguments)
 
     def _launch(self, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+        with one_at_a_time:
+            self._run(blocks, threads, arguments)
+
+    def _run(self, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
         kinds = tuple(
             types.int64 if isinstance(each, int) else numba.typeof(each.view(np.ndarray)) for each in arguments
         )
@@ -51,6 +68,7 @@ class _Launched:
             text, _ = cuda.compile_ptx(self._function, kinds, cc=CAPABILITY)
             self._kernels[kinds] = Kernel(text)
             compiled.append(self._kernels[kinds])
+        launched.append(self._kernels[kinds])
         self._kernels[kinds](blocks, threads, arguments)
 
 
@@ -74,11 +92,15 @@ def install() -> None:
         "jit": lambda function=None, **options: jit(**options) if options else _Launched(function),
         "is_available": lambda: True,
         "get_current_device": lambda: device,
-        "current_context": lambda: SimpleNamespace(get_memory_info=lambda: SimpleNamespace(free=1 << 30)),
+        "current_context": lambda: SimpleNamespace(get_memory_info=lambda: SimpleNamespace(free=free[0])),
         "stream": lambda: SimpleNamespace(synchronize=lambda: None),
+        "event": lambda: SimpleNamespace(record=lambda stream: None, wait=lambda stream: None),
+        "pinned_array": lambda shape, kind: np.full(shape, 77).astype(kind),
+        "mapped_array": lambda shape, kind, **_: np.full(shape, 77).astype(kind).view(OnDevice),
         "to_device": lambda array, **_: np.array(array).view(OnDevice),
         "device_array": lambda shape, kind, **_: np.full(shape, 77).astype(kind).view(OnDevice),
     }
     for name, value in replaced.items():
         setattr(cuda, name, _as(getattr(cuda, name), value))
+    cuda.gpus = [nullcontext(), nullcontext()]
     dispatcher.get_current_device = lambda: device

@@ -14,9 +14,11 @@ from workbench.errors import FactsError, InputError, Refused
 from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.caches.table import FactCaching
 from workbench.tesla.declared import Declaration
+from workbench.tesla.engines.facts.ahead import FactsAhead
 from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
-from workbench.tesla.engines.facts.query import FactQuery
+from workbench.tesla.engines.facts.query import AskedFacts, FactQuery
 from workbench.tesla.engines.facts.table import FactRow, FactTable
+from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 
 
 class FactTables(dict[str, Any]):
@@ -25,6 +27,8 @@ class FactTables(dict[str, Any]):
     Attributes
     ----------
     caches: the cache of a query: one for all, or one for each; None: everything is asked of the database.
+    ahead: asks for what comes; None: nothing does.
+    first: of steps that are the first ones after triggers, where something is asked ahead.
     dropped: why matches were given up, and how many (`FactSettings.failure`).
     """
 
@@ -36,6 +40,8 @@ class FactTables(dict[str, Any]):
         self.caches: Callable[[FactQuery], FactCache] | None = None if caching is None else caching.caches()
         self.dropped: Counter[tuple[str, str]] = Counter()
         self._queries: dict[str, FactQuery] = {}
+        self.ahead = FactsAhead(self.settings.ahead, self.settings) if self.settings.ahead else None
+        self.first: dict[RuleStep, AskedFacts] = {}
         tables = [rows for rows in self.values() if isinstance(rows, FactTable)]
         self.databases = list(dict.fromkeys(table.database for table in tables))
         self.changing = [each for each in self.databases if not each.fixed]
@@ -66,6 +72,11 @@ class FactTables(dict[str, Any]):
             query.cache = self.caches and self.caches(query)
         return found
 
+    def expect(self, step: RuleStep, start: PartialMatch) -> None:
+        """This partial match will come before a step that is the first one of its rule."""
+        if self.ahead is not None and step in self.first:
+            self.first[step].expect(start, self.ahead)
+
     def settle(self) -> None:
         """An event has had its answers: databases may change."""
         for database in self.databases:
@@ -83,15 +94,30 @@ class FactTables(dict[str, Any]):
         return tuple(each.version for each in self.changing)
 
     def few(self, type: str, most: int) -> list[FactRow]:
-        """The rows of a type of facts, for who keeps them; Refused where there are more."""
+        """The rows of a type of facts, for who keeps them; Refused where there are more, or that takes too long."""
         rows = self[type]
         if not isinstance(rows, FactTable):
             return list(rows)
-        found = rows.rows(most + 1)
-        if len(found) > most:
-            what = f"facts of type '{type}' are kept in memory there, and {rows} has more than {most:,} rows"
-            raise Refused(what, hint="--engine cdp or aip asks the database")
-        return found
+        try:
+            found = rows.rows(most + 1)
+        except FactsError as error:
+            if error.reason != "slow":
+                raise
+            why = "takes too long to be read"
+        else:
+            if len(found) <= most:
+                return found
+            why = f"has more than {most:,} rows"
+        what = f"facts of type '{type}' are kept in memory there, and {rows} {why}"
+        raise Refused(what, hint="--engine cdp or aip asks the database")
+
+    def close(self) -> None:
+        """Nothing more is asked for now: files are closed, and threads end."""
+        if self.ahead is not None:
+            self.ahead.close()
+        for database in self.databases:
+            if not database.in_memory:
+                database.close()
 
     def drop(self, type: str, error: FactsError) -> None:
         """A match is given up."""
