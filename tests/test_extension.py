@@ -202,7 +202,7 @@ def test_help_lists_them(extended: Extended) -> None:
     lines = [line.split() for line in extended.said["--help",][1].splitlines()]
     assert "ports list the ports of a pipeline".split() in lines
     _, run = extended.said["run", "--help"]
-    assert "{reference,threaded,numba,parallel,gpu,spark,forgetful,meaning,auto}" in run
+    assert "{reference,threaded,dataflow,numba,parallel,gpu,spark,forgetful,meaning,auto}" in run
     assert "meaning: the specification of every processor" in " ".join(run.split())
     assert "meaning: how often it says so" in run
     assert "bmc,ic3,cautious}" in extended.said["check", "--help"][1]

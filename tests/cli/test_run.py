@@ -65,7 +65,7 @@ def test_steps_without_output(workbench: Run, events: Path) -> None:
     assert workbench("run", SQUARES, "--input", events, "--steps").out == "out\n\n1\n\n4\n\n9\n\n16\n"
 
 
-@pytest.mark.parametrize("threads", [[], ["--threads", 1], ["--threads", 3]])
+@pytest.mark.parametrize("threads", [["threaded"], ["threaded", "--threads", 3], ["dataflow", "--threads", 2]])
 @pytest.mark.parametrize("model", sorted(MODELS.glob("*.pipe")), ids=lambda path: path.stem)
 def test_threads_give_the_same_output(workbench: Run, tmp_path: Path, model: Path, threads: list[object]) -> None:
     names = [name for name, _ in read_file(model).get().pipeline.inputs]
@@ -73,14 +73,15 @@ def test_threads_give_the_same_output(workbench: Run, tmp_path: Path, model: Pat
     (tmp_path / "x.csv").write_text("\n".join([",".join(names), *rows, ""]))
     given = ("run", model, "--input", tmp_path / "x.csv", "--steps")
     before = threading.active_count()  # other tests of the process may have left some
-    assert workbench(*given, "--backend", "threaded", *threads) == workbench(*given)
+    assert workbench(*given, "--backend", *threads) == workbench(*given)
     assert threading.active_count() == before
 
 
 def test_an_error_in_the_middle_ends_a_threaded_run_as_any_other(workbench: Run, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("x\n7\n7\n7\n7\nseven\n7\n")
     given = ("run", SQUARES, "--input", tmp_path / "x.csv")
-    assert workbench(*given, "--backend", "threaded", "--threads", 2) == workbench(*given)
+    for backend in ("threaded", "dataflow"):
+        assert workbench(*given, "--backend", backend, "--threads", 2) == workbench(*given)
     assert workbench(*given).code == 2
 
 

@@ -106,7 +106,9 @@ def test_a_broken_processor_is_found_and_its_test_passes_once_it_is_mended(tmp_p
     assert all(o.holds for o in mended)
 
 
-REASON = "{} is not supported by backend 'numba': it is plain Python; available on: reference, threaded, spark."
+REASON = (
+    "{} is not supported by backend 'numba': it is plain Python; available on: reference, threaded, dataflow, spark."
+)
 
 
 IN_PLACE = """

@@ -20,7 +20,7 @@ NAMED = {each.name: each for each in CONTENDERS}
 BY_WORD: dict[str, tuple[Contender, ...]] = {
     "specification": (NAMED["specification"],),
     "pull": (NAMED["pull"],),
-    "threaded": (NAMED["threaded"],),
+    "threaded": (NAMED["threaded"], NAMED["dataflow"]),
     "numba": (NAMED["numba, step by step"], LOOPS),
     "model": (NAMED["model"],),
 }

@@ -22,7 +22,7 @@ _HOME = {
     "conformance.compare.reduction": ("part",),
     "conformance.compare.rule_engines": ("held_to_meaning",),
     "conformance.compare.state_guard": ("Watched",),
-    "conformance.compare.threaded": ("Plan", "Scheduled"),
+    "conformance.compare.threaded": ("Plan", "Scheduled", "ScheduledFlow"),
     "conformance.compare.user_files": ("subject",),
     "conformance.generate.functions": (
         "CLASH", "COUNT", "ITSELF", "NEIGHBOURS", "NEVER", "PAIR", "SWAP", "UP", "VARIABLE", "WIGGLE", "entry", "field",

@@ -110,6 +110,7 @@ class Tally:
     ignored: the columns that no input needs.
     first: the first bad row.
     doing: what is being done; `tell` says how far it is.
+    notes: what else the summary says, of who runs the log; empty where there is nothing to say.
     """
 
     say: Callable[[str], object] = lambda _: None
@@ -121,6 +122,7 @@ class Tally:
     first: InputError | None = None
     doing: phase = field(default_factory=lambda: phase("running the log"))
     ignored: dict[str, None] = field(default_factory=dict)
+    notes: list[Callable[[], str]] = field(default_factory=list)
 
     def tell(self, left: int = 0) -> None:
         """All that comes out of the rows so far has been given away, but for so many of the last ones."""
@@ -156,7 +158,8 @@ class Tally:
     def summary(self, seconds: float) -> str:
         """What it has been, in a line."""
         counts = f"{self.rows:,} rows, {self.events:,} events in, {self.made:,} events out, {self.bad:,} bad rows"
-        return f"{counts}, {seconds:.2f} s, {self.rows / max(seconds, 1e-9):,.0f} rows a second"
+        rate = f"{seconds:.2f} s, {self.rows / max(seconds, 1e-9):,.0f} rows a second"
+        return ", ".join(filter(None, (counts, *(note() for note in self.notes), rate)))
 
     def pass_over(self, names: Iterable[str]) -> None:
         """Some columns feed no input; the user is told so once, of the first ones."""

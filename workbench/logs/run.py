@@ -269,11 +269,10 @@ def _outputs(
     if hasattr(backend, "outputs"):
         yield from _compiled(backend, events, LARGE if getattr(backend, "threads", 1) > 1 else BATCH)
         return
-    several = None if struck else getattr(backend, "records", None)
-    if not several and not struck and hasattr(backend, "emitted"):
+    if not struck and hasattr(backend, "emitted"):
         yield from backend.emitted(events)
         return
-    for record in several(events) if several else map(backend.step, events):
+    for record in map(backend.step, events):
         yield record.outputs
         if struck:
             _tell_strikes(cast("Reference", backend), record, struck)

@@ -298,7 +298,8 @@ def test_refusals_come_before_the_first_event():
     Reference(opaque)
     message = (
         r"`Window\(4, ApplyFunction\(sqrt\)\)` \(processor 'window'\) is not supported by backend 'model': function "
-        r"'sqrt' has no translation and its domain int is not finite; available on: reference, threaded, spark\."
+        r"'sqrt' has no translation and its domain int is not finite; "
+        r"available on: reference, threaded, dataflow, spark\."
     )
     with pytest.raises(Refused, match=message):
         check_support(opaque, "model")

@@ -20,6 +20,7 @@ from workbench.errors import DomainError, Overflow, PipelineError, Refused, Work
 from workbench.executors.reference.executor import Reference
 from workbench.executors.threaded.executor import Threaded, default_placement
 from workbench.executors.threaded.manager import ThreadManager
+from workbench.executors.threaded.overlapped import Overlapped
 from workbench.executors.threaded.placement import Placement, balanced
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
@@ -86,7 +87,7 @@ def broken_at(n):
 def outcome(running, steps):
     seen = []
     try:
-        for record in running.records(steps) if isinstance(running, Threaded) else map(running.step, steps):
+        for record in running.records(steps) if isinstance(running, Overlapped) else map(running.step, steps):
             seen.append(record)
     except WorkbenchError as error:
         return seen, type(error), str(error)

@@ -27,7 +27,7 @@ from workbench.conformance.compare.executables import (
 )
 from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.conformance.compare.state_guard import Watched, watched
-from workbench.conformance.compare.threaded import Plan, Scheduled
+from workbench.conformance.compare.threaded import Plan, Scheduled, ScheduledFlow
 from workbench.core.determinism import Determinism, contracts
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
@@ -93,6 +93,7 @@ CONTENDERS: Sequence[Contender] = (
     Contender("specification", "reference", lambda r: Denoting(r.pipeline), capacities="none"),
     Contender("pull", "reference", lambda r: Pulled(r.pipeline), capacities="none", steps=False, ends=True),
     Contender("threaded", "threaded", lambda r: Scheduled(r.pipeline, r.plan, r.certificates), threads=True),
+    Contender("dataflow", "dataflow", lambda r: ScheduledFlow(r.pipeline, r.plan), threads=True),
     Contender("numba, step by step", "numba", lambda r: CompiledRun(r.pipeline, r.capacities), capacities="all"),
     Contender("numba", "numba", lambda r: Pieces(r.pipeline, r.capacities), capacities="all", quick=LOOPS),
     Contender(

@@ -1,4 +1,4 @@
-"""The threaded executor's side of the comparison: any pipeline, cut anywhere, under any schedule, all by one plan."""
+"""The threads' side of the comparison: any pipeline, cut anywhere, under any schedule, all by one plan."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from workbench.conformance.compare.schedules import Schedule, Switches
 from workbench.core.kinds import Push
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import State, Stepped
+from workbench.executors.dataflow.executor import Dataflow
 from workbench.executors.reference.cell import Cell
 from workbench.executors.threaded.certificate import Certificate
 from workbench.executors.threaded.executor import Threaded, default_placement
 from workbench.executors.threaded.manager import ThreadManager
+from workbench.executors.threaded.overlapped import Overlapped
 from workbench.executors.threaded.placement import Placement
 from workbench.processors.held.group import flatten
 
@@ -71,19 +73,23 @@ class Scheduled:
         self.capacities = capacities
         self.plan = plan if isinstance(plan, Plan) else Plan.of_seed(flatten(pipeline), self.certificates, plan)
         given = "certify_nodes(pipeline)" if self.certificates else "{}"
-        self.source = f"Scheduled(pipeline, {plan!r}, {given}, {capacities!r})"
+        self.source = f"{type(self).__name__}(pipeline, {plan!r}, {given}, {capacities!r})"
 
-    def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """What is seen at each step; the error after the steps before it."""
+    def running(self, manager: ThreadManager) -> Overlapped:
+        """What is compared."""
         plan, flat = self.plan, flatten(self.pipeline)
         pipelined = {name: self.certificates[name] for name in plan.pipelined}
         placement = Placement(plan.cuts, pipelined, default_placement(flat, 1).copies)
-        schedule = Schedule(plan.schedule)
+        return Threaded(self.pipeline, manager, placement, capacities=self.capacities, ahead=plan.ahead)
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """What is seen at each step; the error after the steps before it."""
+        schedule = Schedule(self.plan.schedule)
         found: list[Seen] = []
 
         def body() -> Exception | None:
-            with ThreadManager(plan.limit, primitives=schedule) as manager:
-                running = Threaded(self.pipeline, manager, placement, capacities=self.capacities, ahead=plan.ahead)
+            with ThreadManager(self.plan.limit, primitives=schedule) as manager:
+                running = self.running(manager)
                 running.observe(lambda cell: preempted(cell, schedule))
                 try:
                     for record in running.records(steps):
@@ -96,6 +102,23 @@ class Scheduled:
         yield from found
         if error is not None:
             raise error
+
+
+class ScheduledFlow(Scheduled):
+    """The dataflow executor, its threads scheduled; groups are one vertex where the plan cuts nowhere."""
+
+    name = "dataflow"
+
+    def running(self, manager: ThreadManager) -> Overlapped:
+        plan = self.plan
+        return Dataflow(
+            self.pipeline,
+            manager,
+            groups=not plan.cuts,
+            capacities=self.capacities,
+            ahead=plan.ahead,
+            batch=(plan.ahead + 1) // 2,
+        )
 
 
 def preempted(cell: Cell, schedule: Schedule) -> Push:

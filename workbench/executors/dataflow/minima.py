@@ -46,6 +46,8 @@ class Minima:
     def next_below(self, at: int, bound: int) -> int:
         """The first place from this one on whose number is less than the bound; `size` where there is none."""
         tree = self._tree
+        if tree[1] >= bound:
+            return self.size
         i = self.size + at
         while tree[i] >= bound:
             while i & 1:  # its siblings are done: go up

@@ -14,8 +14,8 @@ The broken variants recompute what the listings recompute.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from heapq import heapify, heappop, heappush
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heapify, heappop, heappush, nsmallest
 
 from workbench.executors.dataflow.listings import Pair, Variant, check_numbering
 from workbench.executors.dataflow.minima import Minima
@@ -116,6 +116,50 @@ class Scheduler:
         yield []
         yield self._settle(vertex, phase)
 
+    def open(self, receivers: Iterable[int]) -> list[Pair]:
+        """`begin`, and `finish` of the pair of the only source, which is vertex 1: what it sends is known already."""
+        self.begun += 1
+        phase = self.begun
+        if phase - self._shift >= self._own.size:
+            self._make_room()
+        heap = sorted(set(receivers))
+        self._waiting[phase], self._heaps[phase], self._partial[phase] = set(heap), heap, []
+        at, cap = phase - self._shift, self._size
+        if phase > self.complete + 1:
+            cap = self._own.before(at)
+        elif not heap:
+            self._complete()
+            return []
+        self._own[at] = own = heap[0] - 1 if heap else self._size
+        most = self._m[min(own, cap)]
+        found: list[Pair] = []
+        for w in heap:
+            if w <= most:
+                self._fill(w, phase, found)
+            else:
+                self._partial[phase].append(w)
+        if self._partial[phase]:
+            self._note_partial(phase)
+        return found
+
+    def phases_of(self, vertex: int, most: int) -> list[int]:
+        """The first full phases of a vertex, so many at most: a thread that takes the first may run them in turn."""
+        full = self._full[vertex]
+        return nsmallest(most, full) if len(full) > 1 else full[:]
+
+    def finish_all(self, vertex: int, phases: Sequence[int], receivers: Sequence[Iterable[int]]) -> list[Pair]:
+        """`finish` of several phases that one thread has run in turn; all were full when it took the first."""
+        for phase, each in zip(phases, receivers, strict=True):
+            self._take(vertex, phase)
+            self._send(phase, each)
+        found: list[Pair] = []
+        full = self._full[vertex]
+        if full:
+            self._ready.add((vertex, full[0]))
+            found.append((vertex, full[0]))
+        self._advance(phases, found)
+        return found
+
     # --- the parts ----------------------------------------------------------------------------------------
 
     def _take(self, vertex: int, phase: int) -> None:
@@ -148,41 +192,63 @@ class Scheduler:
         if full:
             self._ready.add((vertex, full[0]))
             found.append((vertex, full[0]))
-        self._advance(phase, found)
+        self._advance((phase,), found)
         return found
 
-    def _advance(self, phase: int, found: list[Pair]) -> None:
-        """Make x of this phase and those after it, and move what becomes full."""
-        own, shift, size = self._own, self._shift, self._size
-        at = phase - shift
-        cap = own.before(at) if phase > self.complete + 1 else size
-        before, after = own[at], self._bound(phase)
-        if before == after:
+    def _advance(self, phases: Sequence[int], found: list[Pair]) -> None:
+        """Make x of these phases, in which something has run, and of those after them; move what becomes full."""
+        own, shift, first = self._own, self._shift, phases[0]
+        bounds = [own[phase - shift] for phase in phases]
+        for phase, before in zip(phases, bounds, strict=True):
+            after = self._bound(phase)
+            if after != before:
+                own[phase - shift] = after
+        old = new = own.before(first - shift) if first > self.complete + 1 else self._size  # x of the phase before
+        at = first - shift
+        for phase, before in zip(phases, bounds, strict=True):
+            here = phase - shift
+            if at < here:
+                if old != new:
+                    old, new = self._advance_row(at, here, old, new, found)
+                if old == new:
+                    old = new = own.before(here)
+            after = own[here]
+            old = before if before < old else old
+            new = after if after < new else new
+            partial = self._partial[phase]
+            if old != new:
+                most = self._m[new]
+                while partial and partial[0] <= most:
+                    self._fill(heappop(partial), phase, found)
             self._note_partial(phase)
-            return
-        own[at] = after
-        old = before if before < cap else cap  # x of the run before, and now
-        new = after if after < cap else cap
-        if old == new:
-            self._note_partial(phase)
-            return
-        end = self.begun - shift + 1
-        while True:
-            stop = own.next_below(at + 1, new) if at + 1 < end else end
-            stop = min(stop, end)
-            self._move(at, stop, self._m[new], found)
-            if stop == end or own[stop] <= old:
-                break
-            at, new = stop, own[stop]
-        if phase == self.complete + 1:
+            at = here + 1
+        if old != new:
+            self._advance_row(at, self.begun - shift + 1, old, new, found)
+        if first == self.complete + 1:
             self._complete()
+
+    def _advance_row(self, at: int, stop: int, old: int, new: int, found: list[Pair]) -> tuple[int, int]:
+        """The same for a row of phases in which nothing has run, where x of the phase before has become new.
+
+        What x of the last one was and is; where it is the same, the numbers may be greater.
+        """
+        own = self._own
+        while at < stop and old != new:
+            end = min(own.next_below(at, new), stop)
+            self._move(at, end, self._m[new], found)
+            if end == stop:
+                break
+            new = own[end]
+            old = min(old, new)
+            at = end
+        return old, new
 
     def _advance_all(self, phase: int, found: list[Pair]) -> None:
         """The same for the broken variants, as the listing has it: all from this phase on."""
         for q in range(phase, self.begun + 1):
             self._own[q - self._shift] = self._bound(q)
-            self._note_partial(q)
         for q in range(self._shift, self.begun + 1):
+            self._note_partial(q)
             self._move(q - self._shift, q - self._shift + 1, self._m[self.x(q)], found)
         self._complete()
 
@@ -206,13 +272,14 @@ class Scheduler:
 
     def _move(self, at: int, stop: int, most: int, found: list[Pair]) -> None:
         """Pairs of the phases from `at` to before `stop` whose vertex is `most` or less become full."""
+        at = self._least.next_below(at, most + 1)
         while at < stop:
             phase = at + self._shift
             partial = self._partial[phase]
             while partial and partial[0] <= most:
                 self._fill(heappop(partial), phase, found)
             self._note_partial(phase)
-            at = self._least.next_below(at + 1, most + 1) if at + 1 < stop else stop
+            at = self._least.next_below(at, most + 1)
 
     def _fill(self, vertex: int, phase: int, found: list[Pair]) -> None:
         full = self._full[vertex]

@@ -20,6 +20,8 @@ from workbench.executors.backend import Oracle
 
 Emissions = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]
+Carried = Mapping[int, list[Value]] | Sequence[list[Value]]
+"""The events on each pipe, by its slot."""
 CellPlan = tuple[int, "Cell", Push, int, int, bool, tuple[tuple[int, bool], ...]]
 """Of a processor what a step needs to know: see `Cell.plan`."""
 
@@ -89,7 +91,7 @@ class Cell:
 
     # --- within a step ---
 
-    def join(self, current: Sequence[Any]) -> tuple[Value, ...] | None:
+    def join(self, current: Sequence[Any] | Mapping[int, Any]) -> tuple[Value, ...] | None:
         """Queue what has arrived; the front that is consumed, if every queue holds an event."""
         arrived, self._popped = self._arrived, None
         arrived.clear()
@@ -150,7 +152,7 @@ class Cell:
         return fronts
 
     def tick(
-        self, state: State, carried: Sequence[list[Value]], oracle: Oracle, when: int, *, ends: bool = False
+        self, state: State, carried: Carried, oracle: Oracle, when: int, *, ends: bool = False
     ) -> tuple[State, list[Emissions]]:
         """The state of a clocked processor after one step, and what it emits.
 

@@ -12,9 +12,8 @@ of all steps before the error have been given.
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,14 +23,14 @@ from workbench.core.kinds import Push, keeps_copies
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.core.program import Program
-from workbench.errors import Overflow, PipelineError
-from workbench.executors.backend import Oracle, StepRecord, Steps
+from workbench.errors import Overflow
+from workbench.executors.backend import Oracle, Steps
 from workbench.executors.pending import Done, Pending
-from workbench.executors.reference.cell import ABSENT, failure
-from workbench.executors.reference.executor import Reference
+from workbench.executors.reference.cell import failure
 from workbench.executors.threaded.launcher import Launcher, Results
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.non_blocking import NonBlocking
+from workbench.executors.threaded.overlapped import Overlapped
 from workbench.executors.threaded.placement import Placement, Stage, balanced
 from workbench.executors.threaded.prefetch import CAPACITY, Ahead, check_room
 from workbench.processors.held.group import flatten
@@ -49,11 +48,15 @@ class Token:
     """Told after everything else that happens in the step, as by the reference executor."""
     results: Pending[Results] | None = None
 
+    def events(self, slot: int) -> list[Value]:
+        """What a pipe carries."""
+        return self.contents[slot]
+
 
 Tokens = Iterator[Token]
 
 
-class Threaded(Reference):
+class Threaded(Overlapped):
     """A running pipeline whose parts run in threads.
 
     Parameters
@@ -97,17 +100,8 @@ class Threaded(Reference):
         self._stop()  # where Ctrl-C came while it was stopped
         Done(self._last.wait_for)  # what was begun is no part of what comes now
         super().reset()
-        self._busy = self._behind = False
 
     # --- one step at a time ---
-
-    def step(self, events: Mapping[str, Value]) -> StepRecord:
-        self._check_whole()
-        return super().step(events)
-
-    def end(self, name: str | None = None) -> dict[str, list[Value]]:
-        self._check_whole()
-        return super().end(name)
 
     def push_fast(self, value: Value, input: str | None = None) -> Pending[Any]:
         """`push`, in a thread if one is granted, after what was begun before it."""
@@ -122,43 +116,7 @@ class Threaded(Reference):
         self._last = self.manager.start(work)
         return self._last
 
-    def _check_whole(self) -> None:
-        if self._busy or self._behind:
-            why = "is in the middle of a stream" if self._busy else "has stopped in the middle of a stream"
-            raise PipelineError(f"{self.flat.ports.of} {why}", hint="call reset() to start afresh")
-
     # --- many steps at once ---
-
-    def records(self, steps: Steps) -> Generator[StepRecord]:
-        """The records of several steps, in order; steps are read ahead of the records that are taken.
-
-        Raises
-        ------
-        What `step` raises at a step, after the records of the steps before it.
-        """
-        if not self._overlaps:
-            yield from map(self.step, steps)
-            return
-        for token in self._through(steps, watched=True):
-            record = self._record(token.contents)
-            yield StepRecord(record.pipes, record.outputs, token.queues)
-
-    def trace(self, steps: Steps) -> list[StepRecord]:
-        return list(self.records(steps))
-
-    def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
-        if not self._overlaps:
-            return super().run(streams, end=end)
-        given = self.flat.ports.streams(streams)
-        fronts = itertools.zip_longest(*given.values(), fillvalue=ABSENT)
-        steps: Iterable[Mapping[str, Value]] = (
-            {name: value for name, value in zip(given, front, strict=True) if value is not ABSENT} for front in fronts
-        )
-        shown: dict[str, list[Value]] = {output: [] for output, _ in self._shown}
-        for token in self._through(itertools.chain(steps, [END] if end else []), watched=False):
-            for output, slot in self._shown:
-                shown[output] += token.contents[slot]
-        return shown
 
     @property
     def _overlaps(self) -> bool:

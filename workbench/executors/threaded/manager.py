@@ -36,6 +36,11 @@ class ThreadTask(Generic[T]):
         """Let go whoever waits."""
         self._over.release()
 
+    @property
+    def over(self) -> bool:
+        """Whether nobody has to wait any more."""
+        return not self._over.locked()
+
     def wait_for(self) -> T:
         """The result, when it is there; the error of the work is raised here."""
         with self._over:  # others may be waiting, too

@@ -1,0 +1,273 @@
+"""The dataflow executor against the reference executor, and what it does not run."""
+
+import random
+import signal
+import threading
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workbench as wb
+from tests.executors.threaded.interrupts import everywhere
+from tests.executors.threaded.test_executor import STEPS, broken_at, figure, outcome
+from workbench.builder import Builder, pipeline
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import Running
+from workbench.conformance.compare.schedules import Schedule
+from workbench.conformance.compare.threaded import ScheduledFlow
+from workbench.conformance.generate.pipelines import pipelines_and_traces
+from workbench.core import function as f
+from workbench.core.domain import INT, Integer
+from workbench.core.function import user_function
+from workbench.core.processor import END
+from workbench.errors import DomainError, Overflow, PipelineError
+from workbench.executors.dataflow import flow_run
+from workbench.executors.dataflow.executor import Dataflow
+from workbench.executors.dataflow.interleaving import mistakes
+from workbench.executors.dataflow.listings import Variant
+from workbench.executors.reference.executor import Reference
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.filter import Filter
+from workbench.processors.held.group import Group
+from workbench.processors.keep_last import KeepLast
+from workbench.processors.trim import Trim
+
+
+@pytest.fixture
+def manager():
+    with ThreadManager(2) as found:
+        yield found
+    assert found.threads == 0
+
+
+@given(pipelines_and_traces(max_nodes=5), st.integers(0, 2**32))
+def test_any_pipeline_under_any_schedule_is_the_reference(given_, seed):
+    pipeline, steps = given_
+    check(pipeline, steps, Running(pipeline), ScheduledFlow(pipeline, seed))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_figure_under_many_schedules(seed):
+    check(figure, [*STEPS[:12], {}, END], Running(figure), ScheduledFlow(figure, seed))
+
+
+@pytest.mark.parametrize("ahead", [1, 3, 256])
+def test_it_runs_as_the_reference_with_real_threads(manager, ahead):
+    running, reference = Dataflow(figure, manager, ahead=ahead), Reference(figure)
+    assert running.trace(STEPS[:7]) == reference.trace(STEPS[:7])
+    assert running.step({"x": 2}) == reference.step({"x": 2})
+    assert running.run([4, 5, 6], end=False) == reference.run([4, 5, 6], end=False)
+    assert running.contents() == reference.contents()
+    assert list(running.emitted([*STEPS, {}, END])) == [r.outputs for r in reference.trace([*STEPS, {}, END])]
+    running.reset()
+    reference.reset()
+    assert running.run(range(2000)) == reference.run(range(2000))
+
+
+@pipeline(x=INT)
+def doubled(x):
+    return Cumulate(f.ADD)(x + x)
+
+
+@pipeline(x=INT, y=INT)
+def sparse(x, y):
+    kept = Filter()(x, ApplyFunction(f.ODD)(x)).named("kept")
+    return {"odd": Cumulate(f.ADD)(kept).named("total"), "both": kept + y, "last": KeepLast()(y).named("last")}
+
+
+def test_what_has_no_news_is_not_run():
+    """An execution for each step that brings a vertex something: who looks at the end has news then."""
+    running, reference = Dataflow(sparse), Reference(sparse)
+    steps = [{"x": i} if i % 10 == 0 else {"y": i} if i % 10 == 5 else {} for i in range(1000)]
+    steps[11] = {"x": 1}
+    assert list(running.emitted([*steps, END])) == [r.outputs for r in reference.trace([*steps, END])]
+    counts = running.executions
+    assert running.phases == counts["log"] == 1001
+    assert counts["kept"] == 101
+    assert counts["total"] == 1
+    assert counts["add"] == 101  # what filter lets through, and what y brings
+    assert counts["last"] == 101  # and the end
+    assert running.summary() == "405 executions of processors (8.1% of 5 at every step)"
+    running.reset()
+    assert running.summary() == ""
+
+
+def test_a_group_can_be_one_vertex(manager):
+    builder = Builder("p")
+    x = builder.input("x", INT)
+    called = builder.add(Group(figure), [x], name="it")
+    whole = builder.build({"sums": called[0], "thirds": called[1]})
+    running, reference = Dataflow(whole, manager, groups=True), Reference(whole)
+    assert running.vertices.names == ("log", "it")
+    assert running.trace([*STEPS, END]) == reference.trace([*STEPS, END])
+    assert running.executions == {"log": 61, "it": 61}
+
+
+def inverse(n, a):
+    return 6 // (a - n)
+
+
+def test_an_error_comes_after_what_was_before_it_and_is_the_first_one(manager):
+    builder = Builder("p")
+    x = builder.input("x", INT)
+    fails = [user_function(partial(inverse, n), arity=1, result=INT, name=f"f{n}") for n in (22, 20, 20)]
+    pipes = [ApplyFunction(each)(x) for each in fails]
+    two = builder.build({f"y{i}": pipe for i, pipe in enumerate(pipes)})
+    steps = [{"x": i} for i in range(60)]
+    for program in (two, broken_at(20)):
+        running = Dataflow(program, manager)
+        found = outcome(running, steps)
+        assert found == outcome(Reference(program), steps)
+        assert len(found[0]) == 20
+        with pytest.raises(PipelineError, match="has stopped in the middle of a stream"):
+            running.step({"x": 1})
+        running.reset()
+        assert running.run([1]) == Reference(program).run([1])
+
+
+def test_input_that_is_refused_leaves_the_executor_whole(manager):
+    builder = Builder("p")
+    program = builder.build(Trim(1)(Cumulate(f.ADD)(builder.input("x", Integer(5)))))
+    running = Dataflow(program, manager)
+    steps = [{"x": 1}, {"x": 2}, {"x": 9}, {"x": 3}]
+    found = outcome(running, steps)
+    assert found == outcome(Reference(program), steps)
+    assert found[1] is DomainError
+    assert running.step({"x": 4}).outputs == {"out": [2]}
+
+
+def test_an_overflow_is_told_at_its_step(manager):
+    late = pipeline(x=INT)(lambda x: Cumulate(f.ADD)(x + Trim(5)(x)))
+    running = Dataflow(late, manager, capacities={"add.left": 3})
+    found = outcome(running, STEPS)
+    assert found == outcome(Reference(late, {"add.left": 3}), STEPS)
+    assert found[1] is Overflow
+
+
+def test_no_more_is_read_than_may_be_on_its_way_and_no_thread_is_left(manager):
+    taken = 0
+
+    def source():
+        nonlocal taken
+        while True:
+            taken += 1
+            yield {"x": taken}
+
+    running = Dataflow(figure, manager, ahead=5)
+    outputs = running.emitted(source())
+    for _ in range(100):
+        next(outputs)
+    with pytest.raises(PipelineError, match="is in the middle of a stream"):
+        running.step({"x": 1})
+    outputs.close()
+    assert taken <= 100 + 5
+    assert manager.working == 0
+
+
+def test_what_is_there_comes_out_before_the_next_step_is_read():
+    """Where the log lets its reader wait: an event that somebody types has its answer before the next one."""
+    running, seen = Dataflow(doubled), []
+
+    def typed():
+        for i in range(5):
+            assert len(seen) >= i - 1
+            threading.Event().wait(2 * flow_run.SLOW)
+            yield {"x": i}
+
+    for outputs in running.emitted(typed()):
+        seen.append(outputs["out"])
+    assert seen == [[0], [2], [6], [12], [20]]
+
+
+def test_clocked_processors_run_at_every_step(manager):
+    """Faults that the log tells of; those of an oracle go step by step."""
+    faulty = wb.faulty(figure, "lose tripled")
+    (strike,) = Reference(faulty).flat.oracles
+    (said,) = Reference(faulty).flat.domains[strike].values()
+    steps = [{**step, strike: said} if i % 3 == 0 else step for i, step in enumerate(STEPS)]
+    running = Dataflow(faulty, manager)
+    found, expected = outcome(running, [*steps, END]), outcome(Reference(faulty), [*steps, END])
+    assert found == expected
+    one = Dataflow(faulty, manager, oracle=wb.RandomFaults(faulty, seed=3, rate=0.5))
+    other = Reference(faulty, oracle=wb.RandomFaults(faulty, seed=3, rate=0.5))
+    assert one.trace([*STEPS, END]) == other.trace([*STEPS, END])
+
+
+def test_ctrl_c_anywhere_under_a_schedule():
+    """Whatever is asked next answers, or says that it wants a reset."""
+    reference = Reference(doubled).run([1, 2, 3])
+
+    def run(interrupt):
+        schedule = Schedule(1)
+
+        def body():
+            with ThreadManager(1, primitives=schedule) as manager:
+                running = Dataflow(doubled, manager, ahead=2, batch=1)
+                with interrupt:
+                    list(running.emitted({"x": i} for i in range(3)))
+                running.reset()
+                assert running.run([1, 2, 3]) == reference
+            assert manager.threads == 0
+
+        schedule.run(body)
+
+    files = [flow_run.__file__, flow_run.__file__.replace("flow_run", "executor")]
+    assert everywhere(run, also=files, step=3) > 50
+
+
+def test_ctrl_c_while_a_processor_computes(manager):
+    free, main = threading.Event(), threading.get_ident()
+    builder = Builder("p")
+    held = ApplyFunction(user_function(lambda a: (a < 3 or free.wait(20)) and a, result=INT, name="held"))
+    running = Dataflow(builder.build(held(builder.input("x"))), manager)
+    threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    threading.Timer(0.3, free.set).start()
+    with pytest.raises(KeyboardInterrupt):
+        list(running.emitted({"x": i} for i in range(1000000)))
+    running.reset()
+    assert running.run([1, 2]) == {"out": [1, 2]}
+
+
+def interleaved(running, steps, seed, threads=3):
+    """A run by random choices, and the choices."""
+    chance, made = random.Random(seed), []
+
+    def choose(run):
+        found = run.choices(threads, len(steps))
+        made.extend([chance.choice(found)] if found else [])
+        return made[-1] if found else None
+
+    return running.interleaved(steps, choose), made
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_interleavings_of_choices_are_the_reference(seed):
+    steps = STEPS[:6]
+    found, choices = interleaved(Dataflow(figure), steps, seed)
+    assert found.outputs == [record.outputs for record in Reference(figure).trace(steps)]
+    assert mistakes(Dataflow(figure).vertices.graph, found.run.log) == []
+    again = Dataflow(figure).interleaved(steps, choices)
+    assert (again.outputs, again.run.log) == (found.outputs, found.run.log)
+
+
+@pytest.mark.parametrize("variant", [Variant.OVERTAKING, Variant.ANY_PHASE, Variant.UNLOCKED], ids=lambda v: v.name)
+def test_broken_variants_show_in_what_comes_out(variant):
+    """The second step reaches the sum at once, the first one by a filter."""
+    steps = [{"x": 1}, {"y": 5}, {"x": 3, "y": 7}]
+    expected = [record.outputs for record in Reference(sparse).trace(steps)]
+    runs = [interleaved(Dataflow(sparse, variant=variant), steps, seed) for seed in range(60)]
+    wrong = [found for found, _ in runs if found.outputs != expected or found.failure.error is not None]
+    assert wrong
+    assert all(mistakes(Dataflow(sparse).vertices.graph, found.run.log) for found in wrong)
+
+
+def test_mistakes_of_who_makes_one():
+    for ahead, batch in ((0, 1), (1, 0)):
+        with pytest.raises(PipelineError, match="at least one phase"):
+            Dataflow(figure, ahead=ahead, batch=batch)
+    with pytest.raises(PipelineError, match="is none of the vertices"):
+        Dataflow(figure, order=("log", "tripled"))

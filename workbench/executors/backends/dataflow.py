@@ -1,0 +1,54 @@
+"""The dataflow executor: several processors and several steps at the same time, and no processor without news."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from workbench.executors.table import FAULTS, KEYED, THREADS, BackendOption, BackendRow, Start
+
+if TYPE_CHECKING:
+    from workbench.core.program import Program
+    from workbench.executors.dataflow.executor import Dataflow
+    from workbench.executors.keyed import KeyedSteps
+
+
+def _make(pipeline: Program, start: Start) -> Dataflow:
+    from workbench.executors.dataflow.executor import AHEAD, Dataflow
+    from workbench.executors.threaded.manager import ThreadManager
+
+    threads = start.option("threads", os.cpu_count() or 1)
+    manager = start.closing.enter_context(ThreadManager(threads - 1))
+    running = Dataflow(
+        pipeline,
+        manager,
+        groups=start.option("groups", False),
+        oracle=start.oracle,
+        ahead=start.option("phases", AHEAD),
+    )
+    start.tally.notes.append(running.summary)
+    return running
+
+
+def _keyed(pipeline: Program, start: Start) -> KeyedSteps:
+    from workbench.executors.keyed import KeyedSteps
+
+    return KeyedSteps(_make(pipeline, start))
+
+
+ROW = BackendRow(
+    "dataflow",
+    "processors that have news, of several steps at the same time, in threads",
+    _make,
+    _keyed,
+    options=(
+        *FAULTS,
+        BackendOption("--threads", "so many with the main one (default: one per core)", THREADS),
+        BackendOption("--phases", "so many steps on their way at once, at most (default: 256)", THREADS),
+        BackendOption("--groups", "what is in a pipeline that is called runs as one", {"action": "store_true"}),
+        *KEYED,
+    ),
+    compared="processors and groups, any limits of threads, of phases in flight and of phases run in turn, under "
+    "schedules",
+    rank=2,
+)

@@ -1,0 +1,239 @@
+"""The dataflow executor: Zimmerman and Chandy's algorithm on the graph of any pipeline.
+
+What runs is a vertex and a phase, that is a processor (or a group) and a step, as soon as all that leads to it is
+known: several phases at once, in any number of threads, and no vertex at a step that brings it nothing. Values, order,
+the step at which something comes out, and errors are those of the reference executor, whatever threads do. What is done
+at a single step (`step`, `push`) is the reference executor's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from workbench.core.domain import Value
+from workbench.core.processor import END
+from workbench.core.program import Program
+from workbench.errors import PipelineError
+from workbench.executors.backend import Oracle, Steps
+from workbench.executors.dataflow.flow_run import FlowRun
+from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving
+from workbench.executors.dataflow.listings import Pair, Variant
+from workbench.executors.dataflow.scheduler import Scheduler
+from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, StepContents, VertexContext, VertexRun
+from workbench.executors.dataflow.vertices import VertexGraph, groups_together, looks_at_log, processors_apart
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.executors.threaded.overlapped import DoneStep, Overlapped
+from workbench.processors.held.group import flatten
+
+AHEAD = 256
+"""Phases in flight where nothing else is said."""
+
+
+class Dataflow(Overlapped):
+    """A running pipeline of which several vertices and steps run at the same time.
+
+    Parameters
+    ----------
+    pipeline, capacities, oracle: as for `Reference`.
+    manager: grants threads beside the caller, which runs vertices, too.
+    groups: whether a group is one vertex; else all processors in it are.
+    ahead: the most steps that have been read and whose outputs have not been taken.
+    batch: the most phases of a vertex that a thread runs in turn; None: as many as take some tenths of a millisecond.
+    order: the vertices as they are to be numbered, the log first; none: by Kahn's algorithm.
+    variant: parts of the algorithm that are left out, in `interleaved`.
+
+    Attributes
+    ----------
+    vertices: the graph that runs.
+    executions: of each vertex the number of phases in which it has run since the last reset.
+    """
+
+    name = "dataflow"
+
+    def __init__(
+        self,
+        pipeline: Program,
+        manager: ThreadManager | None = None,
+        *,
+        groups: bool = False,
+        capacities: Mapping[str, int] | None = None,
+        oracle: Oracle | None = None,
+        ahead: int = AHEAD,
+        batch: int | None = None,
+        order: Sequence[str] = (),
+        variant: Variant = Variant.WHOLE,
+    ) -> None:
+        if ahead < 1 or (batch is not None and batch < 1):
+            raise PipelineError("at least one phase is in flight, and in a batch", hint="a whole number from 1 on")
+        self.manager = ThreadManager(0) if manager is None else manager
+        self.ahead, self.batch, self.variant = ahead, batch, variant
+        flat = flatten(pipeline)
+        parts = groups_together(pipeline, flat) if groups else processors_apart(flat)
+        self.vertices = VertexGraph.of(flat, parts, order)
+        self.executions: Counter[str] = Counter()
+        self._flow: FlowRun | None = None
+        self._planned: Any = None
+        super().__init__(pipeline, capacities, oracle)
+        self._vertex_of = {node.name: self.vertices.names.index(parts[node.name]) + 1 for node in flat.nodes}
+        self._readers = self._reading_vertices()
+        wakened = (self._vertex_of[node.name] for node in flat.nodes if looks_at_log(flat, node.name))
+        clocked = (self._vertex_of[cell.node.name] for cell in self._cells if cell.clocked)
+        self._at_end, self._at_steps = tuple(dict.fromkeys(wakened)), tuple(dict.fromkeys(clocked))
+        self._rooms = {name: (order, size) for order, (_, size, name) in enumerate(self._bounded)}
+
+    def _reading_vertices(self) -> list[tuple[int, ...]]:
+        """Of each slot the vertices that read it, but for the one that writes it."""
+        found: list[dict[int, None]] = [{} for _ in self._pipes]
+        writer = {slot: self._vertex_of[cell.node.name] for cell in self._cells for slot in cell.targets}
+        for cell in self._cells:
+            own = self._vertex_of[cell.node.name]
+            for slot in cell.sources:
+                if writer.get(slot) != own:
+                    found[slot][own] = None
+        return [tuple(each) for each in found]
+
+    def reset(self) -> None:
+        if self._flow is not None:
+            self._flow.stop()  # where Ctrl-C came while it was stopped
+        self._flow = None
+        super().reset()
+        self.executions.clear()
+        self._sets = Scheduler(self.vertices.graph, self.variant)
+
+    @property
+    def phases(self) -> int:
+        """The number of steps run by vertices since the last reset."""
+        return self.executions[self.vertices.names[0]]
+
+    def summary(self) -> str:
+        """How often vertices have run, and how often they would have if each had run at every step; empty: never."""
+        vertices = self.vertices.graph.size - 1
+        if not self.phases or not vertices:
+            return ""
+        run = self.executions.total() - self.phases
+        return f"{run:,} executions of processors ({run / (self.phases * vertices):.1%} of {vertices} at every step)"
+
+    # --- many steps at once ---
+
+    @property
+    def _overlaps(self) -> bool:
+        return self.oracle is None  # it is asked in the order of the steps, by its own count
+
+    def _through(self, steps: Steps, *, watched: bool) -> Iterator[DoneStep]:
+        self._check_whole()
+        failure, taken, lengths = FirstFailure(self.manager.primitives), self.steps, self.lengths() if watched else {}
+        context = VertexContext(self._states, failure.note)
+        if watched or self._bounded:
+            context.look = partial(self._look, failure, watched)
+        flow = self._flow = FlowRun(
+            self._sets, self._runs(), context, iter(steps), self._admit, failure, self.manager, self.ahead, self.batch
+        )
+        try:
+            self._busy = True
+            for step in flow.steps():
+                taken += 1
+                step.queues = lengths = {**lengths, **step.queues} if watched else lengths
+                yield step
+        finally:
+            flow.stop()
+            self._behind = taken != self.steps
+            self.executions.update(dict(zip(self.vertices.names, flow.executions[1:], strict=True)))
+            self._busy = False  # at last: if Ctrl-C comes before, it wants a reset
+
+    def _runs(self) -> list[VertexRun]:
+        """The vertices by their numbers; made again where somebody observes the processors."""
+        if self._planned is not self._plan:
+            plan, log = self._plan, VertexRun((), (), {})
+            self._vertex_runs = [log, log] + [
+                VertexRun([plan[index] for index in cells], self._readers, self._oracles)
+                for cells in self.vertices.cells[1:]
+            ]
+            self._planned = plan
+        return self._vertex_runs
+
+    def _admit(self, events: Mapping[str, Value]) -> tuple[FlowStep, Sequence[int]]:
+        """The step, and the vertices to which it is news."""
+        contents, ends = StepContents(), events is END
+        if ends:
+            self._close_inputs(None)
+        sent = dict.fromkeys(self._at_end if ends else self._at_steps)
+        for name, value in events.items():
+            position = self._positions[name] if name in self._positions else self.flat.ports.position(name)
+            value = self._admitted(position, value)
+            if name in self._oracles:
+                contents[~position] = value
+            else:
+                contents[position] = value
+                sent.update(dict.fromkeys(self._readers[position]))
+        step = FlowStep(self.steps, contents, ends, self._wide)
+        self.steps += 1
+        return step, tuple(sent)
+
+    def _look(self, failure: FirstFailure, watched: bool, index: int, step: FlowStep) -> None:
+        """What the queues of a processor hold now that the step is over for it."""
+        cell = self._cells[index]
+        for queue, name in zip(cell.queues, cell.node.queues, strict=True):
+            if watched:
+                step.queues[name] = len(queue)
+            if name in self._rooms and len(queue) > self._rooms[name][1]:
+                place = len(self._cells) + self._rooms[name][0]
+                failure.note(step.number, place, self._overflow(step.number, name, len(queue)))
+        if watched and cell.node.pending in self.flat.rooms:
+            step.queues[cell.node.pending] = self._states[index][0]
+
+    # --- as it is told ---
+
+    def interleaved(
+        self, steps: Steps, choices: Iterable[FlowChoice] | Callable[[Interleaving], FlowChoice | None]
+    ) -> Interleaved:
+        """Run steps as the choices say, one after the other in this thread; the executor wants a `reset` then.
+
+        What a pair computes is computed when it is taken, and counts when it ends. In place of the choices may stand
+        who makes them, given what has happened so far, until there is None.
+        """
+        self._check_whole()
+        self._behind = True
+        failure, source, read = FirstFailure(self.manager.primitives), iter(steps), list[FlowStep]()
+        runs, cells = self._runs(), self.vertices.cells
+
+        def work(pair: Pair) -> Callable[[], Collection[int]]:
+            vertex, phase = pair
+            if vertex == 1:
+                step, receivers = self._admit(next(source))
+                read.append(step)
+                return lambda: receivers
+            step, states = read[phase - 1], self._states.copy()
+            apart = FlowStep(step.number, StepContents(step.contents), step.ends, step.wide)
+            sent = runs[vertex].run(apart, VertexContext(states, failure.note), failure.bound(step.number))
+
+            def end() -> Collection[int]:
+                for index in cells[vertex - 1]:
+                    self._states[index] = states[index]
+                    slots = self._cells[index].targets
+                    step.contents.update((slot, apart.contents[slot]) for slot in slots if slot in apart.contents)
+                return sent
+
+            return end
+
+        run = Interleaving(self._sets, work, self.variant)
+        run.replay(iter(partial(choices, run), None) if callable(choices) else choices)
+        outputs = [{output: step.events(slot) for output, slot in self._shown} for step in read]
+        return Interleaved(outputs, run, failure)
+
+
+class Interleaved(NamedTuple):
+    """What became of an interleaving.
+
+    Attributes
+    ----------
+    outputs: of each step that was read.
+    run: what has happened, and what is ready.
+    failure: what went wrong.
+    """
+
+    outputs: list[dict[str, list[Value]]]
+    run: Interleaving
+    failure: FirstFailure

@@ -1,0 +1,207 @@
+"""How a vertex runs a phase: its processors on what the pipes carry in that step.
+
+The rule of this module: a vertex is run by one thread at a time, its phases in order; it writes only the pipes and the
+states of its own processors. What a pipe carries is an event, or a list of them where it is wide; absent pipes have
+nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from workbench.core.domain import Value
+from workbench.core.processor import State, events_of
+from workbench.executors.reference.cell import ABSENT, JOINED, SEVERAL, CellPlan, Emissions, failure
+from workbench.executors.threaded.primitives import Primitives
+
+
+class StepContents(dict[int, Any]):
+    """What the pipes carry in a step, by slot."""
+
+    __slots__ = ()
+
+    def __missing__(self, slot: int) -> Any:
+        return ABSENT
+
+
+class FlowStep:
+    """A step on its way through the vertices.
+
+    Parameters
+    ----------
+    number: of the step.
+    contents: what the pipes carry so far. What oracles say stands at the complement of their slots: what counts of it
+        is carried.
+    ends: whether all streams end with it.
+    """
+
+    __slots__ = ("contents", "ends", "number", "queues", "wide")
+
+    def __init__(self, number: int, contents: StepContents, ends: bool, wide: Sequence[bool]) -> None:
+        self.number, self.contents, self.ends, self.wide = number, contents, ends, wide
+        self.queues: dict[str, int] = {}
+
+    def events(self, slot: int) -> list[Value]:
+        """What a pipe carries."""
+        carried = self.contents[slot]
+        if carried is ABSENT:
+            return []
+        return carried if self.wide[slot] else [carried]
+
+
+class FirstFailure:
+    """The first thing that goes wrong, in the order of the reference executor; what comes after it is not run.
+
+    Attributes
+    ----------
+    number, place: the step, and the place in it: processors in their order, then queues in theirs.
+    """
+
+    def __init__(self, primitives: Primitives) -> None:
+        self.number = self.place = sys.maxsize
+        self.error: Exception | None = None
+        self._lock = primitives.RLock()
+
+    def note(self, number: int, place: int, error: Exception) -> None:
+        """Something has gone wrong."""
+        with self._lock:
+            if (number, place) < (self.number, self.place):
+                self.number, self.place, self.error = number, place, error
+
+    def bound(self, number: int) -> int:
+        """The processors with lesser numbers are still to be run in this step."""
+        return sys.maxsize if number < self.number else self.place if number == self.number else 0
+
+
+@dataclass(slots=True)
+class VertexContext:
+    """What vertices run in.
+
+    Parameters
+    ----------
+    states: of all processors.
+    fail: is told what goes wrong: the step, the place in it, and the error.
+    look: looks at the queues of a processor that has run, by its number; None: nobody wants to know.
+    """
+
+    states: list[State]
+    fail: Callable[[int, int, Exception], None]
+    look: Callable[[int, FlowStep], None] | None = None
+
+
+class VertexRun:
+    """A vertex that runs.
+
+    Parameters
+    ----------
+    plans: what steps know of its processors.
+    readers: of each slot the other vertices that read it.
+    oracles: the names of oracles and their slots.
+    """
+
+    __slots__ = ("_oracles", "_plans", "_readers", "_single")
+
+    def __init__(
+        self, plans: Sequence[CellPlan], readers: Sequence[tuple[int, ...]], oracles: Mapping[str, int]
+    ) -> None:
+        self._plans, self._readers, self._oracles = tuple(plans), readers, oracles
+        self._single: CellPlan | None = None
+        if len(self._plans) == 1:
+            (_, cell, _, source, target, wide, _) = self._plans[0]
+            if source >= 0 and target >= 0 and not (wide or cell.clocked or cell.node.pending):
+                self._single = self._plans[0]
+
+    def run(self, step: FlowStep, context: VertexContext, bound: int) -> Sequence[int]:
+        """The vertices that get messages, when the processors with lesser numbers than the bound have run."""
+        single = self._single
+        if single is not None and not step.ends:
+            index, _, push, source, target, _, _ = single
+            if index >= bound:
+                return ()
+            contents = step.contents
+            front: tuple[Value, ...] = (contents[source],)
+            found: Any = ABSENT
+            try:
+                found = push(context.states[index], front)
+                context.states[index], ((present, value),) = found
+            except Exception as error:
+                self._failed(step, single, context, front, error, found)
+                return ()
+            if not present:
+                return ()
+            contents[target] = value
+            return self._readers[target]
+        sent: dict[int, None] = {}
+        for plan in self._plans:
+            if plan[0] < bound and not self._run_cell(plan, step, context, sent):
+                break
+        return tuple(sent)
+
+    def _failed(
+        self, step: FlowStep, plan: CellPlan, context: VertexContext, front: Any, error: Exception, found: Any
+    ) -> None:
+        told = failure(step.number, plan[1].node, front, error, found)
+        told.__cause__ = error
+        context.fail(step.number, plan[0], told)
+
+    def _run_cell(self, plan: CellPlan, step: FlowStep, context: VertexContext, sent: dict[int, None]) -> bool:
+        """Whether all went well."""
+        index, cell, push, source, *_ = plan
+        contents = step.contents
+        if cell.clocked or step.ends or source == SEVERAL:
+            try:
+                emitted = self._many(plan, step, context.states)
+            except Exception as error:
+                context.fail(step.number, index, error)
+                return False
+        else:
+            front = cell.join(contents) if source == JOINED else (contents[source],)
+            emitted, found = [], ABSENT
+            if front is not None and front[0] is not ABSENT:
+                try:
+                    found = push(context.states[index], front)
+                    context.states[index], results = found
+                    emitted.append(results)
+                except Exception as error:
+                    self._failed(step, plan, context, front, error, found)
+                    return False
+        if emitted:
+            self._carry(plan, emitted, contents, sent)
+        if context.look is not None and (cell.queues or cell.node.pending):
+            context.look(index, step)
+        return True
+
+    def _many(self, plan: CellPlan, step: FlowStep, states: list[State]) -> list[Emissions]:
+        """What a processor emits that works on steps, that can have several fronts in one, or at the end."""
+        index, cell = plan[:2]
+        state, contents = states[index], step.contents
+        if cell.clocked:
+            source, *oracles = cell.sources
+            carried = {source: step.events(source), **{slot: [] for slot in oracles}}
+            state, emitted = cell.tick(state, carried, partial(self._said, contents), step.number, ends=step.ends)
+            contents.update((slot, carried[slot][0]) for slot in oracles if carried[slot])
+        else:
+            state, emitted = cell.feed(state, [step.events(slot) for slot in cell.sources], step.number)
+            cell.settle()
+        states[index] = state
+        return [*emitted, *cell.finish(state, step.number)] if step.ends else emitted
+
+    def _said(self, contents: StepContents, oracle: str) -> Value | None:
+        said = contents[~self._oracles[oracle]]
+        return None if said is ABSENT else said
+
+    def _carry(
+        self, plan: CellPlan, emitted: Sequence[Emissions], contents: StepContents, sent: dict[int, None]
+    ) -> None:
+        """Put what was emitted on the pipes."""
+        for number, (slot, wide) in enumerate(plan[6]):
+            events: list[Value] = []
+            for results in emitted:
+                events += events_of(results[number])
+            if events:
+                contents[slot] = events if wide else events[0]
+                sent.update(dict.fromkeys(self._readers[slot]))

@@ -1,0 +1,91 @@
+"""Which processors of a pipeline are a vertex, and the graph of the vertices.
+
+The rule of this module: vertex 1 is the log. It has the events of the inputs as messages to whoever reads them, the
+clock of steps for processors that work on steps, and the end of the streams for those that then emit something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.core.kinds import Clocked
+from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
+from workbench.errors import PipelineError
+from workbench.executors.dataflow.numbering import NumberedGraph, numbered, renumbered
+from workbench.processors.held.group import Group
+
+LOG = "log"
+"""What vertex 1 is called."""
+
+
+@dataclass(frozen=True)
+class VertexGraph:
+    """The vertices of a flat pipeline.
+
+    Parameters
+    ----------
+    graph: how they depend on each other.
+    names: of the vertices 1, 2, ...
+    cells: of each the numbers of its processors in the pipeline, in order.
+    """
+
+    graph: NumberedGraph
+    names: tuple[str, ...]
+    cells: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, flat: Pipeline, parts: Mapping[str, str], order: Sequence[str] = ()) -> VertexGraph:
+        """The vertices of a pipeline.
+
+        Parameters
+        ----------
+        flat: without groups.
+        parts: the name of each processor's vertex.
+        order: all vertices as they are to be numbered, the log first; none: by Kahn's algorithm.
+
+        Raises
+        ------
+        PipelineError: the vertices form a cycle, or the order is none of them.
+        """
+        cells: dict[str, list[int]] = {LOG: []}
+        writer = {name: LOG for name, _ in flat.inputs}
+        before: dict[str, dict[str, None]] = {LOG: {}}
+        for number, node in enumerate(flat.nodes):
+            vertex = parts[node.name]
+            cells.setdefault(vertex, []).append(number)
+            own = before.setdefault(vertex, {})
+            own.update((writer[pipe], None) for pipe in node.inputs if writer[pipe] != vertex)
+            writer.update(dict.fromkeys(node.outputs, vertex))
+            if looks_at_log(flat, node.name):
+                own[LOG] = None
+        if order and sorted(order) != sorted(before):
+            raise PipelineError(f"the order {', '.join(order)} is none of the vertices", hint=", ".join(before))
+        try:
+            graph, names = (renumbered(before, order), tuple(order)) if order else numbered(before)
+        except PipelineError as error:
+            hint = "what lies between two processors of a vertex belongs to it"
+            raise PipelineError(f"the vertices of {flat.ports.of} form a cycle: {error.what}", hint=hint) from error
+        return cls(graph, names, tuple(tuple(cells[name]) for name in names))
+
+
+def looks_at_log(flat: Pipeline, name: str) -> bool:
+    """Whether a processor works at every step, or at the end of the streams, also where nothing arrives."""
+    processor = flat.typed[name]
+    return isinstance(processor, Clocked) or processor.finishes > 0
+
+
+def processors_apart(flat: Pipeline) -> dict[str, str]:
+    """Each processor is a vertex."""
+    return {node.name: node.name for node in flat.nodes}
+
+
+def groups_together(program: Program, flat: Pipeline) -> dict[str, str]:
+    """What is in a group of the program is one vertex with its name."""
+    groups = [node.name for node in program.pipeline.nodes if isinstance(node.processor, Group)]
+    own = {f"{group}.": group for group in groups}
+    return {
+        node.name: next((group for start, group in own.items() if node.name.startswith(start)), node.name)
+        for node in flat.nodes
+    }
