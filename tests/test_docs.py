@@ -27,6 +27,7 @@ PAGES_OF_DOCS = (
     "conformance",
     "lab",
     "rules",
+    "held",
 )
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in PAGES_OF_DOCS)]
 

@@ -24,7 +24,9 @@ def every() -> list[Any]:
     for file in sorted(MODELS.glob("*/*.pipe")):
         source = wb.read_file(file)
         for name in source.pipelines:
-            found.append(pytest.param(source.get(name).pipeline, id=f"{file.stem}:{name}"))
+            pipeline = source.get(name).pipeline
+            large = [pytest.mark.slow] if len(flatten(pipeline).nodes) > 100 else []
+            found.append(pytest.param(pipeline, id=f"{file.stem}:{name}", marks=large))
     return found
 
 

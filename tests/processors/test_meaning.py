@@ -8,9 +8,11 @@ from workbench.core import function as f
 from workbench.core import ops
 from workbench.core.domain import BOOL, INT, STR, Enum, Integer, Overflowing, Range
 from workbench.core.fields import Record, Tuple
-from workbench.core.function import Function
+from workbench.core.function import Function, user_function
 from workbench.core.processor import NOTHING, event
-from workbench.errors import DomainError, Overflow, PipelineError, TypingError
+from workbench.errors import DomainError, Overflow, PipelineError, TypingError, WorkbenchError
+from workbench.executors.reference.executor import Reference
+from workbench.language import parse
 from workbench.processors import CLASSES, PROCESSORS
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cast import Cast
@@ -22,6 +24,7 @@ from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.freeze import Freeze
 from workbench.processors.held.history import History
+from workbench.processors.held.window import Window
 from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.multiplex import Multiplex
@@ -263,3 +266,19 @@ def test_a_processor_on_no_stream():
     with pytest.raises(PipelineError, match="apply processors to streams"):
         Trim(1)([1, 2])
     assert ops.EQ("a", "a")
+
+
+def test_what_held_values_refuse():
+    with pytest.raises(PipelineError, match="at least two arguments, 'even' has 1"):
+        CombineLatest(f.EVEN)
+    with pytest.raises(DomainError, match=r"the start value 9 is not in .*, the domain of 'right'"):
+        typed(CombineLatest(f.ADD, (1, 9)), N5, N5)
+    with pytest.raises(PipelineError, match="a window gives whole fronts to its processor, and 'Sample' takes"):
+        Window(2, Sample())
+    boom = user_function(lambda a, b: a // b, result=INT)
+    running = Reference(parse("pipeline p(x: int, y: int) -> int { return combine_latest(x, y, boom) }",
+                              functions={"boom": boom}).get().pipeline)  # fmt: skip
+    running.step({"x": 1})
+    with pytest.raises(WorkbenchError, match=r"step 1: processor 'combine_latest' .* on right = 0: "):
+        running.step({"y": 0})
+    assert running.step({"y": 1}).outputs == {"out": [1]}  # the step that failed is undone

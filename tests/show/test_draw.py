@@ -39,6 +39,13 @@ def test_forks_are_dots_and_joins_have_queues():
     assert text.count(" -> ") == 5  # x to the dot, two from it, trim to the sum, the sum to out
 
 
+def test_where_nothing_waits_inputs_have_names_and_no_queues():
+    """A queue is a table of its own at the port, a name a cell."""
+    text = draw(parse("pipeline p(x: int, at: bool) -> int { return sample(x, at) }").get().pipeline)
+    assert [text.count(f'PORT="q{i}" ALIGN="RIGHT"><FONT') for i in (0, 1)] == [1, 1]
+    assert text.count("#e9b44c") == 0  # the stripes of queues
+
+
 def test_capacities_and_values_are_shown():
     made = parse("pipeline p(x: int) -> int { s = x + trim(x, 1)\n return s }").get().pipeline
     text = draw(made.with_capacities({"s.left": 7}), {"trim": "<now>", "x": "12"})

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.tesla.events import KeptCode, rule_engine
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import InputError, Refused
 from workbench.events import lines
+from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.check import rules
@@ -140,6 +142,43 @@ def test_an_index_finds_the_rules_that_an_event_triggers():
     cdp, compiled = (rule_engine(text, name) for name in ("cdp", "compiled"))
     for event in stream:
         assert alike(compiled.process(event), cdp.process(event))
+
+
+LONG = """
+declare D(k: int, x: int, f: float) declare E(k: int) declare S(x: int, f: float)
+"""
+
+
+@pytest.mark.parametrize("rule", [
+    "from E[$k = k] and $s = SUM(D(k == $k).x within 60 from E) and $a = AVG(D(k == $k).f within 90 from E)"
+    " emit S(x = $s, f = $a)",
+    "from E and last D(k == E.k) as Old within 50 from E and $m = MIN(D(k == E.k, x != 0).x within 40 from Old)"
+    " and $a = MAX(D(x > -9).f within 3 .. 70 from E) emit S(x = $m, f = $a)",
+    "from E and first D(k == E.k) as Old within 50 from E and $n = COUNT(D(k == E.k) between Old and E)"
+    " and $s = SUM(D(x > 0).f within 99 events from E) emit S(x = $n, f = $s)",
+    "from E and $s = SUM(D(k == E.k).x within 5 .. 50 from E) and $m = MIN(D().f within 60 from E)"
+    " emit S(x = $s, f = $m)",
+])  # fmt: skip
+def test_long_windows_are_put_together_of_spans(rule):
+    """Of so many events as are not walked through; of what has no room in a span, too."""
+    text, choose = rules(LONG + rule), Random(rule)
+    large, strange = (2**62, -(2**62), 2**61), (math.nan, math.inf, 1e300, 5e-324, -0.0)
+    stream = []
+    for i in range(800):
+        rare = choose.random() < 0.005 and i > 400
+        x = choose.choice(large if rare else (0, 3, -7, None, 1000))
+        f = choose.choice(strange if rare else (0.1, 1e16, 2.5, -3.75, None, 1e-9))
+        k = choose.choice((1, 1, 2, None))
+        stream.append(Occurrence("D", i // 3, (k, x, f)) if choose.random() < 0.8 else Occurrence("E", i // 3, (k,)))
+    engine, cdp, seen = rule_engine(text, "compiled"), rule_engine(text, "cdp"), 0
+    for i, event in enumerate(stream):
+        if i == 300:
+            state, engine = engine.snapshot(), rule_engine(text, "compiled")
+            engine.restore(state)
+        assert alike(engine.process(event), cdp.process(event))
+        memory = engine.memory
+        seen += bool((memory.H[memory.V[at.SPANS] :][: len(engine.program.spans.planned)] >= 0).all())
+    assert seen > 200
 
 
 def test_numbers_of_more_than_64_bits_are_exact():

@@ -33,6 +33,11 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--with-sources", action="store_true", help="write the events of each match, and an id of its own"
     )
+    group.add_argument(
+        "--matches", choices=("count", "rows"),
+        help="no composites: how many matches each rule has, or of which rows each match consists",
+    )  # fmt: skip
+    group.add_argument("--first", type="positive", metavar="K", help="with --matches rows: the first K, and no others")
     group.add_argument("--compat", choices=("trex",), help="windows and consumption as T-Rex has them")
     group.add_argument("--profile", action="store_true", help="what each rule has cost")
 

@@ -105,7 +105,7 @@ def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None =
     LimitMet: there was not enough time or memory; `phase` says how far it came.
     """
     limits = Budget(options.get("seconds"), options.get("memory_mb"))
-    if limits.limited and not named_files(data) and output is None and _answers_as_it_comes(data):
+    if limits.limited and not named_files(data) and output is None and answers_as_it_comes(data):
         raise InputError("an answer that comes bit by bit has no limits", hint="give a list or a table, or a file")
     start = started(data, output, options)
     found = rules_or_program(program)
@@ -178,14 +178,13 @@ def _key_domain(data: Any, name: str, running: LogRun) -> tuple[Any, Domain]:
 
 def _ruled(rules: RuleSet, data: Any, start: Start) -> Any:
     """What rules say of events: rows of composites."""
-    from workbench.logs.rules import RuleRun, run_rules, write_made
+    from workbench.logs.rules import rule_run, run_rules, write_made
 
     output = start.options.output
     if output is not None and named_files(data):
         run_rules(rules, start)
         return Path(output)
-    files = named_files(data)
-    run = RuleRun(rules, start, lambda log: log.pieces(files) if files else log.of_data(partial(_reader, data)))
+    run = rule_run(rules, start, events_of(data))
     if output is not None:
         from workbench.events.write import output_format, write_events
 
@@ -200,6 +199,12 @@ def _ruled(rules: RuleSet, data: Any, start: Start) -> Any:
     )
     collected = (answers.listed, answers.masked)
     return _answered(data, made, run.ports.shown, collected, backend=run.engine)
+
+
+def events_of(data: Any) -> Callable[[Any], Iterator[Any]]:
+    """What gives the events of data, by what reads them (`RuleLog`)."""
+    files = named_files(data)
+    return lambda log: log.pieces(files) if files else log.of_data(partial(_reader, data))
 
 
 def rules_or_program(given: Program | RuleSet | Place) -> Program | RuleSet:
@@ -247,7 +252,7 @@ def _batches(data: Any) -> tuple[Any, Iterator[Any]] | None:
     return found.schema, iter(found)
 
 
-def _answers_as_it_comes(data: Any) -> bool:
+def answers_as_it_comes(data: Any) -> bool:
     """Whether rows or tables of the answer are made when they are asked for."""
     if hasattr(data, "__arrow_c_stream__"):
         return type(data).__name__ == "RecordBatchReader"

@@ -94,11 +94,16 @@ class RunOptions(TypedDict, total=False):
     """Of rules: `trex` for windows and consumption as T-Rex has them."""
     profile: bool
     """Of rules: whether what each has cost is told to the logger."""
+    matches: str
+    """Of rules: `count` for how many matches each has, `rows` for the numbers of their events; no composites."""
+    first: int
+    """Of rules, with `matches="rows"`: how many matches at most; what comes behind them is not looked for."""
 
 
 RULE_OPTIONS = (
     "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "facts-fixed",
     "facts-timeout", "on-facts-failure", "rules-control", "with-sources", "compat", "profile",
+    "matches", "first",
 )  # fmt: skip
 """Those of rules, as the command line spells them."""
 

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
 
 from workbench.core.domain import INT, STR
-from workbench.tesla.match_columns import RULE, MatchColumns
+from workbench.core.program import Port, Ports
+from workbench.errors import InputError, Refused
+from workbench.executors.table import Start, given
+from workbench.extensions import later
+from workbench.logs.rule_columns import text_codes
+from workbench.logs.rule_facts import facts_of
+from workbench.logs.rule_log import RuleLog, instant
+from workbench.logs.rule_order import EventPiece
+from workbench.logs.rules import TOLD, RowsMade, RuleRun
+from workbench.tesla.engines.choice import AUTO as AUTO_ENGINE
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.made_matches import MadeMatches
+from workbench.tesla.engines.matched_rules import MatchedRules
+from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
+from workbench.tesla.match_columns import RULE, MatchColumns, match_names
+from workbench.tesla.occurrence import Occurrence, in_units
+from workbench.tesla.rule_set import RuleSet
 
 
 def match_table(matches: MatchColumns) -> Any:
@@ -20,3 +39,113 @@ def match_table(matches: MatchColumns) -> Any:
         there = column != 0
         columns[name] = shown_column(INT, column, None if there.all() else there)
     return pa.table(list(columns.values()), list(columns))
+
+
+COUNT, ROWS = "count", "rows"
+"""What is wanted of matches: how many each rule has, or which events they consist of."""
+STRETCH = 1 << 14
+"""Events that are counted at a time, and not interrupted."""
+
+
+class MatchRun(RuleRun):
+    """A rule set of which the matches are wanted, and no composites.
+
+    Parameters
+    ----------
+    start: `matches` says what is wanted, `first` how many matches at most.
+    """
+
+    def __init__(self, rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[EventPiece]]) -> None:
+        wanted = start.option("matches")
+        if wanted not in (COUNT, ROWS):
+            raise InputError(f"matches are not '{wanted}'", hint=f"'{COUNT}' counts them, '{ROWS}' tells their events")
+        threads = "--threads" if start.option("threads", 1) > 1 else ""
+        if foreign := given(start.options, "with-sources", "rules-control", "key") or threads:
+            raise InputError(f"{foreign} and --matches do not go together", hint="leave one out")
+        self._numbers, self._most = wanted == ROWS, start.option("first")
+        if self._most is not None and not self._numbers:
+            raise InputError("the first matches are told, not counted", hint=f"add --matches {ROWS}")
+        super().__init__(rules, start, read)
+        names = match_names(MatchedRules(rules).roles) if self._numbers else ()
+        ports = [Port(RULE, STR), *(Port(name, INT) for name in names)]
+        if not self._numbers:
+            ports += [Port("type", STR), Port("matches", INT)]
+        self.ports = Ports(rules.name, (), tuple(ports), kind=rules.kind)
+
+    def _started(self) -> Any:
+        start, unit, dates = self._start, self._clock.unit, bool(self._clock.dates)
+        trex = start.option("compat") == "trex"
+        settings = EngineSettings(unit, dates, trex, start.option("profile", False))
+        facts = self._facts = facts_of(self.rules, start)
+        made, asked = in_units(self.rules, unit, dates=dates, trex=trex), start.option("engine")
+        self.engine = "compiled"
+        try:
+            if asked in (None, AUTO_ENGINE, self.engine):
+                compact = later("workbench.executors.compiled.rules.matching_rules", "MatchingRules")
+                return compact(made, facts, settings, numbers=self._numbers)
+        except Refused as error:
+            if asked == self.engine:
+                raise
+            start.say(f"engine cdp: {error}")
+        self.engine = "cdp" if asked in (None, AUTO_ENGINE) else asked
+        return MadeMatches(made, rule_engine(made, self.engine, facts, settings), numbers=self._numbers)
+
+    def made(self) -> Iterator[RowsMade]:
+        """The matches as tables, or in the end how many there are."""
+        for part in self.parts():
+            yield match_table(part)
+        if not self._numbers:
+            yield [
+                {RULE: rule.name, "type": rule.emits, "matches": count}
+                for rule, count in zip(self.rules.rules, self.counts, strict=True)
+            ]
+
+    @property
+    def called(self) -> tuple[list[str], tuple[tuple[str, ...], ...]]:
+        """The names of the rules, and what they call the events of a match."""
+        return [rule.name for rule in self.rules.rules], MatchedRules(self.rules).roles
+
+    @property
+    def counts(self) -> list[int]:
+        """How many matches each rule has had, where they are counted."""
+        found: list[int] = cast(Any, self._engine).counts
+        return found
+
+    def parts(self) -> Iterator[MatchColumns]:
+        """The matches, part by part: what comes next is looked for when it is asked for."""
+        left = self._most
+        with self._closing:
+            for part in self._all():
+                if left is not None:
+                    part = part.part(0, left)
+                    left -= len(part)
+                self._start.tally.made += len(part)
+                yield part
+                if left == 0:
+                    return
+        self._start.tally.made += 0 if self._numbers else sum(self.counts)
+        self._tell()
+
+    def _all(self) -> Iterator[MatchColumns]:
+        engine = cast(Any, self._engine)
+        for piece in self._pieces:
+            if isinstance(piece, EventBlock):
+                for first in range(0, len(piece), STRETCH):
+                    yield from engine.matches(piece.part(first, first + STRETCH))
+                    self._start.tally.tell(max(0, len(piece) - first - STRETCH))
+            else:
+                for some in itertools.takewhile(bool, (list(itertools.islice(piece, TOLD)) for _ in itertools.count())):
+                    yield from self._of_some(engine, some)
+                    self._start.tally.tell()
+        until = self._start.option("until")
+        if until is not None:
+            yield from engine.matches_until(instant(self._clock, str(until)))
+
+    def _of_some(self, engine: Any, events: Sequence[Occurrence]) -> Iterator[MatchColumns]:
+        """The matches of single events."""
+        try:
+            block = event_block(self._log.rules, events, text_codes)
+        except LargeNumberError:
+            yield from engine.matches_singly(events)
+        else:
+            yield from engine.matches(block)

@@ -19,6 +19,7 @@ from workbench.events.clock import Clock
 from workbench.events.files import is_stream
 from workbench.events.reading import Reading
 from workbench.executors.table import AUTO, Start, backend_rows, given
+from workbench.extensions import later
 from workbench.logs.rule_choice import engine_for, engine_name
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
 from workbench.logs.rule_control import RuleControl
@@ -56,6 +57,8 @@ def run_rules(rules: RuleSet, start: Start) -> None:
 
     options = start.options
     if options.backend == "spark":
+        if foreign := given(options, "matches", "first"):
+            raise InputError(f"not with --backend spark: {foreign}", hint="leave one of them out")
         from workbench.logs.rule_spark import run_rules_on_spark
 
         run_rules_on_spark(rules, start)
@@ -63,12 +66,22 @@ def run_rules(rules: RuleSet, start: Start) -> None:
     inputs = options.input if isinstance(options.input, list) else [options.input]
     written = output_format(options.output, options.format, str(inputs[0]).rpartition("=")[2])
     live = is_stream(options.output)
-    run = RuleRun(rules, start, lambda log: log.pieces(inputs))
+    run = rule_run(rules, start, lambda log: log.pieces(inputs))
     with write_events(options.output, run.ports, format=written) as writer:
         for made in run.made():
             write_made(writer, made)
             if live:
                 writer.flush()
+
+
+def rule_run(rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[EventPiece]]) -> RuleRun:
+    """A run of rules, or one of which only the matches are wanted."""
+    if start.option("matches") is None:
+        if start.option("first") is not None:
+            raise InputError("--first is for matches", hint="add --matches rows, or --head for the first events")
+        return RuleRun(rules, start, read)
+    run: RuleRun = later("workbench.logs.rule_matches", "MatchRun")(rules, start, read)
+    return run
 
 
 def write_made(writer: RowWriter, made: RowsMade) -> None:

@@ -19,7 +19,7 @@ class Sample(Listening):
     """
 
     keyword: ClassVar[str] = "sample"
-    symbol: ClassVar[str] = "⌖"
+    symbol: ClassVar[str] = "◎"
     streams: ClassVar[int] = 2
     ports: ClassVar[tuple[str, ...]] = ("data", "at")
 

@@ -221,7 +221,9 @@ class _Picture:
         if isinstance(body, Pipeline):
             with self.cluster(_titled(title, processor.label), "rounded"):
                 return self.body(body, name, reads, names)
-        queues = self.queues(name, processor.ports) if title and len(reads) > 1 else []
+        queues = list[str]()
+        if title and len(reads) > 1:
+            queues = self.queues(name, processor.ports) if processor.joins else _inputs(processor.ports)
         if isinstance(inner, Processor):
             with self.cluster(_titled(title, processor.label), "rounded,dashed"):
                 if queues:
@@ -351,6 +353,11 @@ def _box(processor: Processor, title: str, queues: list[str]) -> str:
     below = f'<TD CELLPADDING="3">{_small(escape(title))}</TD>'
     name = f"<TR>{'<TD></TD>' if queues else ''}{below}</TR>" if title else ""
     return _table(f"<TR>{buffers}<TD>{box}</TD></TR>{name}")
+
+
+def _inputs(ports: tuple[str, ...]) -> list[str]:
+    """The rows of inputs in front of which nothing waits: their names."""
+    return [f'<TR><TD{PORT} ALIGN="RIGHT">{_small(escape(port))}</TD></TR>' for port in ports]
 
 
 def _queue_rows(queues: list[str]) -> str:

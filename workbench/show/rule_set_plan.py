@@ -12,6 +12,7 @@ from typing import Any
 from workbench.core.units import MICROSECONDS
 from workbench.show.rule_graph import FAINT, HEAD, as_quoted, as_table
 from workbench.tesla import tree as t
+from workbench.tesla.engines.matched_rules import MatchedRules
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan
 from workbench.tesla.rule_set import RuleSet
@@ -48,6 +49,7 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool) -> dict[str, Any]
             for number, (of, rule) in enumerate(zip(plan.plans, written.rules, strict=True))
         ],
         "threads": _threads(plan),
+        "matches": _matches(plan),
     }  # fmt: skip
 
 
@@ -62,12 +64,27 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool) -> str:
     lines.append("triggers")
     lines += [f"  {type}: {'; '.join(found)}" for type, found in data["triggers"].items()]
     lines += ["threads", *(f"  {line}" for line in _split_lines(data["threads"]))]
-    for each in data["steps"]:
+    for each, found in zip(data["steps"], data["matches"], strict=True):
         lines += [f"rule {each['rule']}", f"  from {each['trigger']}", *_where(each)]
         for step in each["steps"]:
             lines += [f"  {step['predicate']}", f"    column {step['column']}: {step['access']} ({step['reason']})"]
             lines += _where(step)
+        lines.append(f"  matches {found['found']}" + (f": {found['reason']}" if found["reason"] else ""))
     return "\n".join(lines) + "\n"
+
+
+SUMS, WALKED, MADE = "are counted by sums", "are looked for one by one", "are made as composites"
+"""How matches are found where no composite is wanted (`workbench run --matches`)."""
+
+
+def _matches(plan: SetPlan) -> list[dict[str, str]]:
+    """Of each rule how matches are counted, and why not otherwise."""
+    matched = MatchedRules(plan.rules)
+    return [
+        {"rule": rule.name, "found": MADE if made else WALKED if isinstance(summed, str) else SUMS,
+         "reason": summed if isinstance(summed, str) else ""}
+        for rule, made, summed in zip(plan.rules.rules, matched.reasons, matched.summed, strict=True)
+    ]  # fmt: skip
 
 
 def _threads(plan: SetPlan) -> dict[str, Any]:

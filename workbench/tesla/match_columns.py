@@ -6,6 +6,7 @@ is in the order of publication.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -106,3 +107,61 @@ def listed_matches(
         numbers[at, : len(row)] = row
     rules: Any = np.array([rule for rule, _ in found], np.int32)
     return MatchColumns(tuple(names), tuple(map(tuple, roles)), rules, tuple(numbers.T))
+
+
+class EventLabels:
+    """What events are called: rows of the log by their number, from 1 on, composites by their `id`, which is negative.
+
+    As many composites there would be as there are matches, so the `id` of one is its match's number, from 1 on.
+    """
+
+    def __init__(self) -> None:
+        self._labels = array("q")
+        self._rows = self._matches = 0
+        self._some = False
+
+    def add(self, numbers: Any, places: Any, until: int, matches: int) -> None:
+        """There are so many matches more; those at some places are composites that have numbers less than `until`."""
+        self._some = self._some or bool(len(numbers))
+        if self._some:
+            import numpy as np
+
+            first = len(self._labels)
+            names: Any = np.ones(until - first, np.int64)
+            names[numbers - first] = 0
+            names = self._rows + names.cumsum()
+            self._rows = int(names[-1]) if len(names) else self._rows
+            names[numbers - first] = -1 - self._matches - places
+            self._labels.frombytes(names.tobytes())
+        self._matches += matches
+
+    def of(self, numbers: Any) -> Any:
+        """What events are called, whose numbers from 1 on these are."""
+        if not self._some:
+            return numbers
+        import numpy as np
+
+        return np.frombuffer(self._labels, np.int64)[numbers - 1]
+
+
+def labelled_matches(
+    names: Sequence[str], roles: Sequence[Sequence[str]], rules: Any, columns: Sequence[Any], labels: EventLabels
+) -> MatchColumns:
+    """Matches whose events are called what they are in the log.
+
+    Parameters
+    ----------
+    rules: of each match the place of its rule.
+    columns: numbers of events in the order, from 1 on; anything where a match has none.
+    """
+    import numpy as np
+
+    widths = np.array([len(each) for each in roles])
+    named = []
+    for i, column in enumerate(columns):
+        if i < widths.min():
+            named.append(labels.of(column))
+        else:
+            there = widths[rules] > i
+            named.append(np.where(there, labels.of(np.where(there, column, 1)), 0))
+    return MatchColumns(tuple(names), tuple(map(tuple, roles)), rules, tuple(named))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.core.program import Ports
     from workbench.tesla.live import RunningRules
+    from workbench.tesla.rule_matches import RuleMatches
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,23 @@ class RuleSet:
         running: RunningRules = later("workbench.tesla.live", "RunningRules")(self, **settings)
         running.subscribe(type, told)
         return running
+
+    def matches(self, data: Any, **options: Any) -> RuleMatches:
+        """The matches on a log, looked for as far as they are asked for: which events each of them consists of.
+
+            found = wb.rules(text).matches("log.parquet", time_unit="s")
+            found.first(3), found.to_arrow()
+
+        Parameters
+        ----------
+        data, options: those of `workbench.run`.
+        """
+        found: RuleMatches = later("workbench.tesla.rule_matches", "RuleMatches")(self, data, **options)
+        return found
+
+    def count(self, data: Any, **options: Any) -> dict[str, int]:
+        """How many composites each rule makes of a log; none of them is made."""
+        return self.matches(data, **options).count()
 
     def __str__(self) -> str:
         return str(self.file)

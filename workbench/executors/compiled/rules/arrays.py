@@ -59,6 +59,8 @@ class RuleArrays:
         self._table(FIRST)
         self.V[at.DUE], (self.V[at.AWAITING], self.V[at.AWAITING_END]) = at.NEVER, program.awaiting
         self.V[at.COSTS] = -1
+        self.V[at.SPANS] = self._place("H", len(program.spans.planned))
+        self._no_spans()
         self.V[at.ANSWERS] = answers
         if program.asks:
             self.V[at.JOINED], self.V[at.JOINED_MASK] = self._place("H", at.JOIN_WORDS * JOINED), JOINED - 1
@@ -113,12 +115,22 @@ class RuleArrays:
         there = self.rows_of(y)
         start, end = self.H[2 * y : 2 * y + 2].tolist()
         self._rows(y, 2 * (int(self.T[y, at.MASK]) + 1))
+        self._no_spans()
         self._rows_at(y)[np.arange(start, end) & int(self.T[y, at.MASK])] = there
 
     def first_rows(self, y: int, count: int) -> Any:
         """Room for so many rows of a type that has none, where they will be when they are put into columns."""
         self._rows(y, max(int(self.T[y, at.MASK]) + 1, 1 << (2 * count).bit_length()))
         return self._rows_at(y)[:count]
+
+    def _no_spans(self) -> None:
+        begin = int(self.V[at.SPANS])
+        self.H[begin : begin + len(self.program.spans.planned)] = -1
+
+    def make_spans(self, number: int) -> None:
+        """Room for spans of all rows of a type."""
+        _, y, words = self.program.spans.planned[number]
+        self.H[self.V[at.SPANS] + number] = self._place("W", words * (int(self.T[y, at.MASK]) + 1))
 
     # --- columns ----------------------------------------------------------------------------------------
 

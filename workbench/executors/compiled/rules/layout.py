@@ -29,9 +29,9 @@ waits for, and the type of rows of what waits. The type of what stands for all m
 
 (
     COUNT, NOW, MADE, PUBLISHED, JOURNAL, WANTED, STACK, TABLE, TABLE_MASK, TABLE_WIDTH, REACHED, LEAST, DUE, DEEP,
-    AWAITING, AWAITING_END, UNTIL, COSTS, ANSWERS, BEGINS, BEGINS_MASK, JOINED, JOINED_MASK, ROWS, ROOM, FOUND,
-    STATE_WORDS,
-) = range(27)  # fmt: skip
+    AWAITING, AWAITING_END, UNTIL, COSTS, ANSWERS, BEGINS, BEGINS_MASK, JOINED, JOINED_MASK, ROWS, ROOM, FOUND, SPANS,
+    UNDONE, STATE_WORDS,
+) = range(29)  # fmt: skip
 """What `V` says: events so far, the time, words and composites that have come out, entries of the journal, what there
 is no room for, what is to be published, where the table lies in `H` of what is consumed and of who is silent, its size
 and the words of an entry, how far a run has come, the least number of an event that is there, a time before which
@@ -39,7 +39,8 @@ nothing is due, how long the chain of causes of the event is that is processed, 
 for something, up to which time the clock is to move, where in `H` is what rules have cost, -1 where nobody asks, what
 answers about texts, and where in `H` are the beginnings of texts and texts that have been put together. Of
 rules whose matches are written as numbers of events: the address of a column for each of their places, how many numbers
-one has room for, and how many matches there are, less than 0 where so many are to be passed over."""
+one has room for, and how many matches there are, less than 0 where so many are to be passed over. Where in `H` it is
+said at which places in `W` spans begin, -1 where there is no room for them yet; how often a run has been undone."""
 
 BEGIN_WORDS, JOIN_WORDS = 5, 3
 """A text and its first bytes, so that greater ones come later; two texts and both together."""
@@ -57,7 +58,8 @@ nulls; behind them its values and the numbers of its sources."""
 
 (
     DONE, GROW_ROWS, GROW_RING, GROW_OUTPUT, GROW_SCRATCH, GROW_JOURNAL, GROW_TABLE, BEYOND, ENDLESS, FAILED, GIVE_ROWS,
-) = range(11)  # fmt: skip
+    GROW_SPANS,
+) = range(12)  # fmt: skip
 """What a run ends with."""
 
 UNNUMBERED = -1

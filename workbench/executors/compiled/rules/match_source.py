@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.executors.compiled.rules.aggregate_source import PlannedSpans
 from workbench.executors.compiled.rules.layout import (
     CAUSE,
     DEPTH,
@@ -39,10 +40,11 @@ class MatchSource(RuleSource):
     """
 
     def __init__(
-        self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, *, numbers: bool
-    ) -> None:
+        self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, spans: PlannedSpans, *,
+        numbers: bool,
+    ) -> None:  # fmt: skip
         self._numbers = numbers
-        super().__init__(plan, rule, types, settings)
+        super().__init__(plan, rule, types, settings, spans)
 
     def _limit(self) -> None:
         super()._limit()

@@ -115,9 +115,6 @@ def first_there(ring, mask, oldest, H):
     return start
 
 
-# --- columns --------------------------------------------------------------------------------------------
-
-
 def row_room(y, T, W, H, V):
     """See that there is room for a row of a type: the oldest make room, as far as nothing asks for them any more."""
     start, end, mask = H[2 * y], H[2 * y + 1], T[y, MASK]

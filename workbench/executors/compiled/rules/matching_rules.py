@@ -6,7 +6,6 @@ ones are looked for when they are asked for.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,7 +25,7 @@ from workbench.tesla.engines.matched_rules import MatchedRules
 from workbench.tesla.engines.publisher import see_event
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import EventBlock
-from workbench.tesla.match_columns import MatchColumns, listed_matches
+from workbench.tesla.match_columns import EventLabels, MatchColumns, labelled_matches, listed_matches
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -61,10 +60,10 @@ class MatchingRules(CompiledRules):
         self._reals: Any = np.array([bool(self.matched.reasons[rule]) for rule in self._places], bool)
         self._some_made = bool(self._reals.any())
 
-        def source(plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings) -> RuleSource:
+        def source(plan: SetPlan, rule: int, *given: Any) -> RuleSource:
             if self._reals[rule]:
-                return RuleSource(plan, rule, types, settings)
-            return MatchSource(plan, rule, types, settings, numbers=numbers)
+                return RuleSource(plan, rule, *given)
+            return MatchSource(plan, rule, *given, numbers=numbers)
 
         program = RuleProgram(SetPlan(others), settings, source)
         program.T[program.R[:-1, at.EMITS][~self._reals], at.WATCHED] = at.UNNUMBERED
@@ -173,47 +172,9 @@ class MatchingRules(CompiledRules):
         ----------
         numbers, places: of composites in the order of all events, and among these matches.
         """
-        roles = self.matched.roles
         self._labels.add(numbers, places, self.count, len(rules))
-        widths = np.array([len(each) for each in roles])
-        short = widths.min() < widths.max()
-        named = []
-        for i, column in enumerate(columns):
-            none = widths[rules] <= i if short else None
-            named.append(self._labels.of(column if none is None else np.where(none, 1, column)))
-            if none is not None:
-                named[-1][none] = 0
         names = tuple(rule.name for rule in self.matched.rules.rules)
-        return MatchColumns(names, roles, rules, tuple(named))
-
-
-class EventLabels:
-    """What events are called: rows of the log by their number, from 1 on, composites by their `id`, which is negative.
-
-    As many composites there would be as there are matches, so the `id` of one is its match's number, from 1 on.
-    """
-
-    def __init__(self) -> None:
-        self._labels = array("q")
-        self._rows = self._matches = 0
-        self._some = False
-
-    def add(self, numbers: Any, places: Any, until: int, matches: int) -> None:
-        """There are so many matches more; those at some places are composites that have numbers less than `until`."""
-        self._some = self._some or bool(len(numbers))
-        if self._some:
-            first = len(self._labels)
-            names: Any = np.ones(until - first, np.int64)
-            names[numbers - first] = 0
-            names = self._rows + names.cumsum()
-            self._rows = int(names[-1]) if len(names) else self._rows
-            names[numbers - first] = -1 - self._matches - places
-            self._labels.frombytes(names.tobytes())
-        self._matches += matches
-
-    def of(self, numbers: Any) -> Any:
-        """What events are called, whose numbers from 1 on these are."""
-        return np.frombuffer(self._labels, np.int64)[numbers - 1] if self._some else numbers
+        return labelled_matches(names, self.matched.roles, rules, columns, self._labels)
 
 
 def _words(words: Any, places: Any) -> Any:

@@ -19,7 +19,8 @@ from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.plain import PlainArray
 from workbench.executors.compiled.code.step import text_code
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules import match_rows, matching, sums, tables, texts, words
+from workbench.executors.compiled.rules import match_rows, matching, spans, sums, tables, texts, words
+from workbench.executors.compiled.rules.aggregate_source import PlannedSpans
 from workbench.executors.compiled.rules.rule_source import ARGUMENTS, AcceptSource, RuleSource
 from workbench.stored import checksum
 from workbench.tesla.engines.engine import EngineSettings
@@ -27,7 +28,7 @@ from workbench.tesla.engines.set_plan import SetPlan
 
 KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
 """The numbers of comparisons in an index; of floats 5 more."""
-COMPILED = (sums, texts, tables, match_rows, matching)
+COMPILED = (sums, spans, texts, tables, match_rows, matching)
 
 
 class RuleProgram:
@@ -44,6 +45,7 @@ class RuleProgram:
     source: of `run` and what it calls.
     asks: whether it has to do with more of texts than whether they are the same.
     texts: those that rules name.
+    spans: those that aggregates are told by.
     asked: the places of the rules that are asked; the others only have their code.
     columns: those that they look into.
     T, K, R, C, L: what it reads; see `layout`. Where rows and columns lie is not said yet.
@@ -58,6 +60,7 @@ class RuleProgram:
         self.waiting = [f"what {plan.plans[rule].rule.name} waits for" for rule in awaiting]
         self.types = [*plan.rules.events, *facts, *self.waiting]
         self.texts: list[str] = []
+        self.spans = PlannedSpans()
         self._constants: list[int | float] = []
         self._lists: list[int] = []
         self.T: Any = np.zeros((len(self.types) + 1, at.TYPE_WORDS), np.int64)
@@ -97,7 +100,8 @@ class RuleProgram:
 
     def _functions(self) -> str:
         """The functions of rules, and of those that wait for something a second one."""
-        made = [self._sources(self.plan, rule, self.types, self.settings) for rule in range(len(self.plan.plans))]
+        given = self.types, self.settings, self.spans
+        made = [self._sources(self.plan, rule, *given) for rule in range(len(self.plan.plans))]
         fires = self._shapes("fire", ((each, self.R[rule, at.SHAPE :]) for rule, each in enumerate(made)))
         places: dict[str, int] = {}
         for rule, (of, each) in enumerate(zip(self.plan.plans, made, strict=True)):
@@ -231,8 +235,8 @@ def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: An
 def _marks() -> str:
     """What tells the texts of the modules that are compiled along."""
     folder = Path(__file__).parent
-    names = ("match_rows.py", "matching.py", "sums.py", "tables.py", "texts.py", "layout.py", "machine_words.py")
-    return checksum(b"\0".join((folder / name).read_bytes() for name in names)).hex()
+    names = ("match_rows", "matching", "sums", "spans", "tables", "texts", "layout", "machine_words")
+    return checksum(b"\0".join((folder / f"{name}.py").read_bytes() for name in names)).hex()
 
 
 _END = "# rules\n"

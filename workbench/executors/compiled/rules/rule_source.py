@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from workbench.core.domain import BOOL, FLOAT, INT
 from workbench.errors import Refused
+from workbench.executors.compiled.rules.aggregate_source import AggregateSource, PlannedSpans
 from workbench.executors.compiled.rules.layout import (
     BASE,
     CAUSE,
@@ -50,7 +51,7 @@ from workbench.executors.compiled.rules.lines import (
     RuleConstants,
     WordLines,
 )  # fmt: skip
-from workbench.executors.compiled.rules.step_source import ENDS, StepSource
+from workbench.executors.compiled.rules.step_source import ENDS
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RuleStep
@@ -62,7 +63,7 @@ ARGUMENTS = "T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L"
 MOST_PER = 30
 
 
-class RuleSource(StepSource):
+class RuleSource(AggregateSource):
     """The source of one rule.
 
     Attributes
@@ -71,8 +72,10 @@ class RuleSource(StepSource):
     constants: what it reads from the table.
     """
 
-    def __init__(self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings) -> None:
-        super().__init__(plan, rule, types, trex=settings.trex)
+    def __init__(
+        self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, spans: PlannedSpans
+    ) -> None:
+        super().__init__(plan, rule, types, spans, trex=settings.trex)
         self.profiled = settings.profiled
         self.time = f"W[a0 + {TIME}]"
         self.judged: WordLines | None = None

@@ -213,6 +213,8 @@ class RunningProgram:
             memory.grow("X", wanted + 1)
         elif code == at.GROW_JOURNAL:
             memory.grow("J")
+        elif code == at.GROW_SPANS:
+            memory.make_spans(wanted)
         else:
             self.ask(2, *memory.other_table(larger=False))
             if memory.crowded:

@@ -1,9 +1,9 @@
-"""How a predicate or an aggregate of a rule becomes lines: where it looks for events, which fit, and what it binds.
+"""How a predicate of a rule becomes lines: where it looks for events, which fit, and what it binds.
 
 The rule of this module: a predicate that takes all that fit is a loop around what follows; one that takes the first or
 last, or none, and an aggregate are a loop before it.
 
-Source: Cugola and Margara, 4.2 (algorithm 2), 5.3 and 5.4 (selection and aggregates on columns).
+Source: Cugola and Margara, 4.2 (algorithm 2), 5.3 (selection on columns).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.core.domain import FLOAT, STR
 from workbench.errors import Refused
 from workbench.executors.compiled.rules.layout import (
     BASE,
@@ -21,7 +20,6 @@ from workbench.executors.compiled.rules.layout import (
     GROW_SCRATCH,
     HEADS,
     HEADS_MASK,
-    LIMBS,
     LINK,
     MASK,
     NUMBER,
@@ -36,12 +34,11 @@ from workbench.executors.compiled.rules.lines import (
     CodeValue,
     RuleConstants,
     WordLines,
-    attribute_of,
 )  # fmt: skip
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan, substituted, substitution
-from workbench.tesla.scope import RuleScope, aggregate_result
+from workbench.tesla.scope import aggregate_result
 
 ENDS = f"return {BEYOND}"
 MOST_ATTRIBUTES = 62
@@ -159,6 +156,11 @@ class StepSource:
         self._search(planned, newest=False, stops=False, hit=None)
         self.fail = "continue"
         self._assign(step)
+
+    def _put_aside(self, k: int) -> list[str]:
+        """The lines by which a candidate is looked at later."""
+        full = f"if z{k} >= len(X): V[{WANTED}] = z{k}; return {GROW_SCRATCH}"
+        return [full, f"X[z{k}] = i", f"z{k} += 1"]
 
     def _found(self, step: RuleStep, place: str) -> None:
         """What is bound at a place among all events of its type is known from here on."""
@@ -355,92 +357,5 @@ class StepSource:
     # --- aggregates -------------------------------------------------------------------------------------
 
     def _aggregate(self, planned: PlannedStep) -> None:
-        step, code, k = planned.step, self.code, planned.step.number
-        assert isinstance(step.part, t.Aggregate)
-        function, name = step.part.function, step.part.attribute
-        code.add(f"count{k} = 0")
-        if step.part.declared is not None:
-            self._combined(planned, step.part.declared)
-            return
-        if name is None and not planned.asked and not self.plan.columns[planned.column].keys and not step.fact:
-            code.parameters[""] = CodeValue(self._places(planned))
-            return
-        if name is None:
-            self._search(planned, newest=True, stops=False, hit=[f"count{k} += 1"])
-            code.parameters[""] = CodeValue(f"count{k}")
-            return
-        value = attribute_of(step.declared, name, f"a{k}")
-        begin, hit, value_of, null = self._summed(step, function, value)
-        code.add(*begin)
-        self._search(planned, newest=True, stops=False, hit=[f"if {value.null}: continue", f"count{k} += 1", *hit])
-        code.add(*value_of)
-        code.parameters[""] = CodeValue(f"count{k}" if function == "COUNT" else f"r{k}", null)
-
-    def _combined(self, planned: PlannedStep, declared: t.DeclaredAggregate) -> None:
-        """The values of a declared aggregate, combined in the order of their events."""
-        step, code, k, top = planned.step, self.code, planned.step.number, self.top
-        if declared.combined is None:
-            what = f"the engine 'compiled' does not compute {declared.name}, a function of Python"
-            raise Refused(what, hint=OTHERS, where=step.part.where)
-        start = code.literal(t.Literal(declared.first))
-        code.add(f"r{k}, rn{k} = {start}, False")
-        depth, fail, scope = code.depth, self.fail, code.scope
-        if self.plan.columns[planned.column].keys and not step.fact:  # which are found newest first
-            code.add(f"z{k} = {top}")
-            self._search(planned, newest=True, stops=False, hit=self._put_aside(k))
-            code.add(f"for u{k} in range(z{k} - 1, {top} - 1, -1):")
-            code.depth += 1
-            code.add(f"a{k} = b{k} + (X[u{k}] & q{k}) * w{k}")
-        else:
-            self._search(planned, newest=False, stops=False, hit=None)
-        assert isinstance(step.part, t.Aggregate)
-        assert step.part.attribute is not None
-        value = attribute_of(step.declared, step.part.attribute, f"a{k}")
-        code.add(f"if {value.null}: continue")
-        text = f"float({value.text})" if declared.domain == FLOAT and step.values != FLOAT else value.text
-        one, other = (each.name for each in declared.operands)
-        code.scope = RuleScope(declared.scope)
-        code.operands = {one: CodeValue(f"r{k}", f"rn{k}"), other: CodeValue(text)}
-        found = (code.real if declared.domain == FLOAT else code.value)(declared.combined)
-        code.add(f"r{k}, rn{k} = {found.text}, {found.null or 'False'}")
-        code.operands, code.depth, self.fail, code.scope = {}, depth, fail, scope
-        code.parameters[""] = CodeValue(f"r{k}", f"rn{k}")
-
-    def _put_aside(self, k: int) -> list[str]:
-        """The lines by which a candidate is looked at later."""
-        full = f"if z{k} >= len(X): V[{WANTED}] = z{k}; return {GROW_SCRATCH}"
-        return [full, f"X[z{k}] = i", f"z{k} += 1"]
-
-    def _summed(self, step: RuleStep, function: str, value: CodeValue) -> tuple[list[str], list[str], list[str], str]:
-        """What is done before, with each value, and behind; and when the result is null."""
-        k, some = step.number, f"count{step.number} > 0"
-        real = step.values == FLOAT
-        none = f"count{k} == 0"
-        if function == "COUNT":
-            return [], [], [], ""
-        if function in ("MIN", "MAX"):
-            sign = "<=" if function == "MIN" else ">="  # the newest come first: of equal ones the oldest stays
-            start = "0.0" if real else "0"
-            better = f"count{k} == 1 or v{k} {sign} r{k}"
-            if step.values == STR:
-                asked = f"o_{k} = text_order(v{k}, r{k}, H, V) if count{k} > 1 else 0"
-                found = [f"v{k} = {value.text}", asked, f"if o_{k} == 2: {self.code.failed}"]
-                return [f"r{k} = 0"], [*found, f"if o_{k} {sign} 0: r{k} = v{k}"], [], none
-            if real:  # what is no number stays
-                better = f"v{k} != v{k} or (r{k} == r{k} and ({better}))"
-            return [f"r{k} = {start}"], [f"v{k} = {value.text}", f"if {better}: r{k} = v{k}"], [], none
-        if real:
-            full = f"if {self.top} + {LIMBS} > len(X): V[{WANTED}] = {self.top} + {LIMBS}; return {GROW_SCRATCH}"
-            word = value.text.replace("F[", "W[", 1)
-            by = f"count{k}" if function == "AVG" else "1"
-            return (
-                [full, f"r{k} = 0.0", f"no_sum(X, {self.top})"],
-                [f"add_float(X, {self.top}, {word})"],
-                [f"if {some}: r{k} = total_of(X, XF, {self.top}, {by})"],
-                none if function == "AVG" else "",
-            )
-        hit = [f"if sum_overflows(r{k}, {value.text}): {ENDS}", f"r{k} += {value.text}"]
-        if function == "SUM":
-            return [f"r{k} = 0"], hit, [], ""
-        hit = [each.replace(f"r{k}", f"whole{k}") for each in hit]
-        return [f"whole{k}, r{k} = 0, 0.0"], hit, [f"if {some}: r{k} = average(whole{k}, count{k})"], none
+        """An aggregate becomes the parameter without a name (`AggregateSource`)."""
+        raise NotImplementedError

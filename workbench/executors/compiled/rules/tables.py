@@ -31,6 +31,7 @@ from workbench.executors.compiled.rules.layout import (
     TABLE,
     TABLE_MASK,
     TABLE_WIDTH,
+    UNDONE,
     VALUES,
 )  # fmt: skip
 from workbench.executors.compiled.rules.words import scattered
@@ -59,6 +60,7 @@ def take_back(H, V, J):
         n -= 2
         H[J[n]] = J[n + 1]
     V[JOURNAL] = 0
+    V[UNDONE] += 1
 
 
 def table_place(first, second, H, V):

@@ -1,0 +1,190 @@
+"""Matches without composites: as columns of the numbers of their events, one after the other, and counted by sums."""
+
+import itertools
+import random
+
+import pytest
+
+import workbench as wb
+from workbench.conformance.compare.rule_engines import meant_by
+from workbench.conformance.generate.rule_cases import RuleCase, random_case
+from workbench.errors import InputError, Refused
+from workbench.executors.compiled.rules import counted_rules, matching_program
+from workbench.executors.compiled.rules.matching_rules import MatchingRules
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.event_block import LargeNumberError, event_block
+from workbench.tesla.match_columns import joined_matches, listed_matches
+from workbench.tesla.occurrence import Occurrence
+
+
+def test_columns_say_what_the_matches_say():
+    names, roles = ("pair", "alone"), (("C", "A", "rule"), ("A",))
+    found = listed_matches(names, roles, [(0, (3, 1, -2)), (1, (4,)), (0, (5, 1, 2))])
+    both = joined_matches([found.part(0, 1), found.part(1, 3)])
+    assert list(both) == list(found) == [("pair", (3, 1, -2)), ("alone", (4,)), ("pair", (5, 1, 2))]
+    assert both.counts() == {"pair": 2, "alone": 1}
+    assert both.to_arrow().to_pylist() == [
+        {"rule": "pair", "trigger": 3, "A": 1, "rule_": -2},
+        {"rule": "alone", "trigger": 4, "A": None, "rule_": None},
+        {"rule": "pair", "trigger": 5, "A": 1, "rule_": 2},
+    ]
+
+
+# --- held to what rules mean ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def little_room(monkeypatch):
+    """All that grows, or is given in parts, does so soon."""
+    monkeypatch.setattr(matching_program, "FIRST_ROOM", 1)
+    monkeypatch.setattr(matching_program, "MOST_ROOM", 4)
+    monkeypatch.setattr(counted_rules, "FIRST_GROUPS", 2)
+
+
+def meant(case: RuleCase) -> list[tuple[str, tuple[int, ...]]]:
+    """The matches of the formulas' composites: rows are counted from 1 on, composites are told by their place."""
+    told = meant_by(case)
+    assert not isinstance(told, str)
+    ids = {each.number: -place for place, each in enumerate(told, 1)}
+    rows = itertools.count(1)
+    labels = [ids.get(number) or next(rows) for number in range(len(case.events) + len(told))]
+    return [(each.rule, tuple(labels[number] for number in each.sources)) for each in told]
+
+
+def found(case: RuleCase, *, numbers: bool) -> MatchingRules | list[tuple[str, tuple[int, ...]]]:
+    engine = MatchingRules(case.rules, case.facts, EngineSettings(trex=case.trex), False, numbers=numbers)
+    parts = []
+    for first in range(0, len(case.events), 5):
+        some = case.events[first : first + 5]
+        try:
+            parts += engine.matches(event_block(case.rules, some, engine.texts.put))
+        except LargeNumberError:
+            parts += engine.matches_singly(some)
+    if case.until is not None:
+        parts += engine.matches_until(case.until)
+    return list(itertools.chain.from_iterable(parts)) if numbers else engine
+
+
+def agrees(case: RuleCase) -> int:
+    """Whether matches are those that are meant; how many of the rules are counted by sums."""
+    expected = meant(case)
+    assert found(case, numbers=True) == expected
+    engine = found(case, numbers=False)
+    counts = [sum(rule == each.name for rule, _ in expected) for each in case.rules.rules]
+    assert engine.counts == counts
+    return len(engine.matched.sums)
+
+
+def test_matches_of_random_rules_are_those_that_are_meant(little_room):
+    agreed = 0
+    for seed in range(30):
+        try:
+            agrees(random_case(seed))
+            agreed += 1
+        except Refused:  # the engine has no such operator
+            continue
+    assert agreed > 15
+
+
+CONSTRAINTS = (
+    "x == {0}.x",
+    "x == $k",
+    "y == {0}.y",
+    "x == {0}.y",
+    "y > 0",
+    "x != 1 or y == 2",
+    "f == {0}.f",
+    "f > 0.5",
+)
+
+
+def chain(seed: int) -> RuleCase:
+    """A rule of `each`, windows and equations, and events that share values."""
+    rng = random.Random(seed)
+    text = "".join(f"declare {name}(x: int, y: int, f: float)\n" for name in "ABC") + "declare E()\n"
+    text, names = text + f"from {rng.choice('ABC')}[$k = x] as t\n", ["t"]
+    for i in range(rng.randint(1, 3)):
+        asked = [rng.choice(CONSTRAINTS).format(rng.choice(names)) for _ in range(rng.choice((0, 0, 1, 2)))]
+        anchor, far = rng.choice(names), rng.randint(4, 12)
+        window = rng.choice(
+            (f"within {far}", f"within {far}", f"within {rng.randint(1, 4)} .. {far}", "within forever")
+        )
+        window = f"{window} from {anchor}"
+        if len(names) > 1 and rng.random() < 0.5:
+            window = "between {} and {}".format(*rng.sample(names, 2))
+        constraints = f"({', '.join(asked)})" if asked else ""
+        text += f"  and each {rng.choice('ABC')}{constraints} as p{i} {window}\n"
+        names.append(f"p{i}")
+    text += f"where {rng.choice(names)}.y > 0\n" if rng.random() < 0.2 else ""
+    times = itertools.accumulate(rng.choice((0, 0, 1, 1, 2, 5)) for _ in range(rng.randint(5, 20)))
+    floats = (0.0, -0.0, 1.0, float("nan"), None)
+    events = [
+        Occurrence(rng.choice("ABC"), time, (rng.choice((0, 1, 2, None)), rng.choice((0, 1, 2)), rng.choice(floats)))
+        for time in times
+    ]
+    return RuleCase(wb.rules(text + "emit E"), events)
+
+
+def test_sums_count_what_is_meant(little_room):
+    summed = sum(agrees(chain(seed)) for seed in range(50))
+    assert summed > 25
+
+
+# --- large numbers --------------------------------------------------------------------------------------
+
+SEQUENCE = """
+declare A(k: int)
+declare B(k: int)
+declare C(k: int)
+declare E(k: int)
+rule all:
+from C[$k = k] and each A(k == $k) within 100000 from C and each B(k == $k) between A and C
+emit E(k = $k)
+"""
+
+
+def log(counts: dict[str, int]) -> list[dict[str, object]]:
+    """So many events of a type, type after type, one a tick."""
+    types = [name for name, count in counts.items() for _ in range(count)]
+    return [{"type": name, "time": time, "k": 1} for time, name in enumerate(types)]
+
+
+def test_counts_of_more_than_64_bits_are_exact():
+    names = "ABCDEFGHI"
+    text = "".join(f"declare {name}(k: int)\n" for name in names) + "declare R()\nfrom I\n"
+    text += "".join(f"  and each {name} within forever from I\n" for name in names[:-1])
+    rules = wb.rules(text + "emit R")
+    assert rules.count(log(dict.fromkeys(names, 250))) == {"rule 1": 250**9}
+
+
+def test_the_first_matches_are_told_without_the_others():
+    rules, events = wb.rules(SEQUENCE), log({"A": 400, "B": 400, "C": 400})
+    assert rules.count(events) == {"all": 400**3}
+    expected = [("all", (c, a, b)) for c in (801,) for a in range(1, 401) for b in range(401, 801)]
+    assert rules.matches(events).first(3000) == expected[:3000]
+    assert list(itertools.islice(rules.matches(events), 3)) == expected[:3]
+
+
+def test_logs_that_can_be_read_once_are():
+    found = wb.rules(SEQUENCE).matches(iter(log({"A": 1, "B": 2, "C": 1})))
+    assert list(found) == [("all", (4, 1, 2)), ("all", (4, 1, 3))]
+    with pytest.raises(InputError, match="has been read"):
+        found.count()
+
+
+def test_an_engine_that_makes_composites_tells_the_same():
+    rules, events = wb.rules(SEQUENCE), log({"A": 2, "B": 2, "C": 2})
+    rows = wb.run(rules, events, matches="rows")
+    assert rows == wb.run(rules, events, matches="rows", engine="cdp") == rules.matches(events).to_arrow().to_pylist()
+    assert wb.run(rules, events, matches="count", engine="cdp") == [{"rule": "all", "type": "E", "matches": 8}]
+    assert wb.run(rules, events, matches="count") == [{"rule": "all", "type": "E", "matches": 8}]
+
+
+@pytest.mark.slow  # machine code is made
+def test_machine_code_finds_the_same():
+    from experiments.rule_loads import anchor_w1, anchor_w2
+
+    for load, numbers in ((anchor_w2(30_000, 1000), True), (anchor_w1(30_000), False)):
+        engine = MatchingRules(load.rules, {}, EngineSettings(), True, numbers=numbers)
+        told = sum(map(len, engine.matches(load.log.block(load.rules))))
+        assert told + sum(engine.counts) == int(load.expected.sum())

@@ -1,0 +1,227 @@
+"""How an aggregate of a rule becomes lines: a walk through its window, or, where that is long, the spans in it.
+
+The rule of this module: what comes of values does not depend on how it is found. A window of few events is walked
+through; one of many where the key is all that is asked is put together of spans (`spans`), unless what comes of these
+has no room there.
+
+Source: Cugola and Margara, 5.4 (aggregates on columns).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.core.domain import FLOAT, INT, STR
+from workbench.errors import Refused
+from workbench.executors.compiled.rules import spans
+from workbench.executors.compiled.rules.layout import (
+    BASE,
+    GROW_SCRATCH,
+    GROW_SPANS,
+    LIMBS,
+    MASK,
+    NEVER,
+    SPANS,
+    WANTED,
+    WIDTH,
+)  # fmt: skip
+from workbench.executors.compiled.rules.lines import OTHERS, CodeValue, attribute_of
+from workbench.executors.compiled.rules.step_source import ENDS, StepSource
+from workbench.tesla import tree as t
+from workbench.tesla.engines.rule_plan import RuleStep
+from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
+from workbench.tesla.scope import RuleScope
+
+SHORT = 16
+"""Events of a window that are walked through."""
+KINDS = {
+    ("SUM", INT): spans.SUMS, ("AVG", INT): spans.SUMS, ("MIN", INT): spans.MINIMA, ("MAX", INT): spans.MAXIMA,
+    ("SUM", FLOAT): spans.REAL_SUMS, ("AVG", FLOAT): spans.REAL_SUMS, ("MIN", FLOAT): spans.REAL_MINIMA,
+    ("MAX", FLOAT): spans.REAL_MAXIMA,
+}  # fmt: skip
+"""What comes of values in a span."""
+
+
+def span_size(kind: int) -> int:
+    """The words of a span."""
+    return int(spans.span_words(kind))  # type: ignore[no-untyped-call]
+
+
+class PlannedSpans:
+    """The spans of a program.
+
+    Attributes
+    ----------
+    planned: the column whose events have them, the place of its type, and the words of a span.
+    """
+
+    def __init__(self) -> None:
+        self.planned: list[tuple[int, int, int]] = []
+        self._places: dict[tuple[int, int, int], int] = {}
+
+    def place(self, column: int, type: int, kind: int, attribute: int) -> int:
+        """The number of those of a column, for an attribute, -1 where it is none."""
+        key = column, kind, attribute
+        if key not in self._places:
+            self._places[key] = len(self.planned)
+            self.planned.append((column, type, span_size(kind)))
+        return self._places[key]
+
+
+class AggregateSource(StepSource):
+    """The lines of a rule, aggregates among them."""
+
+    def __init__(self, plan: SetPlan, rule: int, types: Sequence[str], spans: PlannedSpans, *, trex: bool) -> None:
+        super().__init__(plan, rule, types, trex=trex)
+        self.spans = spans
+
+    def _aggregate(self, planned: PlannedStep) -> None:
+        step, code, k = planned.step, self.code, planned.step.number
+        assert isinstance(step.part, t.Aggregate)
+        function, name = step.part.function, step.part.attribute
+        code.add(f"count{k} = 0")
+        if step.part.declared is not None:
+            self._combined(planned, step.part.declared)
+            return
+        if name is None and not planned.asked and not self.plan.columns[planned.column].keys and not step.fact:
+            code.parameters[""] = CodeValue(self._places(planned))
+            return
+        if name is None:
+            begin, hit, value_of, null = list[str](), list[str](), list[str](), ""
+        else:
+            value = attribute_of(step.declared, name, f"a{k}")
+            begin, hit, value_of, null = self._summed(step, function, value)
+            hit = [f"if {value.null}: continue", f"count{k} += 1", *hit]
+        self._walked(planned, begin, hit or [f"count{k} += 1"])
+        code.add(*value_of)
+        code.parameters[""] = CodeValue(f"count{k}" if function == "COUNT" else f"r{k}", null)
+
+    # --- windows of many events -------------------------------------------------------------------------
+
+    def _kind(self, planned: PlannedStep) -> int | None:
+        """What a span would have; None where it would not do."""
+        step = planned.step
+        assert isinstance(step.part, t.Aggregate)
+        if step.fact or step.code.constrained or not planned.filtered:
+            return None
+        counts = step.part.function == "COUNT"
+        return spans.NUMBERS if counts else KINDS.get((step.part.function, step.values))  # type: ignore[arg-type]
+
+    def _walked(self, planned: PlannedStep, begin: Sequence[str], hit: Sequence[str]) -> None:
+        """What comes of the values in a window, walked through if they are few, or else put together."""
+        code, k, kind = self.code, planned.step.number, self._kind(planned)
+        if kind is None:
+            code.add(*begin)
+            self._search(planned, newest=True, stops=False, hit=hit)
+            return
+        before = code.scope, dict(code.parameters)
+        code.add(f"left{k} = {SHORT}")
+        with code.inside("while True:"):
+            code.add(f"count{k} = 0", *begin)
+            counted = [f"left{k} -= 1", f"if left{k} < 0: break"]
+            self._search(planned, newest=True, stops=False, hit=[*counted, *hit])
+            code.add(f"if left{k} >= 0: break")
+            code.scope, code.parameters = before[0], dict(before[1])
+            self._spanned(planned, kind)
+            code.add(f"left{k} = {NEVER}")  # there was no room for what comes of it
+        code.scope, code.parameters = before
+
+    def _spanned(self, planned: PlannedStep, kind: int) -> None:
+        """Write down the spans of the key's events that have none; put what lies in the window together of them."""
+        step, code, k = planned.step, self.code, planned.step.number
+        n, y, attribute = k + 2000, self.types.index(step.type), -1 if step.attribute is None else step.attribute
+        number = self.constants.whole(self.spans.place(planned.column, y, kind, attribute))
+        code.add(f"p{k} = H[V[{SPANS}] + {number}]", f"if p{k} < 0: V[{WANTED}] = {number}; return {GROW_SPANS}")
+        code.add(f"k{n}, y{n}, z{n}, g{n} = k{k}, y{k}, {self.top}, -1")
+        code.add(f"b{n}, q{n}, w{n} = T[y{n}, {BASE}], T[y{n}, {MASK}], T[y{n}, {WIDTH}]")
+        window = self.least, self.most, self.above, self.below
+        self.least = self.most = self.above = self.below = ""
+        mark = f"W[p{k} + (i & q{n}) * {span_size(kind)}] == span_mark(i, V)"
+        hit = [f"if {mark}: g{n} = i; break", *self._put_aside(n)]
+        self._search(planned, newest=True, stops=False, hit=hit, k=n)
+        self.least, self.most, self.above, self.below = window
+        given = f"b{k}, q{k}, w{k}, W, F"
+        with code.inside(f"while z{n} > {self.top}:"):
+            code.add(f"z{n} -= 1", f"write_span({kind}, {attribute}, X[z{n}], g{n}, p{k}, {given}, V, X, XF)")
+            code.add(f"g{n} = X[z{n}]")
+        ends = f"{self.least or -NEVER}, {self.most or NEVER}, {self.above or -NEVER}, {self.below or NEVER}"
+        with code.inside(f"if of_stretch({kind}, {attribute}, g{n}, H[2 * y{k}], {ends}, p{k}, {given}, X, XF):"):
+            code.add(f"count{k} = X[{spans.SPAN_SUM}]", *self._put_together(step, kind), "break")
+
+    def _put_together(self, step: RuleStep, kind: int) -> list[str]:
+        """The lines by which what has been put together is what a walk would have found."""
+        assert isinstance(step.part, t.Aggregate)
+        k, value = step.number, spans.SPAN_SUM + 1
+        if kind == spans.NUMBERS:
+            return []
+        if kind == spans.REAL_SUMS:
+            limbs = f"X[{self.top} + {spans.LIMB} + n] = X[{value} + n]"
+            return [f"no_sum(X, {self.top})", f"for n in range({spans.SOME_LIMBS}): {limbs}"]
+        name = f"whole{k}" if step.part.function == "AVG" else f"r{k}"
+        return [f"if count{k} > 0: {name} = X{'F' if step.values == FLOAT else ''}[{value}]"]
+
+    # --- windows of few events --------------------------------------------------------------------------
+
+    def _combined(self, planned: PlannedStep, declared: t.DeclaredAggregate) -> None:
+        """The values of a declared aggregate, combined in the order of their events."""
+        step, code, k, top = planned.step, self.code, planned.step.number, self.top
+        if declared.combined is None:
+            what = f"the engine 'compiled' does not compute {declared.name}, a function of Python"
+            raise Refused(what, hint=OTHERS, where=step.part.where)
+        start = code.literal(t.Literal(declared.first))
+        code.add(f"r{k}, rn{k} = {start}, False")
+        depth, fail, scope = code.depth, self.fail, code.scope
+        if self.plan.columns[planned.column].keys and not step.fact:  # which are found newest first
+            code.add(f"z{k} = {top}")
+            self._search(planned, newest=True, stops=False, hit=self._put_aside(k))
+            code.add(f"for u{k} in range(z{k} - 1, {top} - 1, -1):")
+            code.depth += 1
+            code.add(f"a{k} = b{k} + (X[u{k}] & q{k}) * w{k}")
+        else:
+            self._search(planned, newest=False, stops=False, hit=None)
+        assert isinstance(step.part, t.Aggregate)
+        assert step.part.attribute is not None
+        value = attribute_of(step.declared, step.part.attribute, f"a{k}")
+        code.add(f"if {value.null}: continue")
+        text = f"float({value.text})" if declared.domain == FLOAT and step.values != FLOAT else value.text
+        one, other = (each.name for each in declared.operands)
+        code.scope = RuleScope(declared.scope)
+        code.operands = {one: CodeValue(f"r{k}", f"rn{k}"), other: CodeValue(text)}
+        found = (code.real if declared.domain == FLOAT else code.value)(declared.combined)
+        code.add(f"r{k}, rn{k} = {found.text}, {found.null or 'False'}")
+        code.operands, code.depth, self.fail, code.scope = {}, depth, fail, scope
+        code.parameters[""] = CodeValue(f"r{k}", f"rn{k}")
+
+    def _summed(self, step: RuleStep, function: str, value: CodeValue) -> tuple[list[str], list[str], list[str], str]:
+        """What is done before, with each value, and behind; and when the result is null."""
+        k, some = step.number, f"count{step.number} > 0"
+        real = step.values == FLOAT
+        none = f"count{k} == 0"
+        if function == "COUNT":
+            return [], [], [], ""
+        if function in ("MIN", "MAX"):
+            sign = "<=" if function == "MIN" else ">="  # the newest come first: of equal ones the oldest stays
+            start = "0.0" if real else "0"
+            better = f"count{k} == 1 or v{k} {sign} r{k}"
+            if step.values == STR:
+                asked = f"o_{k} = text_order(v{k}, r{k}, H, V) if count{k} > 1 else 0"
+                found = [f"v{k} = {value.text}", asked, f"if o_{k} == 2: {self.code.failed}"]
+                return [f"r{k} = 0"], [*found, f"if o_{k} {sign} 0: r{k} = v{k}"], [], none
+            if real:  # what is no number stays
+                better = f"v{k} != v{k} or (r{k} == r{k} and ({better}))"
+            return [f"r{k} = {start}"], [f"v{k} = {value.text}", f"if {better}: r{k} = v{k}"], [], none
+        if real:
+            full = f"if {self.top} + {LIMBS} > len(X): V[{WANTED}] = {self.top} + {LIMBS}; return {GROW_SCRATCH}"
+            word = value.text.replace("F[", "W[", 1)
+            by = f"count{k}" if function == "AVG" else "1"
+            return (
+                [full, f"r{k} = 0.0", f"no_sum(X, {self.top})"],
+                [f"add_float(X, {self.top}, {word})"],
+                [f"if {some}: r{k} = total_of(X, XF, {self.top}, {by})"],
+                none if function == "AVG" else "",
+            )
+        hit = [f"if sum_overflows(r{k}, {value.text}): {ENDS}", f"r{k} += {value.text}"]
+        if function == "SUM":
+            return [f"r{k} = 0"], hit, [], ""
+        hit = [each.replace(f"r{k}", f"whole{k}") for each in hit]
+        return [f"whole{k}, r{k} = 0, 0.0"], hit, [f"if {some}: r{k} = average(whole{k}, count{k})"], none

@@ -1,0 +1,66 @@
+"""The matches of rules on a log, for Python: counted, or enumerated as far as they are asked for.
+
+The rule of this module: nothing is looked for before it is asked for, and a log is read again for each question.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from workbench.extensions import later
+from workbench.tesla.match_columns import MatchColumns, joined_matches, listed_matches
+
+if TYPE_CHECKING:
+    from workbench.tesla.rule_set import RuleSet
+
+
+class RuleMatches:
+    """The matches of rules on a log: an iterable of rules and the numbers of the events that their matches consist of.
+
+    It has no length, for which all of them would have to be counted: see `count`.
+
+    Parameters
+    ----------
+    data, options: as `workbench.run` has them.
+    """
+
+    def __init__(self, rules: RuleSet, data: Any, **options: Any) -> None:
+        self._rules, self._data, self._options = rules, data, options
+        self._asked = False
+
+    def __iter__(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        for part in self.parts():
+            yield from part
+
+    def parts(self) -> Iterator[MatchColumns]:
+        """The same as columns, some matches at a time."""
+        parts: Iterator[MatchColumns] = self._run("rows").parts()
+        return parts
+
+    def first(self, most: int) -> list[tuple[str, tuple[int, ...]]]:
+        """The first of them; what comes behind is not looked for."""
+        return list(itertools.chain.from_iterable(self._run("rows", first=most).parts())) if most > 0 else []
+
+    def count(self) -> dict[str, int]:
+        """How many matches each rule has; where that can be told by sums, none is looked at."""
+        run = self._run("count")
+        for _ in run.parts():
+            pass
+        return dict(zip((rule.name for rule in self._rules.rules), run.counts, strict=True))
+
+    def columns(self) -> MatchColumns:
+        """All of them as columns."""
+        run = self._run("rows")
+        names, roles = run.called
+        return joined_matches([listed_matches(names, roles, []), *run.parts()])
+
+    def to_arrow(self) -> Any:
+        """All of them as an Arrow table: the rule, `trigger`, and what rules call their other events."""
+        return self.columns().to_arrow()
+
+    def _run(self, wanted: str, **more: Any) -> Any:
+        again, self._asked = self._asked, True
+        options = {**self._options, "matches": wanted, **more}
+        return later("workbench.logs.match_calls", "match_run")(self._rules, self._data, options, again=again)
