@@ -10,7 +10,7 @@ from typing import Any
 from workbench.lab import Limits, Output, Region, Suite, fails, median, ok, total, warns
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
-from workbench.tesla.engines.table import rule_engines
+from workbench.tesla.engines.table import engines_here
 
 suite = Suite(
     "rule_conformance",
@@ -34,7 +34,7 @@ def load() -> None:
 
 
 @suite.experiment(
-    Region(engine=list(rule_engines()), first=range(0, POINTS * SIZE, SIZE)),
+    Region(engine=list(engines_here()), first=range(0, POINTS * SIZE, SIZE)),
     limits=Limits(seconds=600, memory_mb=3000), kept=True, warm_up=load, expected=lambda: {"disagreements": 0},
     cases=Output("random cases that were run", kind=int),
     rules=Output("rules in these cases", kind=int),
@@ -48,7 +48,7 @@ def agree(engine: str, first: int) -> dict[str, Any]:
     from workbench.conformance.compare.rule_engines import held_to_meaning, meant_by, smaller
     from workbench.conformance.generate.rule_cases import random_case
 
-    only = {engine: rule_engines()[engine].make}
+    only = {engine: engines_here()[engine].make}
     found = dict.fromkeys(("cases", "rules", "events", "composites", "disagreements"), 0)
     for number in range(first, first + SIZE):
         case = random_case(number)
@@ -83,6 +83,6 @@ def all_agree(data: Data) -> Judgement:
         return fails(f"{len(differing)} disagreements; the first: {differing[0]['shrunk']}")
     if bad:
         return fails(f"{len(bad)} of {len(rows)} ranges did not end: {bad[0]['reason']}")
-    wanted = len(rule_engines()) * POINTS
+    wanted = len(engines_here()) * POINTS
     said = f"{sum(row['cases'] for row in rows)} of {wanted * SIZE} cases, each engine for itself"
     return ok(said) if len(rows) == wanted else warns(said)

@@ -13,7 +13,6 @@ from time import process_time
 from typing import Any, NamedTuple
 
 from experiments.rule_loads import EventLog, RuleLoad
-from workbench.errors import EngineMissing
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.table import rule_engine, rule_engines
 from workbench.tesla.occurrence import Occurrence
@@ -24,7 +23,6 @@ ONE_BY_ONE = ("aip", "cdp")
 """The engines of the papers, which know no blocks."""
 BLOCK = 16_384
 """Events that are given at once."""
-WITHOUT_A_DEVICE = "there is no CUDA device here, and no engine that would use one; its cost is modelled only"
 
 
 def engines(*forms: str) -> list[str]:
@@ -37,8 +35,6 @@ def engines(*forms: str) -> list[str]:
 def started(rules: RuleSet, name: str) -> RuleEngine:
     """An engine in one of its forms; one that makes machine code has it from the beginning."""
     engine = name.split()[0]
-    if engine == "gpu" and engine not in rule_engines():
-        raise EngineMissing(WITHOUT_A_DEVICE)
     settings = EngineSettings(indexed=SCANNING not in name)
     if engine == "compiled":
         from workbench.executors.compiled.rules.engine import CompiledRules

@@ -44,7 +44,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
     "executors/compiled": {
         "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},
         "keyed": {"lower", "code", "execute"}, "gpu": {"lower", "code", "execute", "parallel"},
-        "rules": {"lower", "code", "execute"},
+        "rules": {"lower", "code", "execute"}, "rules_gpu": {"code", "execute", "gpu", "rules"},
     },
     "verify": {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
@@ -99,6 +99,14 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/rules/single.py", "numpy"),
     ("executors/compiled/rules/transfer.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numpy"),
+    ("executors/compiled/rules_gpu/columns.py", "numba"),
+    ("executors/compiled/rules_gpu/columns.py", "numpy"),
+    ("executors/compiled/rules_gpu/device.py", "numba"),
+    ("executors/compiled/rules_gpu/device.py", "numpy"),
+    ("executors/compiled/rules_gpu/kernels.py", "numba"),
+    ("executors/compiled/rules_gpu/kernels.py", "numpy"),
+    ("executors/compiled/rules_gpu/part.py", "numpy"),
+    ("executors/compiled/rules_gpu/sequences.py", "numpy"),
     ("conformance/compare/conform.py", "hypothesis"),
     ("conformance/compare/plans.py", "hypothesis"),
     ("conformance/generate/domains.py", "hypothesis"),

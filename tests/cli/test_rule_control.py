@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import WorkbenchError
-from workbench.tesla.engines.table import rule_engines
+from workbench.tesla.engines.table import engines_here
 
 RULES = """
 declare A(x: int)
@@ -67,7 +67,7 @@ def files(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("engine", rule_engines())
+@pytest.mark.parametrize("engine", engines_here())
 def test_rules_change_as_time_passes(workbench, files, engine):
     given = ("run", files / "r.tesla", "--input", files / "in.jsonl", "--rules-control", files / "control.jsonl")
     done = workbench(*given, "--engine", engine)

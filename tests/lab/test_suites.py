@@ -17,7 +17,7 @@ from workbench.lab.store import ResultStore
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.publisher import Publisher
-from workbench.tesla.engines.table import RuleEngineRow, rule_engines
+from workbench.tesla.engines.table import RuleEngineRow, engines_here
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = suite_files(ROOT / "experiments")
@@ -103,7 +103,7 @@ def test_an_engine_of_rules_that_tells_something_else_is_found(tmp_path, monkeyp
     def make(rules, facts, settings):
         return Silent("silent", rules, facts, settings, CDPMatcher)
 
-    monkeypatch.setattr(module, "rule_engines", lambda: {"silent": RuleEngineRow("silent", "tells nothing", make)})
+    monkeypatch.setattr(module, "engines_here", lambda: {"silent": RuleEngineRow("silent", "tells nothing", make)})
     found = module.agree("silent", 0)
     assert found["disagreements"] == 1
     assert found["composites"] > 0
@@ -122,13 +122,13 @@ def test_a_run_of_rules_is_a_measurement():
     rules = wb.rules(text)
     log = [{"type": "AB"[at % 10 == 5], "time": at, "x": at} for at in range(0, 500, 5)]
     found = []
-    for engine, profiled in product(rule_engines(), (True, False)):
+    for engine, profiled in product(engines_here(), (True, False)):
         settings = EngineSettings(profiled=profiled)
         made = rule_run(rules, rule_events(rules, log), engine, settings=settings, unmeasured=2)
         assert made.keys() == RULE_OUTPUTS.keys()
         assert made["rate"] * made["cost"] == pytest.approx(1e6)
         found.append((made["matches"], made["composites"], made["told"]))
-    assert [each[:2] for each in found] == [(98, 97), (None, 97)] * len(rule_engines())
+    assert [each[:2] for each in found] == [(98, 97), (None, 97)] * len(engines_here())
     assert len({told for *_, told in found}) == 1
 
 

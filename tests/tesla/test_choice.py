@@ -7,7 +7,7 @@ import pytest
 from workbench.cli.main import main
 from workbench.logs.rule_choice import expected_events
 from workbench.tesla.check import rules
-from workbench.tesla.engines.choice import EngineCosts, chosen_engine, engine_costs, filled, keep_costs
+from workbench.tesla.engines.choice import EngineChoice, EngineCosts, chosen_engine, engine_costs, filled, keep_costs
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.occurrence import Occurrence
 
@@ -78,6 +78,43 @@ def test_auto_says_what_it_has_chosen(tmp_path, capsys):
         told.append(capsys.readouterr())
     assert told[0].out == told[1].out
     assert "engine cdp: there are few events" in told[0].err
+
+
+def test_who_asks_for_no_engine_gets_what_fits_a_long_file(tmp_path, monkeypatch, capsys):
+    """And is told of it only where that is not the usual one."""
+    (tmp_path / "r.tesla").write_text(TYPES + LAST)
+    (tmp_path / "log.csv").write_text("type,time,x,s\n" + "".join(f"A,{i},{i % 7},{'a' * 20}\n" for i in range(6000)))
+    given = [
+        "run",
+        str(tmp_path / "r.tesla"),
+        "--input",
+        str(tmp_path / "log.csv"),
+        "--output",
+        str(tmp_path / "o.csv"),
+    ]
+    outputs = []
+    for engine in ("cdp", "aip"):
+        found = EngineChoice(engine, "it fits")
+        monkeypatch.setattr("workbench.logs.rule_choice.chosen_engine", lambda *_, found=found: found)
+        assert main(given) == 0
+        assert ("engine aip: it fits" in capsys.readouterr().err) == (engine == "aip")
+        outputs.append((tmp_path / "o.csv").read_text())
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count("\n") > 5000
+
+
+@pytest.mark.parametrize("more", [["--key", "k"], ["--rules-control", "changes.jsonl"]])
+def test_auto_chooses_for_keys_and_for_rules_that_change(more, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r.tesla").write_text(TYPES + f"rule old: {LAST}")
+    (tmp_path / "changes.jsonl").write_text('{"time": 9, "do": "remove", "rule": "old"}\n')
+    (tmp_path / "log.csv").write_text("type,time,x,k\n" + "".join(f"A,{i},{i % 7},{i % 3}\n" for i in range(6000)))
+    told = []
+    for engine in ("auto", "cdp"):
+        assert main(["run", "r.tesla", "--input", "log.csv", "--engine", engine, *more]) == 0
+        told.append(capsys.readouterr())
+    assert told[0].out == told[1].out
+    assert "aip about" in told[0].err
 
 
 def test_doctor_keeps_what_it_has_measured(monkeypatch, capsys):

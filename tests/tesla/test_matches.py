@@ -57,9 +57,10 @@ def found(case: RuleCase, *, numbers: bool) -> MatchingRules | list[tuple[str, t
     for first in range(0, len(case.events), 5):
         some = case.events[first : first + 5]
         try:
-            parts += engine.matches(event_block(case.rules, some, engine.texts.put))
+            block = event_block(case.rules, some, engine.texts.put)
         except LargeNumberError:
-            parts += engine.matches_singly(some)
+            block = None
+        parts += engine.matches_singly(some) if block is None or first % 3 == 1 else engine.matches(block)
     if case.until is not None:
         parts += engine.matches_until(case.until)
     return list(itertools.chain.from_iterable(parts)) if numbers else engine

@@ -1,6 +1,7 @@
 """Rules as a processor: what streams feed them and what they feed, in `.pipe` files and in Python."""
 
 import pickle
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -187,10 +188,29 @@ def test_mistakes(folder):
     assert "5 of what? Other windows have units" in refused(
         folder, 'return rules("fire.tesla", y, x).Fire', PipelineError
     )
+
+
+def test_rules_have_the_facts_of_the_run(folder, tmp_path):
+    """In groups, too; what a fact has may be null."""
     (folder / "fire.tesla").write_text(
-        "declare fact F(x: int) declare A(x: int) declare B(x: int) from A and each F() emit B(x = F.x)"
+        "declare fact F(x: int, y: int) declare A(x: int) declare B(y: int) from A and each F(x == A.x) emit B(y = F.y)"
     )
-    assert "have no facts, and 'F' are such" in refused(folder, 'return rules("fire.tesla", x).B')
+    (folder / "outer.pipe").write_text(
+        'pipeline inner(x: int) -> int? { return rules("fire.tesla", x).B.y }\n'
+        "pipeline outer(x: int) -> int? { return inner(x) }\n"
+    )
+    pipeline = wb.load(folder / "outer.pipe:outer")
+    rows: list[dict[str, Any]] = [{"time": 1, "x": 7}, {"time": 2, "x": 8}]
+    with pytest.raises(Refused, match="it looks at facts, F, and --facts gives none"):
+        wb.run(pipeline, rows)
+    facts: list[dict[str, Any]] = [{"x": 7, "y": 1}, {"x": 9, "y": 2}, {"x": 8, "y": None}]
+    assert [row["out"] for row in wb.run(pipeline, rows, facts={"F": facts})] == [1, None]
+    with sqlite3.connect(tmp_path / "f.db") as made:
+        made.execute("CREATE TABLE F (x INTEGER, y INTEGER)")
+        made.execute("INSERT INTO F VALUES (7, 3)")
+    assert [row["out"] for row in wb.run(pipeline, rows, facts=tmp_path / "f.db")] == [3]
+    with pytest.raises(InputError, match="for rules only: --facts"):
+        wb.run(wb.load("models/tesla/kitchen.pipe"), [], facts={"F": facts})
 
 
 # --- meaning and operation --------------------------------------------------------------------------------------
@@ -198,10 +218,7 @@ def test_mistakes(folder):
 
 def held(case: RuleCase) -> None:
     """Steps say what the denotation says, and every event is in the domain of its output."""
-    facts = {name for name, declared in case.rules.declarations.items() if declared.fact}
-    if any(facts & set(rule.types) for rule in case.rules.rules):
-        return
-    processor = RuleProcessor(case.rules, case.rules.events)
+    processor = RuleProcessor(case.rules, case.rules.events, facts=case.facts)
     declared = [case.rules.declarations[name].domains for name in case.rules.events]
     shapes = (INT, *(Record(tuple(map(Nullable, each.values())), tuple(each)) for each in declared))
     processor = processor.typed(shapes)

@@ -16,7 +16,9 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
     """The options of `workbench run` that are for rules."""
     group = parser.add_argument_group("of rules (.tesla files)", "there --input TYPE=FILE is a file of one type")
     group.add_argument(
-        "--engine", metavar="NAME", help="what runs them (default: cdp; auto: what fits the rules and the log)"
+        "--engine",
+        metavar="NAME",
+        help="what runs them (default: cdp, for long files auto: what fits the rules and the log)",
     )
     group.add_argument("--time", metavar="COLUMN", help="the column of times: numbers, or dates (default: time)")
     group.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count: us, ms, s, min, h or d")
@@ -42,12 +44,21 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--profile", action="store_true", help="what each rule has cost")
 
 
-def fact_options(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
-    """The options that say where facts are, and how they are asked for."""
+def fact_files(group: argparse._ActionsContainer) -> None:
+    """The option that says where facts are."""
     help = "a SQLite database with a table for each type of facts, or TYPE=FILE: the rows of one (repeat)"
     group.add_argument("--facts", action="append", default=[], metavar="FILE", help=help)
+
+
+def fact_options(group: argparse._ActionsContainer) -> None:
+    """The options that say where facts are, and how they are asked for."""
+    fact_files(group)
     group.add_argument("--facts-fixed", action="store_true", help="no database changes: do not look before each event")
     group.add_argument("--facts-timeout", type=float, metavar="SECONDS", help="how long a query for facts may take")
+    group.add_argument(
+        "--facts-ahead", type="positive", metavar="THREADS",
+        help="so many threads ask a slow database for what coming events need (default: it is asked as they come)",
+    )  # fmt: skip
     group.add_argument(
         "--on-facts-failure", choices=("error", "drop", "retry"),
         help="where facts are not told: end the run (default), give up the matches that ask, or ask some times more",

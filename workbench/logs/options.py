@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from workbench.core.domain import Integer, Value
-from workbench.core.program import Ported
+from workbench.core.program import Program
 from workbench.errors import InputError, did_you_mean
 from workbench.events.reading import Tally, reading_options
 from workbench.executors.table import AUTO, Start, backend_options, given
+from workbench.logs.pipeline_facts import fact_types
 
 Place = str | Path
 LOG = logging.getLogger("workbench")
@@ -44,11 +45,15 @@ class RunOptions(TypedDict, total=False):
     fault: Sequence[str]
     """What may go wrong, beside what the program says."""
     seed: int
-    """Of the faults that strike at random (reference, threaded)."""
+    """Of the faults that strike at random (reference, threaded, dataflow)."""
     rate: float
     """How likely a fault is to strike where it can."""
     threads: int
-    """How many (threaded, numba, parallel)."""
+    """How many (threaded, dataflow, numba, parallel)."""
+    phases: int
+    """The most steps on their way at once (dataflow)."""
+    groups: bool
+    """Whether what is in a pipeline that is called runs as one (dataflow)."""
     seconds: float
     """How long it may take."""
     memory_mb: int
@@ -83,6 +88,8 @@ class RunOptions(TypedDict, total=False):
     """Of rules: whether no database of facts changes while they run, so that nobody looks."""
     facts_timeout: float
     """Of rules: how many seconds a query for facts may take."""
+    facts_ahead: int
+    """Of rules: how many threads ask for what coming events need."""
     on_facts_failure: str
     """Of rules: what becomes of a query for facts that fails: `error` ends the run, `drop` gives up the matches that
     asked, `retry` asks some times more."""
@@ -102,7 +109,7 @@ class RunOptions(TypedDict, total=False):
 
 RULE_OPTIONS = (
     "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "facts-fixed",
-    "facts-timeout", "on-facts-failure", "rules-control", "with-sources", "compat", "profile",
+    "facts-timeout", "facts-ahead", "on-facts-failure", "rules-control", "with-sources", "compat", "profile",
     "matches", "first",
 )  # fmt: skip
 """Those of rules, as the command line spells them."""
@@ -110,12 +117,15 @@ RULE_OPTIONS = (
 
 CLOCK_OPTIONS = ("time", "time-unit")
 """Those of them that are for pipelines with a clock, too."""
+FACT_OPTIONS = ("facts", "facts-fixed", "facts-timeout", "facts-ahead", "on-facts-failure")
+"""Those that are for pipelines with rules that look at facts, too."""
 
 
-def refuse_rule_options(options: argparse.Namespace, program: Ported) -> None:
+def refuse_rule_options(options: argparse.Namespace, program: Program) -> None:
     """InputError where an option of rules is given for a pipeline, and it has no use for it."""
-    clocks = any(port.clock for port in program.ports.inputs)
-    if foreign := given(options, *(name for name in RULE_OPTIONS if not (clocks and name in CLOCK_OPTIONS))):
+    taken: tuple[str, ...] = CLOCK_OPTIONS if any(port.clock for port in program.ports.inputs) else ()
+    taken += FACT_OPTIONS if any(fact_types(program)) else ()
+    if foreign := given(options, *(name for name in RULE_OPTIONS if name not in taken)):
         raise InputError(f"for rules only: {foreign}", hint="leave it out, or name a .tesla file")
 
 

@@ -6,7 +6,8 @@ The rule of this module: nothing is read for it but the first block, which is pr
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from workbench.events.files import is_stream
 from workbench.events.inputs import log_files, named_files
 from workbench.executors.table import Start
 from workbench.logs.rule_order import EventPiece
-from workbench.tesla.engines.choice import AUTO, FEW, SAMPLE, EngineChoice, chosen_engine
+from workbench.tesla.engines.choice import AUTO, FEW, SAMPLE, EngineChoice, EventsGiven, MakesNamed, chosen_engine
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.event_block import EventBlock
-from workbench.tesla.occurrence import Facts
+from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 ROW_BYTES = {
@@ -34,14 +35,48 @@ ROW_BYTES = {
 """About what a row takes, by the end of a file's name; where it is packed, a quarter of it."""
 
 
+@dataclass(frozen=True)
+class EngineTrial:
+    """What engines are tried on.
+
+    Attributes
+    ----------
+    rules: those that run at first.
+    known: rules whose types the events have.
+    given: how events come.
+    make: starts an engine by its name.
+    """
+
+    rules: RuleSet
+    known: RuleSet
+    facts: Facts
+    settings: EngineSettings
+    given: EventsGiven = "columns"
+    make: MakesNamed | None = None
+
+    def chosen(self, sample: Sequence[Occurrence], events: int | None) -> EngineChoice:
+        """What is chosen by the first events of so many."""
+        declared = self.known if self.make is not None else self.rules
+        some = [each for each in sample if each.type in declared.declarations]
+        return chosen_engine(self.rules, self.facts, self.settings, some, events, self.given, self.make)
+
+
 def engine_name(start: Start) -> str:
     """The engine that is asked for; the usual one where the log cannot be asked."""
     name: str = start.option("engine", "cdp")
     return "cdp" if name == AUTO else name
 
 
+def asks(start: Start) -> bool:
+    """Whether the engine is to be chosen: that is asked for, or nothing is, and the log is a file of some length."""
+    name = start.option("engine")
+    if name is None and start.option("threads", 1) == 1:
+        return (expected_events(start.option("input")) or 0) >= FEW
+    return bool(name == AUTO)
+
+
 def engine_for(
-    rules: RuleSet, facts: Facts, settings: EngineSettings, start: Start, pieces: Iterator[EventPiece]
+    trial: EngineTrial, start: Start, pieces: Iterator[EventPiece]
 ) -> tuple[EngineChoice, Iterator[EventPiece]]:
     """What is chosen for the events of a log, and the same events."""
     expected = expected_events(start.option("input"))
@@ -50,14 +85,14 @@ def engine_for(
         return EngineChoice("cdp", "there are no events"), iter(())
     if isinstance(first, EventBlock):
         expected = None if expected is None else max(expected, len(first))
-        sample = [] if (expected or 0) < FEW else first.part(0, SAMPLE).occurrences(rules)
+        sample = [] if (expected or 0) < FEW else first.part(0, SAMPLE).occurrences(trial.known)
         again: EventPiece = first
     else:
         sample = [] if expected is None else list(itertools.islice(first, SAMPLE))
         again = itertools.chain(sample, first)
         if expected is not None and len(sample) < SAMPLE:
             expected = len(sample)
-    return chosen_engine(rules, facts, settings, sample, expected), itertools.chain([again], pieces)
+    return trial.chosen(sample, expected), itertools.chain([again], pieces)
 
 
 def expected_events(given: Any) -> int | None:

@@ -59,8 +59,8 @@ class EventColumns:
         if timed is not None and not timed[slice(None) if known is None else known].all():
             return None
         texts: dict[int, str] = {}
-        coded = {name: _coded(each, texts) for name, each in columns.items() if name not in (TYPE, self.time)}
-        if None in coded.values() or not order.follow(times if timed is None else times[timed]):
+        arrays = {name: coded(each, texts) for name, each in columns.items() if name not in (TYPE, self.time)}
+        if None in arrays.values() or not order.follow(times if timed is None else times[timed]):
             return None
         rows = None if known is None else known.nonzero()[0]
         types = (types if rows is None else types[rows]).astype(np.uint16)
@@ -72,7 +72,7 @@ class EventColumns:
         for type in counts.nonzero()[0].tolist():
             mine: Any = by_type[ends[type] - counts[type] : ends[type]]
             mine = mine if rows is None else rows[mine]
-            found[type] = self._columns(type, coded, slice(None) if len(mine) == len(times) else mine, len(mine))
+            found[type] = self._columns(type, arrays, slice(None) if len(mine) == len(times) else mine, len(mine))
         when = times if rows is None else times[rows]
         return EventBlock(self.rules.events, types, when, places, tuple(found), texts), unknown
 
@@ -103,14 +103,14 @@ class EventColumns:
     ) -> tuple[AttributeColumn, ...]:
         """Those of a type, whose events are in some rows."""
         domains = self.rules.declarations[self.rules.events[type]].domains
-        return tuple(_column(given.get(name), domain, rows, count) for name, domain in domains.items())
+        return tuple(attribute_of_rows(given.get(name), domain, rows, count) for name, domain in domains.items())
 
     @cached_property
     def _empty(self) -> Sequence[tuple[AttributeColumn, ...]]:
         return [self._columns(type, {}, slice(None), 0) for type in range(len(self.rules.events))]
 
 
-def _coded(given: EventArray, texts: dict[int, str]) -> EventArray | None:
+def coded(given: EventArray, texts: dict[int, str]) -> EventArray | None:
     """Events with numbers for texts, which are put there with them; None where two texts have one number."""
     import numpy as np
 
@@ -140,7 +140,8 @@ def _as_texts(given: EventArray) -> TextColumn:
     return TextColumn(numbers if given.present is None else np.where(given.present, numbers, len(texts) - 1), texts)
 
 
-def _column(given: EventArray | None, domain: Domain, rows: Any, count: int) -> AttributeColumn:
+def attribute_of_rows(given: EventArray | None, domain: Domain, rows: Any, count: int) -> AttributeColumn:
+    """An attribute of the events in so many rows; without a column all are null."""
     import numpy as np
 
     if given is None:

@@ -67,7 +67,10 @@ class _FactFiles:
 
         option = self._start.option
         return FactSettings(
-            option("facts_fixed", False), option("facts_timeout"), option("on_facts_failure") or FactSettings.failure
+            option("facts_fixed", False),
+            option("facts_timeout"),
+            option("on_facts_failure") or FactSettings.failure,
+            option("facts_ahead") or 0,
         )
 
     def add(self, given: str) -> None:

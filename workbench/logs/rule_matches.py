@@ -133,6 +133,10 @@ class MatchRun(RuleRun):
                 for first in range(0, len(piece), STRETCH):
                     yield from engine.matches(piece.part(first, first + STRETCH))
                     self._start.tally.tell(max(0, len(piece) - first - STRETCH))
+            elif self._numbers:  # what comes of an event is told before the next one is asked for
+                for event in piece:
+                    yield from engine.matches_singly([event])
+                    self._start.tally.tell()
             else:
                 for some in itertools.takewhile(bool, (list(itertools.islice(piece, TOLD)) for _ in itertools.count())):
                     yield from self._of_some(engine, some)

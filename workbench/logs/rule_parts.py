@@ -23,10 +23,10 @@ from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.reader import FileReader, LogReader, PartReader, TaskTally
 from workbench.executors.spark.runner import Layout
 from workbench.logs.batches import batches
-from workbench.logs.rule_columns import text_codes
+from workbench.logs.rule_columns import attribute_of_rows, coded, text_codes
 from workbench.logs.rule_composites import attribute_values
 from workbench.logs.rule_log import RuleLog, log_ports
-from workbench.tesla.event_block import EventBlock, event_block
+from workbench.tesla.event_block import EventBlock, dense_places, event_block
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.partial_run import OrderPlace
 from workbench.tesla.partition import RulePartition
@@ -114,6 +114,34 @@ class EventLayout:
                     values = np.where(column.nulls[places], 0, values)
                 found[rows] = values.astype(np.int64).view(np.uint64)
         return ((found * np.uint64(_MIX)) >> np.uint64(32)).astype(np.int64) % self.buckets
+
+    def block(self, batch: Any) -> tuple[EventBlock, list[OrderPlace]] | None:
+        """The events in a record batch as columns, and their places; None where two texts have one number."""
+        import numpy as np
+
+        from workbench.events.arrays import given_array
+        from workbench.events.buffers import numbers_of, shown_column
+
+        types: Any = numbers_of(batch.column(3))
+        if (types == CLOCK).any():
+            batch = batch.filter(shown_column(BOOL, types != CLOCK))
+            types = numbers_of(batch.column(3))
+        texts: dict[int, str] = {}
+        given = {}
+        for each, column in zip(self.attributes, batch.columns[4:], strict=True):
+            array = given_array(each[1], column, stored=True)
+            given[each] = None if array is None else coded(array, texts)
+            if given[each] is None:
+                return None
+        columns = []
+        for type, name in enumerate(self.rules.events):
+            rows = np.flatnonzero(types == type)
+            domains = self.rules.declarations[name].domains.items()
+            columns.append(tuple(attribute_of_rows(given[each], each[1], rows, len(rows)) for each in domains))
+        types = types.astype(np.uint16)
+        times = numbers_of(batch.column(1))
+        made = EventBlock(self.rules.events, types, times, dense_places(types), tuple(columns), texts)
+        return made, batch.column(2).to_pylist()
 
     def events(self, batch: Any) -> Iterator[tuple[Occurrence | None, int, OrderPlace]]:
         """The events in a record batch, their times and places; None for the clock."""

@@ -27,13 +27,13 @@ from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.output import write_rows
 from workbench.executors.spark.whole import ClearedOutput, check_files, stages_shown, started_session, written_format
 from workbench.executors.table import Start, given
-from workbench.logs.rule_choice import engine_name
+from workbench.logs.rule_choice import EngineTrial, asks, engine_for, engine_name
 from workbench.logs.rule_composites import RuleRow, event_columns
 from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import begun
 from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.occurrence import in_units
+from workbench.tesla.occurrence import Facts, in_units
 from workbench.tesla.partial_run import refuse_circles
 from workbench.tesla.partition import rule_partition
 from workbench.tesla.rule_set import RuleSet
@@ -80,6 +80,7 @@ def run_batch(log: SparkRuleLog, spark: SparkSession, written: str) -> None:
     from workbench.logs.rule_workers import PLACE, BucketRunner
 
     start, counts = log.start, Counts.on(spark)
+    log.choose()
     with stages_shown(start, spark) as progress, kept_rows(log.reading, start.tally):
         job = log.job(BUCKETS_PER_TASK * int(spark.conf.get("spark.sql.shuffle.partitions") or 1))
         events = log.events(spark, job, counts).repartition("bucket").sortWithinPartitions("bucket", "time", "place")
@@ -110,8 +111,10 @@ class SparkRuleLog:
     inputs: Sequence[tuple[Declaration | None, Any]] = field(init=False)
     log: RuleLog = field(init=False)
     parts: dict[str, int] = field(default_factory=dict)
+    engine: str = field(init=False)
 
     def __post_init__(self) -> None:
+        self.engine = engine_name(self.start)
         self.clock = Clock(self.start.option("time", "time"), self.start.option("time_unit"))
         self.reading = Reading.of(self.start.options)
         self.log = RuleLog(self.rules, self.clock, self.reading, Tally())
@@ -122,19 +125,34 @@ class SparkRuleLog:
         self.reading = replace(self.reading, words=True)
         self.log.unknown.clear()
 
+    def choose(self) -> None:
+        """Take the engine that fits, where that is asked for: a stream has one from its beginning."""
+        if asks(self.start):
+            made, facts, settings = self._running()
+            pieces = RuleLog(self.rules, self.clock, self.reading, Tally()).pieces(_inputs(self.start.options))
+            choice, _ = engine_for(EngineTrial(made, self.rules, facts, settings), self.start, pieces)
+            self.engine = choice.engine
+            if self.start.option("engine") is not None or self.engine != "cdp":
+                self.start.say(f"engine {choice.engine}: {choice.why}")
+
+    def _running(self) -> tuple[RuleSet, Facts, EngineSettings]:
+        """The rules with windows in the unit of times, facts, and how engines run."""
+        start, clock = self.start, self.clock
+        trex = start.option("compat") == "trex"
+        scaled = in_units(self.rules, clock.unit, dates=bool(clock.dates), trex=trex)
+        return scaled, facts_of(self.rules, start), EngineSettings(clock.unit, bool(clock.dates), trex)
+
     def job(self, buckets: int) -> RuleJob:
         """What is run on so many buckets."""
         from workbench.logs.rule_parts import EventLayout
         from workbench.logs.rule_workers import RuleJob
 
-        start, clock = self.start, self.clock
-        trex, until = start.option("compat") == "trex", start.option("until")
-        scaled = in_units(self.rules, clock.unit, dates=bool(clock.dates), trex=trex)
+        clock, until = self.clock, self.start.option("until")
+        scaled, facts, settings = self._running()
         ports = event_columns(self.rules, clock, self.rules.composites)
-        settings = EngineSettings(clock.unit, bool(clock.dates), trex)
         job = RuleJob(
-            EventLayout(self.rules, rule_partition(self.rules), buckets), scaled, engine_name(start),
-            facts_of(self.rules, start), settings, clock, ports,
+            EventLayout(self.rules, rule_partition(self.rules), buckets), scaled, self.engine,
+            facts, settings, clock, ports,
             None if until is None else instant(clock, str(until)),
         )  # fmt: skip
         job.start()  # what an engine refuses it refuses here

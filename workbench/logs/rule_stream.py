@@ -19,9 +19,8 @@ from workbench.executors.spark.logs import BINARY, is_remote
 from workbench.executors.spark.output import write_rows
 from workbench.executors.spark.stream import packed, see_checkpoint
 from workbench.executors.spark.whole import until_stopped
-from workbench.logs.batches import batches as batched
 from workbench.logs.rule_parts import EventFileReader
-from workbench.logs.rule_workers import PLACE, SIZE, PlacedComposite, RuleJob, buckets_of
+from workbench.logs.rule_workers import PLACE, RuleJob, buckets_of
 from workbench.stored import FORM, checksum
 
 if TYPE_CHECKING:
@@ -110,11 +109,11 @@ class BucketStepper:
             if before is not None and first < before:
                 raise self._late(first, before)
             found = self._made(run, rows)
-            packets = [packed(self.job.batch(some)) for some in batched(found, SIZE)]
+            packets = [packed(some) for some in found]
             state.update((self.job.saved(run, last),))
         yield from (pd.DataFrame({"bucket": [key[0]], "made": [each]}) for each in packets)
 
-    def _made(self, run: Any, rows: Any) -> Iterator[PlacedComposite]:
+    def _made(self, run: Any, rows: Any) -> Iterator[Any]:
         for batch in rows.combine_chunks().to_batches():
             yield from self.job.made(run, batch)
 

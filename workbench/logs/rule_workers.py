@@ -14,14 +14,15 @@ from typing import Any
 
 from workbench.core.program import Ports
 from workbench.events.clock import Clock
-from workbench.events.columns import kind, to_column
+from workbench.events.columns import arrow_type, kind, to_column
 from workbench.executors.spark.carry import carried
 from workbench.executors.spark.counts import Counts
 from workbench.logs.batches import batches as batched
-from workbench.logs.rule_composites import event_row
+from workbench.logs.rule_composites import composite_table, event_row
 from workbench.logs.rule_parts import EventLayout
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.partial_run import OrderPlace, PartialRun
 from workbench.tesla.rule_set import RuleSet
@@ -63,10 +64,31 @@ class RuleJob:
         """A run from the beginning."""
         return PartialRun(rule_engine(self.scaled, self.engine, self.facts, self.settings))
 
-    def made(self, run: PartialRun, rows: Any) -> Iterator[PlacedComposite]:
-        """What comes of some rows of a bucket."""
+    def made(self, run: PartialRun, rows: Any) -> Iterator[Any]:
+        """What comes of some rows of a bucket, as record batches."""
+        block = self.events.block(rows) if run.in_blocks else None
+        if block is not None:
+            for places, found in run.process_block(*block):
+                if places:
+                    yield self._batch(places, found)
+        else:
+            yield from map(self.batch, batched(self._singly(run, rows), SIZE))
+
+    def _singly(self, run: PartialRun, rows: Any) -> Iterator[PlacedComposite]:
         for event, time, place in self.events.events(rows):
             yield from run.advance(time - 1) if event is None else run.process(event, place)
+
+    def _batch(self, places: list[OrderPlace], found: EventBlock | list[Occurrence]) -> Any:
+        import pyarrow as pa
+
+        shown = self.ports.shown
+        table = None if isinstance(found, list) else composite_table(found, shown, self.scaled, self.clock, None)
+        if table is None:
+            singly = found if isinstance(found, list) else found.occurrences(self.scaled)
+            return self.batch(list(zip(places, singly, strict=True)))
+        kinds = pa.schema([(name, arrow_type(domain)) for name, domain in shown.items()])  # times are texts there
+        (batch,) = table.cast(kinds).combine_chunks().to_batches()
+        return pa.RecordBatch.from_arrays([pa.array(places, pa.binary()), *batch.columns], names=[PLACE, *shown])
 
     def saved(self, run: PartialRun, time: int) -> bytes:
         """The state of a run at a time, for `restored`."""
@@ -110,14 +132,14 @@ class BucketRunner:
 
         events = 0
         with carried():
-            for some in batched(self.made(batches), SIZE):
+            for some in self.made(batches):
                 events += len(some)
-                yield self.job.batch(some)
+                yield some
         task: Any = TaskContext.get()
         self.counts.made(task.partitionId(), events)
 
-    def made(self, batches: Iterator[Any]) -> Iterator[PlacedComposite]:
-        """The same one by one."""
+    def made(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The same before they are counted."""
         run: PartialRun | None = None
         bucket = -1
         for batch in batches:
@@ -128,9 +150,9 @@ class BucketRunner:
                 yield from self.job.made(run, rows)
         yield from self._end(run)
 
-    def _end(self, run: PartialRun | None) -> Iterator[PlacedComposite]:
+    def _end(self, run: PartialRun | None) -> Iterator[Any]:
         if run is not None and self.job.until is not None:
-            yield from run.advance(self.job.until)
+            yield from map(self.job.batch, batched(iter(run.advance(self.job.until)), SIZE))
 
 
 def buckets_of(batch: Any) -> Iterator[Any]:

@@ -20,14 +20,14 @@ from workbench.events.files import is_stream
 from workbench.events.reading import Reading
 from workbench.executors.table import AUTO, Start, backend_rows, given
 from workbench.extensions import later
-from workbench.logs.rule_choice import engine_for, engine_name
+from workbench.logs.rule_choice import EngineTrial, asks, engine_for, engine_name
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
 from workbench.logs.rule_control import RuleControl
 from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_keys import KeyedRules, with_key
 from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import EventPiece, LateEvents, begun
-from workbench.tesla.engines.choice import AUTO as AUTO_ENGINE
+from workbench.tesla.engines.choice import EventsGiven
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.table import rule_engine
@@ -165,13 +165,23 @@ class RuleRun:
         if threads > 1 and (reason := rule_split(made).reason):
             start.say(f"the rules run in one thread: {reason}")
         self.engine = engine_name(start)
-        if start.option("engine") == AUTO_ENGINE and self._control is None and self._key is None:
-            choice, self._pieces = engine_for(made, facts, settings, start, self._pieces)
+
+        def make(name: str) -> RuleEngine:
+            one = partial(rule_engine, made, name, facts, settings)
+            # with keys nothing is changed or saved, which an engine could be asked for, too
+            keyed = self._key is not None and KeyedRules(self._key, self._first, self.rules, one)
+            return cast("RuleEngine", keyed) if keyed else one()
+
+        if asks(start):
+            given: EventsGiven = (
+                "keyed" if self._key is not None else "singly" if self._control is not None else "columns"
+            )
+            trial = EngineTrial(made, self.rules, facts, settings, given, make if given == "keyed" else None)
+            choice, self._pieces = engine_for(trial, start, self._pieces)
             self.engine = choice.engine
-            start.say(f"engine {choice.engine}: {choice.why}")
-        make = partial(rule_engine, made, self.engine, facts, settings)
-        # with keys nothing is changed or saved, which an engine could be asked for, too
-        return make() if self._key is None else cast("RuleEngine", KeyedRules(self._key, self._first, self.rules, make))
+            if start.option("engine") is not None or choice.engine != "cdp":
+                start.say(f"engine {choice.engine}: {choice.why}")
+        return make(self.engine)
 
     def made(self) -> Iterator[RowsMade]:
         """The composites that events cause, and those of the clock in the end. What is worth knowing is told.
@@ -195,7 +205,7 @@ class RuleRun:
         slow, first = self._control is not None or not hasattr(engine, "process_block"), 0
         while first < len(block) and (slow or not engine.fast(len(block) - first)):
             # more objects at once take Python longer to look after
-            yield from self._singly(block.part(first, first + TOLD).occurrences(self._log.rules), WAIT)
+            yield from self._singly(self._expected(block.part(first, first + TOLD).occurrences(self._log.rules)), WAIT)
             first += TOLD
             self._start.tally.tell(max(0, len(block) - first))
         if first < len(block):
@@ -221,6 +231,15 @@ class RuleRun:
             yield self._shown(found.occurrences(self.rules)) if table is None else table
         if wrong is not None:
             raise wrong
+
+    def _expected(self, events: Iterable[Occurrence]) -> Iterable[Occurrence]:
+        """The same events, of which the engine knows some before they come, where it asks for facts ahead."""
+        expect = getattr(self._engine, "expect", None)
+        if getattr(self._facts, "ahead", None) is None or expect is None:
+            return events
+        from workbench.tesla.engines.facts.ahead import looked_ahead
+
+        return looked_ahead(events, expect)
 
     def _singly(self, events: Iterable[Occurrence], wait: float) -> Iterator[RowsMade]:
         """The composites that events cause one by one, not much later than so many seconds after the first of them."""

@@ -25,6 +25,7 @@ from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
 from workbench.logs.batches import batches
 from workbench.logs.overlap import overlapping
+from workbench.logs.pipeline_facts import with_facts
 
 if TYPE_CHECKING:
     from workbench.executors.backend import Backend, StepRecord
@@ -94,6 +95,7 @@ class LogRun:
         *,
         columns: bool = True,
     ) -> None:
+        program = with_facts(program, start)
         self.program = program if integers is None else program.pipeline.resolve(integers)
         self.closing, self.struck = contextlib.ExitStack(), struck
         self._made: Backend | None = None
@@ -269,8 +271,9 @@ def _outputs(
     if hasattr(backend, "outputs"):
         yield from _compiled(backend, events, LARGE if getattr(backend, "threads", 1) > 1 else BATCH)
         return
-    if not struck and hasattr(backend, "emitted"):
-        yield from backend.emitted(events)
+    emitted = None if struck else getattr(backend, "streamed", None) or getattr(backend, "emitted", None)
+    if emitted:
+        yield from emitted(events)
         return
     for record in map(backend.step, events):
         yield record.outputs

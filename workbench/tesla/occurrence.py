@@ -21,6 +21,11 @@ Facts = Mapping[str, Sequence[tuple[Value | None, ...]]]
 """The rows of each type of facts, their values in the order of its attributes."""
 
 
+def rows_of(facts: Facts) -> Facts:
+    """The same as rows in memory, also those of databases."""
+    return {name: list(rows) for name, rows in facts.items()}
+
+
 @dataclass(slots=True, unsafe_hash=True)
 class Occurrence:
     """An event, primitive or composite; never changed, though not frozen: that takes four times as long to make.

@@ -8,12 +8,13 @@ follows it at once, as it does where others wait, for these come later than what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol, cast
 
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import RuleEngine
+from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -21,6 +22,13 @@ OrderPlace = bytes
 """Of an event from outside: of one length in all runs, or with an end that tells itself."""
 SWEEP = 1024
 """Places of triggers that are no longer needed are looked for when there are so many more."""
+
+
+class BlockEngine(Protocol):
+    """An engine that takes events as columns."""
+
+    def process_block(self, block: EventBlock) -> Iterable[EventBlock | list[Occurrence]]:
+        """The composites of a block of events, in the order of publication, in one block or several."""
 
 
 class PartialRun:
@@ -58,6 +66,27 @@ class PartialRun:
             self._keep(each.number, each, made[-1][0])
         self._count += len(found) + 1
         return made
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether it takes events as columns: what the clock causes has its place one by one."""
+        return not self._absent and hasattr(self.engine, "process_block")
+
+    def process_block(
+        self, block: EventBlock, places: Sequence[OrderPlace]
+    ) -> Iterator[tuple[list[OrderPlace], EventBlock | list[Occurrence]]]:
+        """The same of events as columns, part by part."""
+        before, made, engine = self._count, 0, cast("BlockEngine", self.engine)
+        for part in engine.process_block(block):
+            numbers = [each.number for each in part] if isinstance(part, list) else _numbers(part)
+            found, last, behind = list[OrderPlace](), -1, 0
+            for number in numbers:
+                made += 1
+                at = number - before - made  # so many events from outside come before it, and one
+                behind, last = (behind + 1 if at == last else 1), at
+                found.append(_time(int(block.times[at])) + b"\0" + places[at] + _number(behind))
+            yield found, part
+        self._count += made + len(block)
 
     def advance(self, time: int) -> list[tuple[OrderPlace, Occurrence]]:
         """The same of what the clock causes up to a time."""
@@ -101,6 +130,12 @@ class PartialRun:
         self._count, places, due, first, self._behind = state
         self._places = {number: (time, bytes.fromhex(place)) for number, time, place in places}
         self._due, self._first = None if due is None else tuple(due), bytes.fromhex(first)
+
+
+def _numbers(block: EventBlock) -> list[int]:
+    assert block.numbers is not None
+    found: list[int] = block.numbers.tolist()
+    return found
 
 
 def refuse_circles(rules: RuleSet) -> None:

@@ -22,7 +22,7 @@ from workbench.core.processor import Emission, Form, State, Stream, emission
 from workbench.errors import InputError, PipelineError, TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.nulls import Nulls, may_be_null
-from workbench.tesla.occurrence import Occurrence, in_units
+from workbench.tesla.occurrence import Facts, Occurrence, in_units, rows_of
 from workbench.tesla.rule_memory import RuleMemory
 from workbench.tesla.rule_set import RuleSet, shared_domains
 
@@ -45,7 +45,7 @@ class RuleProcessor(FileProcessor):
 
     Parameters
     ----------
-    rules: without facts.
+    facts: that the rules look at, for the whole of a run; None: nobody has given any.
     fed: the types of the events on its inputs, behind the time.
     engine: what runs them.
     shapes: what the inputs carry; typing fills it in.
@@ -57,6 +57,7 @@ class RuleProcessor(FileProcessor):
     engine: str = "cdp"
     shapes: tuple[Domain, ...] = ()
     integers: Domain = INT
+    facts: Facts | None = field(default=None, hash=False, repr=False)
 
     keyword: ClassVar[str] = "rules"
     symbol: ClassVar[str] = "⚑"
@@ -64,10 +65,6 @@ class RuleProcessor(FileProcessor):
     marks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        looked_at = sorted({name for rule in self.rules.rules for name in rule.types})
-        if fact := next((name for name in looked_at if self.rules.declarations[name].fact), None):
-            hint = "run the rules on a log of their own, where --facts names the file"
-            raise PipelineError(f"rules in a pipeline have no facts, and '{fact}' are such", hint=hint)
         if not self.rules.composites or ALL in self.rules.composites:
             what = "no rule emits anything" if not self.rules.composites else f"a type of composites is called '{ALL}'"
             raise PipelineError(f"{what}, in {self.rules.name}", hint="such rules are no part of a pipeline")
@@ -140,8 +137,8 @@ class RuleProcessor(FileProcessor):
         return (*found, Record(tuple(columns.values()), tuple(columns)))
 
     def _nulls(self, events: Sequence[Domain]) -> Nulls:
-        """The attributes that may be null on the inputs."""
-        found = {}
+        """The attributes that may be null on the inputs, and in facts: which those are is not known here."""
+        found = {name: frozenset(self.rules.declarations[name].domains) for name in self.looks_up}
         for name, domain in zip(self.fed, events, strict=True):
             places = _places(self.rules.declarations[name], domain)
             found[name] = frozenset(attribute for attribute, _, part in places if isinstance(part, Nullable))
@@ -170,7 +167,7 @@ class RuleProcessor(FileProcessor):
                 now = value
             else:
                 events.append(self._event(place, value, now))
-        found = meaning(self.scaled, events, until=None if now is None else now - 1)
+        found = meaning(self.scaled, events, rows_of(self.facts or {}), until=None if now is None else now - 1)
         return tuple(map(list, self._shown(found)))
 
     # --- operation ---
@@ -191,7 +188,20 @@ class RuleProcessor(FileProcessor):
         return (now, memory), tuple(map(emission, self._shown(found))) if found else self._silent
 
     def refusal(self, form: str) -> str:
-        return "" if form == Form.VALUES else "rules keep events, and nothing bounds how many"
+        if form != Form.VALUES:
+            return "rules keep events, and nothing bounds how many"
+        return f"it looks at facts, {self.looks_up[0]}, and --facts gives none" if self.without else ""
+
+    @cached_property
+    def looks_up(self) -> tuple[str, ...]:
+        """The types of facts that the rules look at."""
+        looked_at = {name for rule in self.rules.rules for name in rule.types}
+        return tuple(name for name, declared in self.rules.declarations.items() if declared.fact and name in looked_at)
+
+    @property
+    def without(self) -> bool:
+        """Whether it lacks facts."""
+        return self.facts is None and bool(self.looks_up)
 
     @cached_property
     def _silent(self) -> tuple[Emission, ...]:
@@ -200,7 +210,7 @@ class RuleProcessor(FileProcessor):
     def _started(self) -> Any:
         from workbench.tesla.engines.table import rule_engine
 
-        return rule_engine(self.scaled, self.engine)
+        return rule_engine(self.scaled, self.engine, self.facts)
 
     # --- events and values ---
 

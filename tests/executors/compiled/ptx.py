@@ -2,14 +2,15 @@
 
 Numba's own simulator runs the Python source of a kernel; this runs the code that a device would get, after type
 inference and NVIDIA's optimiser. It knows the part of the instruction set ("PTX ISA", chapter 9) that generated loops
-need, and refuses anything else: a register is a word of its size in memory, an instruction a few lines of LLVM.
+need, and refuses anything else: a register is a word of its size in memory, an instruction a few lines of LLVM. The
+threads of a block run in turn from one barrier to the next, and all of them have to meet at the same one.
 """
 
 from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,8 @@ import llvmlite.binding as llvm
 _BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 _REGISTERS = {"pred": "i1", "b16": "i16", "b32": "i32", "b64": "i64", "f64": "double"}
 _COMPARED = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
-_SPECIAL = {"%tid.x": "%tid", "%ntid.x": "%ntid", "%ctaid.x": "%ctaid"}
+_SPECIAL = {"%tid.x": "%tid", "%ntid.x": "%ntid", "%ctaid.x": "%ctaid", "%nctaid.x": "%blocks"}
+_ATOMIC = {"add": "add", "and": "and", "or": "or", "xor": "xor", "exch": "xchg", "min": "min", "max": "max"}
 _INTEGERS = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
 _FLOATS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
@@ -42,16 +44,21 @@ def _halves(text: str) -> list[str]:
 class _Function:
     """A kernel, being translated."""
 
-    def __init__(self, body: str, parameters: Sequence[str]) -> None:
+    def __init__(self, body: str, parameters: Sequence[str], shared: Mapping[str, int]) -> None:
         self.parameters = {name: position for position, name in enumerate(parameters)}
         self.lines: list[str] = []
         self.types: dict[str, str] = {}
-        self.count = 0
+        self.count = self.barriers = 0
+        self.shared = shared
+        meets = "bar.sync" in body  # then registers outlive a turn
         for kind, prefix, count in re.findall(r"\.reg \.(\w+)\s+%(\w+)<(\d+)>;", body):
             for number in range(int(count)):
                 name, held = f"%{prefix}{number}", _REGISTERS[kind]
+                kept = f"getelementptr i64, ptr %frame, i64 {len(self.types)}"
                 self.types[name] = held
-                self.lines.append(f"{name} = alloca {held}")
+                self.lines.append(f"{name} = {kept if meets else f'alloca {held}'}")
+        turns = " ".join(f"i32 {n}, label %turn{n}" for n in range(1, body.count("bar.sync") + 1))
+        self.lines += [f"switch i32 %turn, label %turn0 [{turns}]", "turn0:"]
         for line in re.sub(r"//.*", "", body).replace(";", ";\n").splitlines():
             text = line.strip()
             if text.endswith(":"):
@@ -77,6 +84,8 @@ class _Function:
             return self.cast(self.new(f"load {held}, ptr {operand}"), held, kind)
         if operand.startswith("0d"):
             return f"0x{operand[2:]}" if kind == "double" else str(int(operand[2:], 16))
+        if operand in self.shared:
+            return self.new(f"ptrtoint ptr @{operand} to i64")
         if re.fullmatch(r"-?\d+", operand):
             return str(int(operand)) if kind != "i1" else str(bool(int(operand))).lower()
         raise UnknownError(operand)
@@ -100,7 +109,7 @@ class _Function:
 
     def address(self, operand: str) -> str:
         """A place in memory, from `[register+offset]`."""
-        found = re.fullmatch(r"\[(%\w+)(?:\+(-?\d+))?\]", operand)
+        found = re.fullmatch(r"\[(%?\w+)(?:\+(-?\d+))?\]", operand)
         if not found:
             raise UnknownError(operand)
         base = self.get(found[1], "i64")
@@ -131,7 +140,22 @@ class _Function:
             raise UnknownError(text) from error
 
     def on_ret(self, _: list[str], __: list[str]) -> None:
-        self._jump("ret void")
+        self._jump("ret i32 -1")
+
+    def on_bar(self, _: list[str], __: list[str]) -> None:
+        self.barriers += 1
+        self.lines += [f"ret i32 {self.barriers}", f"turn{self.barriers}:"]
+
+    def on_atom(self, modifiers: list[str], operands: list[str]) -> None:
+        name, suffix = modifiers[-2:]
+        kind = _kind(suffix)
+        what = ("u" if suffix[0] == "u" and name in ("min", "max") else "") + _ATOMIC[name]
+        place, value = self.address(operands[-2]), self.get(operands[-1], kind)
+        found = self.new(f"atomicrmw {what} ptr {place}, {kind} {value} seq_cst")
+        if len(operands) == 3:
+            self.put(operands[0], found, kind)
+
+    on_red = on_atom
 
     def on_bra(self, _: list[str], operands: list[str]) -> None:
         self._jump(f"br label %{operands[-1][1:]}")
@@ -175,7 +199,9 @@ class _Function:
         kind = _kind(suffix)
         a, b = (self.get(each, kind) for each in operands[1:])
         if kind == "double":
-            code = {"ne": "one", "neu": "une"}.get(compare, f"u{compare[:2]}" if len(compare) > 2 else f"o{compare}")
+            code = {"ne": "one", "neu": "une", "nan": "uno", "num": "ord"}.get(
+                compare, f"u{compare[:2]}" if len(compare) > 2 else f"o{compare}"
+            )
             found = self.new(f"fcmp {code} double {a}, {b}")
         else:
             sign = "s" if suffix.startswith("s") else "u"
@@ -232,6 +258,14 @@ class _Function:
         shifted = self.new(f"{name} {kind} {value}, {amount}")
         beyond = shifted if name == "ashr" else "0"
         self.put(operands[0], self.new(f"select i1 {few}, {kind} {shifted}, {kind} {beyond}"), kind)
+
+    def on_bfi(self, modifiers: list[str], operands: list[str]) -> None:
+        kind = _kind(modifiers[-1])
+        inserted, into = (self.get(each, kind) for each in operands[1:3])
+        at, length = map(int, operands[3:])
+        mask = ((1 << length) - 1) << at
+        bits = self.new(f"and {kind} {self.new(f'shl {kind} {inserted}, {at}')}, {mask}")
+        self.put(operands[0], self.new(f"or {kind} {bits}, {self.new(f'and {kind} {into}, {~mask}')}"), kind)
 
     def on_min(self, modifiers: list[str], operands: list[str]) -> None:
         self._extreme("min", modifiers, operands)
@@ -328,36 +362,82 @@ def entry(text: str) -> tuple[list[str], str]:
     return re.findall(r"\.param \.\w+ (\w+)", found[0][0]), found[0][1]
 
 
+_GRID = """
+define i32 @grid(ptr %parameters, i32 %blocks, i32 %ntid, ptr %frames, ptr %turns, i32 %last) {
+  br label %block
+block:
+  %b = phi i32 [0, %0], [%b1, %next]
+  %across = sub i32 %blocks, 1
+  %other = sub i32 %across, %b
+  %down = icmp sgt i32 %last, 0
+  %ctaid = select i1 %down, i32 %other, i32 %b
+  br label %round
+round:
+  %before = phi i32 [0, %block], [%at, %after]
+  br label %thread
+thread:
+  %t = phi i32 [0, %round], [%t1, %ran]
+  %met = phi i32 [-2, %round], [%at, %ran]
+  %reversed = sub i32 %last, %t
+  %tid = select i1 %down, i32 %reversed, i32 %t
+  %mine = getelementptr i32, ptr %turns, i32 %t
+  %there = load i32, ptr %mine
+  %first = icmp eq i32 %before, 0
+  %turn = select i1 %first, i32 0, i32 %there
+  %place = mul i32 %t, FRAME
+  %frame = getelementptr i64, ptr %frames, i32 %place
+  %over = icmp eq i32 %turn, -1
+  br i1 %over, label %ran, label %run
+run:
+  %came = call i32 @kernel(ptr %parameters, ptr %frame, i32 %turn, i32 %tid, i32 %ntid, i32 %ctaid, i32 %blocks)
+  store i32 %came, ptr %mine
+  br label %ran
+ran:
+  %end = phi i32 [-1, %thread], [%came, %run]
+  %alone = icmp eq i32 %met, -2
+  %same = icmp eq i32 %met, %end
+  %fine = or i1 %alone, %same
+  %at = select i1 %fine, i32 %end, i32 -3
+  %t1 = add i32 %t, 1
+  %more = icmp ult i32 %t1, %ntid
+  br i1 %more, label %thread, label %after
+after:
+  %again = icmp sgt i32 %at, 0
+  br i1 %again, label %round, label %over_all
+over_all:
+  %bad = icmp eq i32 %at, -3
+  br i1 %bad, label %failed, label %next
+next:
+  %b1 = add i32 %b, 1
+  %others = icmp ult i32 %b1, %blocks
+  br i1 %others, label %block, label %done
+failed:
+  ret i32 1
+done:
+  ret i32 0
+}
+"""
+
+
 class Kernel:
     """A kernel of a PTX file; called with numbers and numpy's arrays, as numba passes them."""
+
+    reverse = False
+    """Whether the threads of a block and the blocks run from the last to the first."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         names, body = entry(text)
-        made = _Function(body, names)
+        shared = {name: int(size) for name, size in re.findall(r"\.shared \.align \d+ \.b8 (\w+)\[(\d+)\];", text)}
+        made = _Function(body, names, shared)
         lines = [f"  {line}" for line in made.lines]
         source = [
-            "define void @kernel(ptr %parameters, i32 %tid, i32 %ntid, i32 %ctaid) {",
+            *(f"@{name} = global [{size} x i8] zeroinitializer, align 16" for name, size in shared.items()),
+            "define internal i32 @kernel(ptr %parameters, ptr %frame, i32 %turn,"
+            " i32 %tid, i32 %ntid, i32 %ctaid, i32 %blocks) {",
             *lines,
             "}",
-            "define void @grid(ptr %parameters, i32 %blocks, i32 %ntid) {",
-            "  br label %block",
-            "block:",
-            "  %ctaid = phi i32 [0, %0], [%ctaid1, %next]",
-            "  br label %thread",
-            "thread:",
-            "  %tid = phi i32 [0, %block], [%tid1, %thread]",
-            "  call void @kernel(ptr %parameters, i32 %tid, i32 %ntid, i32 %ctaid)",
-            "  %tid1 = add i32 %tid, 1",
-            "  %more = icmp ult i32 %tid1, %ntid",
-            "  br i1 %more, label %thread, label %next",
-            "next:",
-            "  %ctaid1 = add i32 %ctaid, 1",
-            "  %others = icmp ult i32 %ctaid1, %blocks",
-            "  br i1 %others, label %block, label %end",
-            "end:",
-            "  ret void",
-            "}",
+            _GRID.replace("FRAME", str(len(made.types))),
         ]
         calls = sorted(set(re.findall(r"call (\w+) (@llvm[.\w]+)\(([^)]*)\)", "\n".join(lines))))
         declared = {
@@ -366,8 +446,17 @@ class Kernel:
         }
         self._engine = _compiled("\n".join([*declared.values(), *source]))
         address = self._engine.get_function_address("grid")
-        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32)(address)
-        self._words = len(names)
+        self._run = ctypes.CFUNCTYPE(
+            ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p,
+            ctypes.c_int32,
+        )(address)  # fmt: skip
+        self._shared = [(self._engine.get_global_value_address(name), size // 8) for name, size in shared.items()]
+        self._words, self._frame = len(names), len(made.types) if made.barriers else 0
+
+    @property
+    def shared(self) -> list[list[int]]:
+        """The words that the last block has left in each array of shared memory."""
+        return [list((ctypes.c_int64 * count).from_address(address)) for address, count in self._shared]
 
     def __call__(self, blocks: int, threads: int, arguments: Sequence[Any]) -> None:
         words: list[int] = []
@@ -375,7 +464,11 @@ class Kernel:
             words += [int(each)] if isinstance(each, int) else _array(each)
         assert len(words) == self._words, "the parameters are not those of the kernel"
         parameters = (ctypes.c_int64 * len(words))(*words)
-        self._run(ctypes.addressof(parameters), blocks, threads)
+        frames, turns = (ctypes.c_int64 * (threads * self._frame + 1))(), (ctypes.c_int32 * threads)()
+        given = (ctypes.addressof(each) for each in (frames, turns))
+        last = threads - 1 if self.reverse else 0
+        apart = self._run(ctypes.addressof(parameters), blocks, threads, *given, last)
+        assert not apart, "the threads of a block meet at different barriers"
 
 
 def _array(array: Any) -> list[int]:

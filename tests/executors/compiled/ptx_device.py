@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +32,11 @@ class OnDevice(np.ndarray):
         """The array in the computer's memory."""
         inspect.signature(DeviceNDArray.copy_to_host).bind(self, *given, **named)
         return np.array(self)
+
+    def copy_to_device(self, array: Any, stream: Any = 0) -> None:
+        """Fill it with the entries of another one."""
+        inspect.signature(DeviceNDArray.copy_to_device).bind(self, array, stream=stream)
+        self[...] = array
 
 
 class _Launched:
@@ -76,9 +82,13 @@ def install() -> None:
         "get_current_device": lambda: device,
         "current_context": lambda: SimpleNamespace(get_memory_info=lambda: SimpleNamespace(free=1 << 30)),
         "stream": lambda: SimpleNamespace(synchronize=lambda: None),
+        "event": lambda: SimpleNamespace(record=lambda stream: None, wait=lambda stream: None),
+        "pinned_array": lambda shape, kind: np.full(shape, 77).astype(kind),
+        "mapped_array": lambda shape, kind, **_: np.full(shape, 77).astype(kind).view(OnDevice),
         "to_device": lambda array, **_: np.array(array).view(OnDevice),
         "device_array": lambda shape, kind, **_: np.full(shape, 77).astype(kind).view(OnDevice),
     }
     for name, value in replaced.items():
         setattr(cuda, name, _as(getattr(cuda, name), value))
+    cuda.gpus = [nullcontext()]
     dispatcher.get_current_device = lambda: device

@@ -23,7 +23,7 @@ from workbench.core.domain import INT, Integer
 from workbench.core.function import user_function
 from workbench.core.processor import END
 from workbench.errors import DomainError, Overflow, PipelineError
-from workbench.executors.dataflow import flow_run
+from workbench.executors.dataflow import stream_run
 from workbench.executors.dataflow.executor import Dataflow
 from workbench.executors.dataflow.interleaving import mistakes
 from workbench.executors.dataflow.listings import Variant
@@ -62,7 +62,7 @@ def test_it_runs_as_the_reference_with_real_threads(manager, ahead):
     assert running.step({"x": 2}) == reference.step({"x": 2})
     assert running.run([4, 5, 6], end=False) == reference.run([4, 5, 6], end=False)
     assert running.contents() == reference.contents()
-    assert list(running.emitted([*STEPS, {}, END])) == [r.outputs for r in reference.trace([*STEPS, {}, END])]
+    assert list(running.streamed([*STEPS, {}, END])) == [r.outputs for r in reference.trace([*STEPS, {}, END])]
     running.reset()
     reference.reset()
     assert running.run(range(2000)) == reference.run(range(2000))
@@ -84,7 +84,7 @@ def test_what_has_no_news_is_not_run():
     running, reference = Dataflow(sparse), Reference(sparse)
     steps = [{"x": i} if i % 10 == 0 else {"y": i} if i % 10 == 5 else {} for i in range(1000)]
     steps[11] = {"x": 1}
-    assert list(running.emitted([*steps, END])) == [r.outputs for r in reference.trace([*steps, END])]
+    assert list(running.streamed([*steps, END])) == [r.outputs for r in reference.trace([*steps, END])]
     counts = running.executions
     assert running.phases == counts["log"] == 1001
     assert counts["kept"] == 101
@@ -158,7 +158,7 @@ def test_no_more_is_read_than_may_be_on_its_way_and_no_thread_is_left(manager):
             yield {"x": taken}
 
     running = Dataflow(figure, manager, ahead=5)
-    outputs = running.emitted(source())
+    outputs = running.streamed(source())
     for _ in range(100):
         next(outputs)
     with pytest.raises(PipelineError, match="is in the middle of a stream"):
@@ -175,10 +175,10 @@ def test_what_is_there_comes_out_before_the_next_step_is_read():
     def typed():
         for i in range(5):
             assert len(seen) >= i - 1
-            threading.Event().wait(2 * flow_run.SLOW)
+            threading.Event().wait(2 * stream_run.SLOW)
             yield {"x": i}
 
-    for outputs in running.emitted(typed()):
+    for outputs in running.streamed(typed()):
         seen.append(outputs["out"])
     assert seen == [[0], [2], [6], [12], [20]]
 
@@ -208,14 +208,14 @@ def test_ctrl_c_anywhere_under_a_schedule():
             with ThreadManager(1, primitives=schedule) as manager:
                 running = Dataflow(doubled, manager, ahead=2, batch=1)
                 with interrupt:
-                    list(running.emitted({"x": i} for i in range(3)))
+                    list(running.streamed({"x": i} for i in range(3)))
                 running.reset()
                 assert running.run([1, 2, 3]) == reference
             assert manager.threads == 0
 
         schedule.run(body)
 
-    files = [flow_run.__file__, flow_run.__file__.replace("flow_run", "executor")]
+    files = [stream_run.__file__, stream_run.__file__.replace("stream_run", "executor")]
     assert everywhere(run, also=files, step=3) > 50
 
 
@@ -227,7 +227,7 @@ def test_ctrl_c_while_a_processor_computes(manager):
     threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
     threading.Timer(0.3, free.set).start()
     with pytest.raises(KeyboardInterrupt):
-        list(running.emitted({"x": i} for i in range(1000000)))
+        list(running.streamed({"x": i} for i in range(1000000)))
     running.reset()
     assert running.run([1, 2]) == {"out": [1, 2]}
 

@@ -24,7 +24,7 @@ EXTRAS = (
     ("pyspark", "spark", "sweeps on a Spark cluster"),
     ("pandas", "spark", "sweeps on a Spark cluster"),
     ("numba", "fast", "pipelines and the explicit engine as machine code"),
-    ("numba_cuda", "gpu", "pipelines on a GPU"),
+    ("numba_cuda", "gpu", "pipelines and rules on a GPU"),
     ("cupy", "gpu", "arrays on a GPU"),
 )
 """Python package, the extra that installs it, and what it is for."""

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.cli.rule_runs import fact_options
+from workbench.cli.rule_runs import fact_files
 
 if TYPE_CHECKING:
     from workbench.tesla.engines.facts.access import FactAccesses
@@ -28,7 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         if name == "plan":
             action.add_argument("--json", action="store_true", help="the plan as JSON")
             action.add_argument("-o", "--output", metavar="PICTURE", help="draw it: a .svg, .png, .pdf or .dot file")
-            fact_options(action)
+            fact_files(action)
             text = "make the indexes that databases of facts lack; nothing else ever writes them"
             action.add_argument("--create-indexes", action="store_true", help=text)
 

@@ -17,7 +17,7 @@ from workbench.errors import InputError, LanguageError, Refused
 from workbench.tesla import tree as t
 from workbench.tesla.check import checked
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine
-from workbench.tesla.engines.table import rule_engines
+from workbench.tesla.engines.table import engines_here
 from workbench.tesla.formulas import TREX
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence
@@ -68,7 +68,7 @@ def held_to_meaning(case: RuleCase, engines: Mapping[str, MakesEngine] | None = 
 
 def all_engines() -> dict[str, MakesEngine]:
     """The engines of the table."""
-    return {name: row.make for name, row in rule_engines().items()}
+    return {name: row.make for name, row in engines_here().items()}
 
 
 def meant_by(case: RuleCase) -> Told:

@@ -18,10 +18,10 @@ from workbench.core.processor import END
 from workbench.core.program import Program
 from workbench.errors import PipelineError
 from workbench.executors.backend import Oracle, Steps
-from workbench.executors.dataflow.flow_run import FlowRun
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving
 from workbench.executors.dataflow.listings import Pair, Variant
 from workbench.executors.dataflow.scheduler import Scheduler
+from workbench.executors.dataflow.stream_run import StreamRun
 from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, StepContents, VertexContext, VertexRun
 from workbench.executors.dataflow.vertices import VertexGraph, groups_together, looks_at_log, processors_apart
 from workbench.executors.threaded.manager import ThreadManager
@@ -74,7 +74,7 @@ class Dataflow(Overlapped):
         parts = groups_together(pipeline, flat) if groups else processors_apart(flat)
         self.vertices = VertexGraph.of(flat, parts, order)
         self.executions: Counter[str] = Counter()
-        self._flow: FlowRun | None = None
+        self._flow: StreamRun | None = None
         self._planned: Any = None
         super().__init__(pipeline, capacities, oracle)
         self._vertex_of = {node.name: self.vertices.names.index(parts[node.name]) + 1 for node in flat.nodes}
@@ -128,7 +128,7 @@ class Dataflow(Overlapped):
         context = VertexContext(self._states, failure.note)
         if watched or self._bounded:
             context.look = partial(self._look, failure, watched)
-        flow = self._flow = FlowRun(
+        flow = self._flow = StreamRun(
             self._sets, self._runs(), context, iter(steps), self._admit, failure, self.manager, self.ahead, self.batch
         )
         try:

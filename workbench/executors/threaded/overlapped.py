@@ -75,11 +75,11 @@ class Overlapped(Reference):
             record = self._record([done.events(slot) for slot in slots])
             yield StepRecord(record.pipes, record.outputs, done.queues)
 
-    def emitted(self, steps: Iterable[Mapping[str, Value]]) -> Generator[dict[str, list[Value]]]:
-        """What comes out in each step; steps are read ahead. Errors as in `records`."""
+    def streamed(self, steps: Iterable[Mapping[str, Value]]) -> Generator[dict[str, list[Value]]]:
+        """`emitted`, but steps are read ahead. Errors as in `records`."""
         if not self._overlaps:
             self._check_whole()
-            yield from super().emitted(steps)
+            yield from self.emitted(steps)
             return
         for done in self._through(steps, watched=False):
             yield {output: done.events(slot) for output, slot in self._shown}
@@ -96,7 +96,7 @@ class Overlapped(Reference):
             {name: value for name, value in zip(given, front, strict=True) if value is not ABSENT} for front in fronts
         )
         shown: dict[str, list[Value]] = {output: [] for output, _ in self._shown}
-        for outputs in self.emitted(itertools.chain(steps, [END] if end else [])):
+        for outputs in self.streamed(itertools.chain(steps, [END] if end else [])):
             for output, events in outputs.items():
                 shown[output] += events
         return shown

@@ -11,11 +11,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from importlib.util import find_spec
+from itertools import combinations
 from pathlib import Path
+from statistics import median
 from time import process_time
+from typing import Literal
 
 from workbench.errors import Refused, WorkbenchError
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
@@ -28,10 +33,17 @@ AUTO = "auto"
 """What stands for the engine that fits the rules and the log."""
 FEW = 4096
 """So many events are not worth a choice."""
-WORTH = 3
-"""Machine code is thought of where others take so many times what loading it takes: to look for it takes that, too."""
-SAMPLE = 1024
-"""Events that engines are tried on."""
+WORTH = 1.5
+"""Machine code is thought of where others take so many times what loading it takes: to look for it takes some, too."""
+PUSH = 3e-6
+"""Seconds for an event that is given by itself to machine code."""
+STRETCHES = 16
+"""Parts of the sample, which are timed by themselves."""
+EventsGiven = Literal["columns", "singly", "keyed"]
+"""How events come: as columns where an engine takes these, one by one, or each to the engine of its key."""
+MakesNamed = Callable[[str], RuleEngine]
+SAMPLE, ENOUGH = 1024, 0.25
+"""Events that engines are tried on, as long as they take no more seconds."""
 
 
 @dataclass(frozen=True)
@@ -71,73 +83,92 @@ class EngineChoice:
 
 
 def chosen_engine(
-    rules: RuleSet, facts: Facts, settings: EngineSettings, sample: Sequence[Occurrence], events: int | None
-) -> EngineChoice:
+    rules: RuleSet, facts: Facts, settings: EngineSettings, sample: Sequence[Occurrence], events: int | None,
+    given: EventsGiven = "columns", make: MakesNamed | None = None,
+) -> EngineChoice:  # fmt: skip
     """The engine that is expected to take the least processor time.
 
     Parameters
     ----------
     sample: the first events of the log.
     events: how many there are, about; None: they come as somebody writes them, and nobody knows.
+    given: how events come.
+    make: starts an engine by its name; None: it is of the rules.
     """
+    make = make or partial(_started, rules, facts, settings)
     if settings.threads > 1:
         return EngineChoice("compiled", "only machine code has several threads")
     if events is None:
-        why = _refusal(rules, facts, settings)
+        why = _refusal(make, given)
         return EngineChoice("cdp", why) if why else EngineChoice("compiled", "it begins at once, and gets faster")
     if events < FEW:
         return EngineChoice("cdp", f"there are few events, about {events:,}")
     costs = engine_costs()
-    tried = {name: carried_on(rules, facts, settings, name, sample, events) for name in ("cdp", "aip")}
+    tried = {name: carried_on(rules, make(name), sample, events) for name in ("cdp", "aip")}
     seconds = {name: found + events * costs.row for name, found in tried.items()}
     best = min(seconds, key=lambda name: seconds[name])
     if seconds[best] > WORTH * costs.load:
-        try:
-            engine = rule_engine(rules, "compiled", facts, settings)
-        except Refused as error:
-            return EngineChoice(best, f"{error.what}; {_told(seconds)}", seconds)
-        seconds["compiled"] = _start(engine, costs) + events * costs.event + tried["cdp"] / costs.speed
+        if why := _refusal(make, given):
+            return EngineChoice(best, f"{why}; {_told(seconds)}", seconds)
+        fast = events * (costs.event if given == "columns" else costs.row + PUSH) + tried["cdp"] / costs.speed
+        seconds["compiled"] = _compiled(make("compiled"), costs, fast, seconds["cdp"])
         best = min(seconds, key=lambda name: seconds[name])
     return EngineChoice(best, _told(seconds), seconds)
 
 
-def _refusal(rules: RuleSet, facts: Facts, settings: EngineSettings) -> str:
+def _started(rules: RuleSet, facts: Facts, settings: EngineSettings, name: str) -> RuleEngine:
+    return rule_engine(rules, name, facts, settings)
+
+
+def _refusal(make: MakesNamed, given: EventsGiven) -> str:
+    """Why there can be no machine code; empty if there can."""
+    if given == "keyed":
+        return "an engine for each key is none for machine code"
+    if find_spec("numba") is None:
+        return "numba is not installed, which makes machine code"
     try:
-        rule_engine(rules, "compiled", facts, settings)
+        make("compiled")
     except Refused as error:
         return error.what
     return ""
 
 
-def _start(engine: RuleEngine, costs: EngineCosts) -> float:
-    """What it takes until there is machine code."""
-    lines, kept = getattr(engine, "lines", 0), getattr(engine, "kept", True)
-    return costs.load if kept else costs.make + costs.make_line * lines
+def _compiled(engine: RuleEngine, costs: EngineCosts, fast: float, slow: float) -> float:
+    """What machine code takes that takes so long for the log, where `cdp` takes so long: this runs while it is made."""
+    if getattr(engine, "kept", True):
+        return costs.load + fast
+    made = costs.make + costs.make_line * getattr(engine, "lines", 0)
+    waited = min(made, slow)
+    return waited + made + costs.load + fast * (1 - waited / slow)
 
 
-def carried_on(
-    rules: RuleSet, facts: Facts, settings: EngineSettings, name: str, sample: Sequence[Occurrence], events: int
-) -> float:
+def carried_on(rules: RuleSet, engine: RuleEngine, sample: Sequence[Occurrence], events: int) -> float:
     """What an engine in Python takes for so many events, of which these are the first.
 
-    As long as windows fill, an event may cost more than the one before it: what it costs in the last quarter of the
-    sample is more than in the quarter before, and so it goes on until the longest window is full.
+    As long as windows fill, an event may cost more than the one before it. How much more is the median over any two
+    stretches of the sample, for single ones are slow by chance; so it goes on until the longest window is full.
     """
-    engine = rule_engine(rules, name, facts, settings)
-    quarter = max(1, len(sample) // 4)
-    taken = []
-    for first in range(0, 4 * quarter, quarter):
-        began = process_time()
-        try:
-            for event in sample[first : first + quarter]:
+    size = max(1, len(sample) // STRETCHES)
+    taken, ends, seen = list[float](), process_time() + ENOUGH, 0
+    for first in range(0, len(sample), size):
+        began, count = process_time(), 0
+        with suppress(WorkbenchError):  # it comes again, when it counts
+            for event in sample[first : first + size]:
                 engine.process(event)
-        except WorkbenchError:  # it comes again, when it counts
+                count += 1
+                if process_time() > ends:
+                    break
+        seen += count
+        if count < size and taken:
             break
-        taken.append((process_time() - began) / quarter)
-    now = taken[-1] if taken else 0.0
-    growth = max(0.0, now - taken[-2]) / quarter if len(taken) > 2 and now > 1.25 * taken[-2] else 0.0
-    full = min(events, filled(rules, sample))
-    return events * now + growth * full * (events - full / 2)
+        taken.append((process_time() - began) / max(1, count))
+    now = median(taken[-STRETCHES // 4 :]) if taken else 0.0
+    slopes = [(other - one) / (j - i) / size for (i, one), (j, other) in combinations(enumerate(taken), 2)]
+    growth = median(slopes) if slopes else 0.0
+    if growth * seen < now / 3:  # which may be chance
+        return events * now
+    more = max(0, min(events, filled(rules, sample)) - seen)
+    return events * now + growth * more * (events - seen - more / 2)
 
 
 def filled(rules: RuleSet, sample: Sequence[Occurrence]) -> int:

@@ -88,6 +88,15 @@ class Publisher:
                 self._settle()
         return found
 
+    def expect(self, event: Occurrence) -> None:
+        """An event will come: what its rules look up first may be asked for already."""
+        if not self._indexed:
+            self._index()
+        for runner, triggers, _ in self.index.get(event.type, ()):
+            steps = runner.plan.steps
+            if triggers and len(steps) > 1 and steps[1].fact and (start := runner.plan.start(event)) is not None:
+                self.facts.expect(steps[1], start)  # type: ignore[attr-defined]
+
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
         found: list[Occurrence] = []

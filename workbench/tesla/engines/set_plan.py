@@ -175,7 +175,10 @@ class SetPlan:
         if column.keys:
             ends = {t.Policy.LAST: ", up to the first that fits", t.Policy.NOT: ", up to the first that fits"}
             how = f"a chain of events with the same {_words(column.keys)}, newest first"
-            return how + ends.get(step.policy, ", back to the window's end"), f"an equation{more}{later}"  # type: ignore[arg-type]
+            end = ", back to the window's end"
+            if isinstance(step.part, t.Aggregate) and not (step.code.constrained or crowded):
+                end += ", over what is known of some together where there are many"
+            return how + ends.get(step.policy, end), f"an equation{more}{later}"  # type: ignore[arg-type]
         if isinstance(step.part, t.Aggregate) and step.attribute is None and not (step.code.constrained or crowded):
             return "the window's ends, found by time, are all that counts", "nothing but the window chooses"
         if step.policy in (t.Policy.LAST, t.Policy.NOT):

@@ -7,7 +7,7 @@ extension, with a `ROW`. Rows are read to show help, so a row imports what it ru
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from workbench.errors import InputError, PipelineError, did_you_mean
@@ -26,6 +26,7 @@ class RuleEngineRow:
     name, what: what it is called, and what it does, in a line.
     rank: its place among the others.
     threads: whether it has several where it is asked for them.
+    missing: what it needs that is not on this machine; nothing where it runs.
     """
 
     name: str
@@ -33,12 +34,18 @@ class RuleEngineRow:
     make: MakesEngine
     rank: int = 100
     threads: bool = False
+    missing: Callable[[], str] = str
 
 
 @functools.cache
 def rule_engines() -> Mapping[str, RuleEngineRow]:
     """The engines by name, in the order in which they are shown."""
     return rows("workbench.tesla.engines.backends")
+
+
+def engines_here() -> Mapping[str, RuleEngineRow]:
+    """Those that run on this machine."""
+    return {name: row for name, row in rule_engines().items() if not row.missing()}
 
 
 def rule_engine(

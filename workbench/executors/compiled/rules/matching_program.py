@@ -6,7 +6,7 @@ processed again, and those that have been given are passed over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from workbench.executors.compiled.rules.early import EarlyLoop
 from workbench.executors.compiled.rules.outputs import Published
 from workbench.executors.compiled.rules.running import Makes, RunningProgram, inputs_of
 from workbench.tesla.event_block import EventBlock
+from workbench.tesla.occurrence import Occurrence
 
 FIRST_ROOM, MOST_ROOM = 1 << 10, 1 << 17
 """Matches that there is room for at first, and at most: what is more is given in parts."""
@@ -44,18 +45,33 @@ class MatchingProgram(RunningProgram):
         return made
 
     def block(self, block: EventBlock, made: Makes) -> Iterable[Any]:
-        if self._early is None and self.loop is None:
-            self._early = EarlyLoop(self.program.machine, self.program.plain())
-        if self._early is None:
-            return super().block(block, made)
         self.lend(block.texts)
         given, inputs = inputs_of(block, self.memory.T, self.program)
-        return self._looped(lambda first: self._early_run(first, len(block), [*inputs, given]), len(block), made)
+        return self._looped(lambda first: self._run(first, len(block), [*inputs, given]), len(block), made)
 
-    def _early_run(self, first: int, last: int, given: list[Any]) -> int:
-        assert self._early is not None
-        found = self._early.run(first, last, [*given, *self.memory.arrays()])
-        self.loop = self._early.loop
+    def put(self, event: Occurrence) -> bool:
+        """Write an event that comes alone; whether words suffice for it."""
+        try:
+            self.single.put(event)
+        except ValueError:  # a whole number of more than 64 bits
+            return False
+        return True
+
+    def parts_of_event(self, made: Makes) -> Iterable[Any]:
+        """What comes of it, part by part; `reached` is 1 unless something is beyond it."""
+        return self._looped(lambda first: self._run(first, 1, self.single.given), 1, made)
+
+    def _run(self, first: int, last: int, given: Sequence[Any]) -> int:
+        """Process some events; the code is what is there by now."""
+        if self._early is None and self.loop is None:
+            self._early = EarlyLoop(self.program.machine, self.program.plain())
+        given = [*given, *self.memory.arrays()]
+        found: int
+        if self._early is None:
+            found = self.loop(0, first, last, *given)
+        else:
+            found = self._early.run(first, last, given)
+            self.loop = self._early.loop
         return found
 
     # --- columns ----------------------------------------------------------------------------------------

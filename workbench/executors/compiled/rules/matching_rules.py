@@ -20,6 +20,7 @@ from workbench.executors.compiled.rules.matching_program import MatchingProgram
 from workbench.executors.compiled.rules.outputs import Published
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.rule_source import RuleSource
+from workbench.executors.compiled.rules.running import FAR
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.matched_rules import MatchedRules
 from workbench.tesla.engines.publisher import see_event
@@ -28,6 +29,9 @@ from workbench.tesla.event_block import EventBlock
 from workbench.tesla.match_columns import EventLabels, MatchColumns, labelled_matches, listed_matches
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
+
+STRETCH = 1 << 12
+"""Events that are looked at without an interruption."""
 
 
 class MatchingRules(CompiledRules):
@@ -93,7 +97,9 @@ class MatchingRules(CompiledRules):
             if self._sums is not None:
                 self._sums.take(block)
             if self._places:
-                yield from self._shown(self.parts_of(block, self._of_words, self._of_composites))
+                for first in range(0, len(block), STRETCH):
+                    part = block.part(first, first + STRETCH)
+                    yield from self._shown(self.parts_of(part, self._of_words, self._of_composites))
             else:
                 self.memory.V[at.NOW] = block.times[-1]  # nothing else has to be known of it
 
@@ -102,12 +108,18 @@ class MatchingRules(CompiledRules):
         yield from self._shown(self.parts_until(time, self._of_words, self._of_composites))
 
     def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchColumns]:
-        """Those of events for which blocks have no room."""
+        """Those of events that are given one by one, or for which blocks have no room."""
         events = list(events)
         if self._sums is not None:
             self._sums.take(self._sums.block_of(events, self.texts.put))
         for event in events:
             see_event(event, self.rules, self.now, self.passed)
+            if self._changing:
+                self._see_facts()
+            if self._exact is None and abs(event.time) < FAR and self.running.put(event):
+                yield from self._shown(self.running.parts_of_event(self._of_words))
+                if self.running.reached == 1:
+                    continue
             yield from self._shown([self._of_composites(self._exactly(event))])
 
     def _shown(self, parts: Iterable[MatchColumns | None]) -> Iterator[MatchColumns]:

@@ -61,7 +61,7 @@ class RunningProgram:
         self.loop: Any = None
         self._lent: Mapping[int, str] = {}
         self._answers = TextAnswers(self) if program.asks else None
-        rows, self.version = self._rows()
+        rows, self.version = self.rows()
         self.memory = RuleArrays(program, rows, self.words, self._answers.address if self._answers is not None else 0)
         if self._answers is not None:
             self._answers.memory = self.memory
@@ -70,7 +70,7 @@ class RunningProgram:
         self.seconds = 0.0
         self.single = SingleEvents(program, self.memory, texts)
 
-    def _rows(self) -> tuple[Facts, Any]:
+    def rows(self) -> tuple[Facts, Any]:
         """The facts that are looked at, those of databases as they are now, and which version of them that is."""
         facts = self.facts
         if not isinstance(facts, FactTables):

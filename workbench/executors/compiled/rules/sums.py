@@ -54,11 +54,11 @@ def total_of(X, XF, x, count):
         return INFINITE
     if X[x + 69] > 0:
         return -INFINITE
-    negative = _carried(X, x)
-    if negative:
+    negative = False
+    while _carried(X, x):  # once at most
+        negative = True
         for i in range(68):
             X[x + i] = -X[x + i]
-        _carried(X, x)
     rest = 0
     if count > 1:
         for i in range(67, -1, -1):
@@ -137,5 +137,9 @@ def average(total, count):
         power -= 1
     if rest > 0 or some:
         whole |= 1  # what is below decides only which way a half goes
-    found = float(whole) * 0.5**power
+    found = float(whole)
+    while power > 0:  # a power of a float may be rounded, these are exact
+        found, power = found * 0.5, power - 1
+    while power < 0:
+        found, power = found * 2.0, power + 1
     return -found if total < 0 else found

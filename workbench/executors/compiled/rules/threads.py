@@ -6,8 +6,9 @@ code one thread does all of it (`BeforeThreads`); then what is shared out is mea
 
 from __future__ import annotations
 
-from collections import ChainMap
+from collections import ChainMap, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from time import thread_time
 from typing import Any, NoReturn
@@ -32,7 +33,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import as_float
 
 SAMPLE = 1 << 13
-"""Events of which it is measured what rules cost."""
+"""Events, of the first ones or the last ones before there is code, of which it is measured what rules cost."""
 BUNDLES = 8
 """Groups of rules for each thread of which it is measured one by one, at most."""
 BUCKETS = 1 << 10
@@ -96,6 +97,7 @@ class RuleThreads:
         self.passed: int | None = None
         self.count, self._events = 0, 0
         self._before: Sequence[RuleCost] = ()
+        self._recent = deque[Occurrence](maxlen=SAMPLE)
         self.parts: list[CompiledRules] = []
         self.owners: Any = None
         self._manager = ThreadManager(settings.threads - 1)
@@ -106,8 +108,9 @@ class RuleThreads:
         """The composites that an event causes."""
         if self._first is not None and self._first.loop is None:
             found = self._first.process(event)
+            self._recent.append(event)
             if self._first.ready:
-                self._share(None)
+                self._share(self._sample())
             return found
         see_event(event, self.rules, self.now, self.passed)
         try:
@@ -226,6 +229,13 @@ class RuleThreads:
             first.ready, self.owners = False, None
             return
         self._first, self.parts, self._before = None, parts, first.profile()
+        self._recent.clear()
+
+    def _sample(self) -> EventBlock | None:
+        """The last events, of which it can be measured what rules cost."""
+        with suppress(LargeNumberError):
+            return event_block(self.rules, list(self._recent), self.texts.put)
+        return None
 
     def _taken_over(self, exact: Publisher, parts: Sequence[CompiledRules]) -> bool:
         """Give parts what one thread knows; whether words suffice for it. More than they look at does no harm."""

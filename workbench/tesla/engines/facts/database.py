@@ -43,11 +43,13 @@ class FactSettings:
     seconds: the most a query may take; None: as long as it takes.
     failure: what becomes of a query that fails: `error` ends the run, `drop` gives up the matches that have asked it,
         `retry` asks some times more, and then it is an error.
+    ahead: how many threads ask for what coming events need; 0: it is asked when they come.
     """
 
     fixed: bool = False
     seconds: float | None = None
     failure: str = "error"
+    ahead: int = 0
 
     def __post_init__(self) -> None:
         refuse_unknown("way to go on", self.failure, FAILURES)

@@ -23,6 +23,8 @@ from workbench.tesla.engines.folds import fold
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 
 if TYPE_CHECKING:
+    from workbench.tesla.engines.facts.ahead import EarlyAnswer, FactsAhead
+    from workbench.tesla.engines.facts.database import FactDatabase
     from workbench.tesla.engines.facts.tables import FactTables
 
 FLIPPED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -81,11 +83,13 @@ class FactQuery:
     compared: the constraints in it, in the order of its parameters.
     rest: the other constraints, which are asked of each row that is answered.
     cache: between it and the database.
+    early: what has been asked before its event comes (`FactsAhead`).
     """
 
     def __init__(self, step: RuleStep, table: FactTable) -> None:
         self.step, self.table, self.number = step, table, -1
         self.cache: FactCache | None = None
+        self.early: dict[FactKey, EarlyAnswer] = {}
         self.compared, self.rest = list[ComparedColumn](), list[t.Expression]()
         for constraint in step.part.constraints:
             found = self._compared(constraint)
@@ -135,10 +139,10 @@ class FactQuery:
         self.table.database.see()  # what a cache has is of now, too
         cache = self.cache
         if cache is None:
-            return self._asked(values)
+            return self._early(values) if self.early else self.asked(values)
         found = cache.fetch((self.number, values))
         if found is None:
-            found = self._asked(values)
+            found = self._early(values) if self.early else self.asked(values)
             cache.store((self.number, values), found, max(1, len(found)))
         return found
 
@@ -149,14 +153,24 @@ class FactQuery:
 
     # --- the database -----------------------------------------------------------------------------------
 
-    def _asked(self, values: FactKey) -> FactAnswer:
-        rows = self._selected(values)
+    def _early(self, values: FactKey) -> FactAnswer:
+        """What has been asked before the event came, if that is as it is now."""
+        early = self.early.get(values)
+        if early is None:
+            return self.asked(values)
+        early.uses -= 1
+        if not early.uses:
+            del self.early[values]
+        return early.get() if early.version == self.table.database.version else self.asked(values)
+
+    def asked(self, values: FactKey, database: FactDatabase | None = None) -> FactAnswer:
+        """The same from the database, whatever is known; of another connection to it, where one is given."""
+        rows = self._selected(values, database or self.table.database)
         if self.counts:
             return tuple(rows[0])
         return self._answered(self._decides(self.table.read(rows), values))
 
-    def _selected(self, values: FactKey) -> list[Any]:
-        database = self.table.database
+    def _selected(self, values: FactKey, database: FactDatabase) -> list[Any]:
         if not any(not -EXACT_REALS < values[i] < EXACT_REALS for i in self._rounded):
             try:
                 return database.rows(self.sql, values)
@@ -296,6 +310,11 @@ class AskedFacts:
     def __init__(self, step: RuleStep, table: FactTable, facts: FactTables) -> None:
         own = FactQuery(step, table)
         self.fits, self._key = own.fits(), own.key()  # where a match has what is asked differs
+        if facts.ahead is not None and step.number == 1:
+            facts.first[step] = self
+            from workbench.tesla.engines.facts.ahead import furthest
+
+            self._furthest = furthest(own)
         self.query = facts.shared(own)
         self.known = self._known if isinstance(step.part, t.Aggregate) and not own.rest else None
 
@@ -306,6 +325,11 @@ class AskedFacts:
 
     def _known(self, match: PartialMatch) -> Any:
         return self._of(match)[0]
+
+    def expect(self, start: PartialMatch, ahead: FactsAhead) -> None:
+        """This partial match will come."""
+        if self._furthest < len(start) and (values := self._key(start)) is not None:
+            ahead.expect(self.query, values)
 
     def _of(self, match: PartialMatch) -> FactAnswer:
         values = self._key(match)

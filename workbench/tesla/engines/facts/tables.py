@@ -12,9 +12,11 @@ from typing import Any
 
 from workbench.errors import FactsError, InputError, Refused
 from workbench.tesla.declared import Declaration
+from workbench.tesla.engines.facts.ahead import FactsAhead
 from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
-from workbench.tesla.engines.facts.query import FactCache, FactQuery
+from workbench.tesla.engines.facts.query import AskedFacts, FactCache, FactQuery
 from workbench.tesla.engines.facts.table import FactRow, FactTable
+from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 
 
 class FactTables(dict[str, Any]):
@@ -23,6 +25,8 @@ class FactTables(dict[str, Any]):
     Attributes
     ----------
     caches: the cache of a query: one for all, or one for each; None: everything is asked of the database.
+    ahead: asks for what comes; None: nothing does.
+    first: of steps that are the first ones after triggers, where something is asked ahead.
     dropped: why matches were given up, and how many (`FactSettings.failure`).
     """
 
@@ -32,6 +36,8 @@ class FactTables(dict[str, Any]):
         self.caches: Callable[[FactQuery], FactCache] | None = None
         self.dropped: Counter[tuple[str, str]] = Counter()
         self._queries: dict[str, FactQuery] = {}
+        self.ahead = FactsAhead(self.settings.ahead, self.settings) if self.settings.ahead else None
+        self.first: dict[RuleStep, AskedFacts] = {}
         tables = [rows for rows in self.values() if isinstance(rows, FactTable)]
         self.databases = list(dict.fromkeys(table.database for table in tables))
         self.changing = [each for each in self.databases if not each.fixed]
@@ -58,6 +64,11 @@ class FactTables(dict[str, Any]):
             query.number = len(self._queries)
             query.cache = self.caches and self.caches(query)
         return found
+
+    def expect(self, step: RuleStep, start: PartialMatch) -> None:
+        """This partial match will come before a step that is the first one of its rule."""
+        if self.ahead is not None and step in self.first:
+            self.first[step].expect(start, self.ahead)
 
     def settle(self) -> None:
         """An event has had its answers: databases may change."""

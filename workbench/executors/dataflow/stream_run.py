@@ -43,7 +43,7 @@ class PhaseBatch(NamedTuple):
     phases: Sequence[int]
 
 
-class FlowRun:
+class StreamRun:
     """One stream that is run.
 
     Parameters
