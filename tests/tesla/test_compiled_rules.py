@@ -114,12 +114,23 @@ def test_rows_that_have_made_room_for_others_are_in_no_column():
     assert [each.time for each in found] == list(range(11, 20))
 
 
+LONG_WINDOWS = """
+declare O(i: int, n: int, s: float, m: float, l: float, k: int)
+from B[$x = x] and $i = SUM(A(x == $x).x within 400 from B) and $n = COUNT(A(x == $x) within 300 from B)
+  and $s = AVG(A().f within 90 from B) and $m = MAX(A(x == $x).f within 5 .. 300 from B)
+  and $l = MIN(A().f within 200 events from B) and $k = MAX(A().x within 200 from B)
+emit O(i = $i, n = $n, s = $s, m = $m, l = $l, k = $k)
+"""
+
+
 @pytest.mark.slow
 def test_machine_code_says_what_python_says():
     """Compiled anew, it takes seconds: there is nothing smaller that has all kinds of code in it."""
-    text, stream = rules(MANY_KINDS), events(600)
+    text, stream = rules(MANY_KINDS + LONG_WINDOWS), events(900)
     machine = CompiledRules(text, FACTS, EngineSettings(), code=True)
     assert alike(told(machine, stream), told(rule_engine(text, "cdp", FACTS), stream))
+    there = machine.memory.H[machine.memory.V[at.SPANS] :][: len(machine.program.spans.planned)]
+    assert (there >= 0).sum() == 6  # those of the long windows
 
 
 def test_rules_that_are_written_alike_are_one_function():
