@@ -50,6 +50,7 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool) -> dict[str, Any]
         ],
         "threads": _threads(plan),
         "matches": _matches(plan),
+        "gpu": _devices(plan),
     }  # fmt: skip
 
 
@@ -64,12 +65,13 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool) -> str:
     lines.append("triggers")
     lines += [f"  {type}: {'; '.join(found)}" for type, found in data["triggers"].items()]
     lines += ["threads", *(f"  {line}" for line in _split_lines(data["threads"]))]
-    for each, found in zip(data["steps"], data["matches"], strict=True):
+    for each, found, gpu in zip(data["steps"], data["matches"], data["gpu"], strict=True):
         lines += [f"rule {each['rule']}", f"  from {each['trigger']}", *_where(each)]
         for step in each["steps"]:
             lines += [f"  {step['predicate']}", f"    column {step['column']}: {step['access']} ({step['reason']})"]
             lines += _where(step)
         lines.append(f"  matches {found['found']}" + (f": {found['reason']}" if found["reason"] else ""))
+        lines.append(f"  with a GPU {gpu['told']}")
     return "\n".join(lines) + "\n"
 
 
@@ -85,6 +87,25 @@ def _matches(plan: SetPlan) -> list[dict[str, str]]:
          "reason": summed if isinstance(summed, str) else ""}
         for rule, made, summed in zip(plan.rules.rules, matched.reasons, matched.summed, strict=True)
     ]  # fmt: skip
+
+
+def _devices(plan: SetPlan) -> list[dict[str, Any]]:
+    """Of each rule what it would cost on a GPU, by a model of kernels, waits and bytes, or why the host takes it."""
+    from workbench.executors.compiled.rules_gpu.costs import STRETCH, kernel_cost
+    from workbench.executors.compiled.rules_gpu.placement import rule_placement
+
+    placement, found = rule_placement(plan), list[dict[str, Any]]()
+    for number, rule in enumerate(plan.rules.rules):
+        if number in placement.host:
+            found.append({"rule": rule.name, "told": f"on the host: {placement.host[number]}"})
+            continue
+        cost = kernel_cost(placement.sources[number])
+        read = " + ".join(map(str, cost.read)) or "0"
+        often = "a trigger" if cost.one_by_one else f"{STRETCH:,} events"
+        told = f"(a model): {cost.kernels} kernels and {cost.waits} waits for {often}, {read} bytes of each candidate"
+        found.append({"rule": rule.name, "told": told, "kernels": cost.kernels, "waits": cost.waits,
+                      "read": list(cost.read), "copied": cost.copied, "one_by_one": cost.one_by_one})  # fmt: skip
+    return found
 
 
 def _threads(plan: SetPlan) -> dict[str, Any]:

@@ -23,6 +23,8 @@ NAME = "PTX on the CPU"
 
 compiled: list[Kernel] = []
 """All kernels that have been compiled."""
+launched: list[Kernel] = []
+"""All kernels that have been started."""
 
 
 class OnDevice(np.ndarray):
@@ -57,6 +59,7 @@ class _Launched:
             text, _ = cuda.compile_ptx(self._function, kinds, cc=CAPABILITY)
             self._kernels[kinds] = Kernel(text)
             compiled.append(self._kernels[kinds])
+        launched.append(self._kernels[kinds])
         self._kernels[kinds](blocks, threads, arguments)
 
 

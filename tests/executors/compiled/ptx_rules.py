@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from tests.executors.compiled import ptx_device
 from tests.executors.compiled.ptx import Kernel
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import InputError
+from workbench.executors.compiled.rules_gpu.costs import TO_ADOPT, kernel_cost
 from workbench.executors.compiled.rules_gpu.engine import GpuRules
 from workbench.executors.compiled.rules_gpu.kernels import _scope
 from workbench.executors.compiled.rules_gpu.sequences import RuleSequences
@@ -86,6 +88,18 @@ def column(b: Sequence[int], e: Sequence[int]) -> list[Occurrence]:
     made = [Occurrence("B", at, (p, 0.0)) for at, p in enumerate(b)]
     made += [Occurrence("A", 6 + at, (p, 0.0)) for at, p in enumerate(e)]
     return [*made, Occurrence("C", 14, (0,))]
+
+
+def kernels_of_a_stretch() -> None:
+    """As many are started as the model says."""
+    gpu = engine(EACH)
+    cost = kernel_cost(gpu.placement.sources[0])
+    events = column([0, 1], [0, 1])
+    told(gpu, events[:1])  # the columns are there, with room
+    ptx_device.launched.clear()
+    assert len(told(gpu, events[1:])) == 2
+    grown = cost.columns  # a column that gets more room is copied
+    assert len(ptx_device.launched) == cost.kernels + TO_ADOPT * cost.columns + grown
 
 
 def figure_6a() -> None:

@@ -10,7 +10,7 @@ pytestmark = needs_compiler
 HERE = "from tests.executors.compiled import ptx_rules\nptx_rules."
 
 
-@pytest.mark.parametrize("figure", ["figure_6a", "figure_6b", "figure_7"])
+@pytest.mark.parametrize("figure", ["figure_6a", "figure_6b", "figure_7", "kernels_of_a_stretch"])
 def test_figures_of_the_kernels(run: Run, figure: str) -> None:
     run(f"{HERE}{figure}()")
 

@@ -18,6 +18,7 @@ from workbench.executors.compiled.rules.lines import OTHERS, WORD
 from workbench.executors.compiled.rules.outputs import Published, value_of
 from workbench.executors.compiled.rules.running import RunningProgram
 from workbench.executors.compiled.rules_gpu.columns import DeviceColumns, StagedRows
+from workbench.executors.compiled.rules_gpu.costs import STRETCH
 from workbench.executors.compiled.rules_gpu.device import RuleDevice
 from workbench.executors.compiled.rules_gpu.placement import RulePlacement
 from workbench.executors.compiled.rules_gpu.sequences import MOST_SEQUENCES, RuleSequences
@@ -29,8 +30,6 @@ from workbench.tesla.engines.runner import MatcherStart, RuleRunner, consumption
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 
-STRETCH = 1 << 14
-"""Events that are taken together; those behind them are copied meanwhile."""
 _NOTHING: Any = np.zeros(0, np.int64)
 
 
