@@ -293,6 +293,8 @@ def test_a_slow_view(file, tables):
     with pytest.raises(FactsError, match=r"longer than 0\.02 seconds") as error:
         running.process(Named(0, "a"))
     assert error.value.reason == "slow"
+    with pytest.raises(Refused, match="takes too long to be read"):
+        engine(tables(seconds=0.02), "compiled")
 
 
 def test_a_slow_view_can_be_interrupted(file, tables):

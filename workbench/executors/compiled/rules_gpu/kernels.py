@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import cuda, int64
+from numba import config, cuda, int64
 
 from workbench.executors.compiled.code.loop import executable
 from workbench.executors.compiled.gpu.cuda import SCOPE
@@ -25,6 +25,7 @@ from workbench.executors.compiled.rules.program import put_functions
 from workbench.executors.compiled.rules.sums import average, total_of
 from workbench.executors.compiled.rules_gpu.kernel_source import MOST_THREADS
 
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a single event makes few threads
 ITEMS = 8
 """Numbers that a thread adds up in a scan."""
 NAN_WORD = 0x7FF8000000000000

@@ -92,7 +92,7 @@ class DeviceRules:
         return self._events + self._forgotten + len(self._caused)
 
     def profile(self) -> Sequence[RuleCost]:
-        """Nothing is counted on a device."""
+        """Nothing: it is not asked for."""
         return []
 
     def process(self, event: Occurrence) -> list[Occurrence]:

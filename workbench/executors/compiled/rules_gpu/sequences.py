@@ -41,8 +41,9 @@ class RuleSequences:
     def __init__(
         self, source: KernelSource, rule: int, columns: DeviceColumns, facts: dict[int, Any], most: int = MOST_SEQUENCES
     ) -> None:
-        self.source, self.rule, self.columns, self.most = source, rule, columns, most
+        self.source, self.rule, self.columns = source, rule, columns
         self.device: RuleDevice = columns.device
+        self.most = self.device.rows(2 * source.rows + source.stride + 2, most)
         self.look, self.go_on = rule_kernels(source.text)
         words = constant_words(source.constants)
         self._constants = self.device.sent(words)

@@ -87,15 +87,30 @@ class FactTables(dict[str, Any]):
         return tuple(each.version for each in self.changing)
 
     def few(self, type: str, most: int) -> list[FactRow]:
-        """The rows of a type of facts, for who keeps them; Refused where there are more."""
+        """The rows of a type of facts, for who keeps them; Refused where there are more, or that takes too long."""
         rows = self[type]
         if not isinstance(rows, FactTable):
             return list(rows)
-        found = rows.rows(most + 1)
-        if len(found) > most:
-            what = f"facts of type '{type}' are kept in memory there, and {rows} has more than {most:,} rows"
-            raise Refused(what, hint="--engine cdp or aip asks the database")
-        return found
+        try:
+            found = rows.rows(most + 1)
+        except FactsError as error:
+            if error.reason != "slow":
+                raise
+            why = "takes too long to be read"
+        else:
+            if len(found) <= most:
+                return found
+            why = f"has more than {most:,} rows"
+        what = f"facts of type '{type}' are kept in memory there, and {rows} {why}"
+        raise Refused(what, hint="--engine cdp or aip asks the database")
+
+    def close(self) -> None:
+        """Nothing more is asked for now: files are closed, and threads end."""
+        if self.ahead is not None:
+            self.ahead.close()
+        for database in self.databases:
+            if not database.in_memory:
+                database.close()
 
     def drop(self, type: str, error: FactsError) -> None:
         """A match is given up."""
