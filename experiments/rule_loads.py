@@ -9,7 +9,7 @@ Sources: the base scenario of Cugola and Margara (section 6, table 1; rule R5) a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -250,6 +250,28 @@ class Scenario:
         return bounds[low], chain.matches(log, np.where(sums >= bounds[low], one, 0), since=2)
 
 
+def constants_load(rules: int, window: int, measured: int, constants: int = 1_000) -> RuleLoad:
+    """Rules that name one of some constants, which an event has one of: it is relevant to one rule in so many.
+
+    Rules with the same constant differ in their windows.
+    """
+    drawn = uniform_log(window + rules // constants + measured, 2, constants, "AB", "att", "value")
+    log = replace(drawn, attributes={**drawn.attributes, "att": drawn.attributes["att"] % 5})
+    both = {"both": log.attributes["att"] * (constants + 1) + log.attributes["value"]}
+    keyed = EventLog(log.names, log.types, log.times, both)
+    counts: Any = 0
+    lines = []
+    for number in range(rules):
+        more, constant = divmod(number, constants)
+        if constant == 0:
+            counts = counts + EventChain((0, 1), (window + more,), "last", "both").matches(keyed)
+        asked = f"value == {constant + 1}"
+        lines.append(f"from B[$x = att]({asked}) and last A(att == $x, {asked}) within {window + more} from B")
+    text = "".join(f"{line} emit CE(key = $x, rule = {i})\n" for i, line in enumerate(lines))
+    head = f"{log.declarations}declare CE(key: int, rule: int)\n"
+    return RuleLoad(head + text, log, window + rules // constants, counts, (1,))
+
+
 # --- workloads on which several engines agree -----------------------------------------------------------------------
 
 
@@ -295,6 +317,22 @@ def _spanning(log: EventLog, window: int, equal: str, bound: str, keys: Any) -> 
     expected: Any = np.zeros(n, np.int64)
     expected[of[2]] = (high - low) * earlier(of[2]) - (sums[high] - sums[low])
     return RuleLoad(text, log, window, expected, (2,))
+
+
+def banded(count: int, window: int, policy: str, wide: int = 25) -> RuleLoad:
+    """A and C with values: of A those whose value is that of C or `wide` more or less."""
+    log = uniform_log(count, 3, 50_000, "ABC", "value")
+    bounds = f"value >= $v - {wide}, value <= $v + {wide}"
+    text = f"from C[$v = value]\n  and {policy} A({bounds}) within {window} from C\n  emit CE(first = TIME(A))\n"
+    values, (a, c) = log.attributes["value"], (np.flatnonzero(log.types == kind) for kind in (0, 2))
+    near = a[np.argsort(values[a], kind="stable")]
+    low = np.searchsorted(values[near], values[c] - wide)
+    found = np.searchsorted(values[near], values[c] + wide, "right") - low
+    later: Any = np.repeat(c, found)
+    earlier = near[np.arange(found.sum()) - np.repeat(np.cumsum(found) - found, found) + np.repeat(low, found)]
+    counts = np.bincount(later[(earlier < later) & (earlier >= later - window)], minlength=count)
+    expected = counts if policy == "each" else np.minimum(counts, 1)
+    return RuleLoad(f"{log.declarations}declare CE(first: int)\n{text}", log, window, expected, (2,))
 
 
 # --- the thesis -----------------------------------------------------------------------------------------------------

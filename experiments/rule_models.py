@@ -12,11 +12,13 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -138,8 +140,18 @@ def buses(rng: Generator, n: int) -> Columns:
     }  # fmt: skip
 
 
+def transfers(rng: Generator, n: int) -> Columns:
+    """Transfers from 100,000 accounts, most of them small; of some nobody knows the account."""
+    return {
+        "type": ["Transfer"] * n, "time": seconds(rng, n, 0.2), "account": rng.integers(0, 100_050, n),
+        "amount": np.round(rng.lognormal(4, 1.5, n), 2),
+        "country": np.array(["France", "Peru", "Atlantis"])[rng.choice(3, n, p=[0.6, 0.39, 0.01])],
+    }  # fmt: skip
+
+
 LOGS: dict[str, Callable[[Generator, int], Columns]] = {
-    each.__name__: each for each in (fire, columns, scenario, iteration, cards, queue, stocks, silence, trend, buses)
+    each.__name__: each
+    for each in (fire, columns, scenario, iteration, cards, queue, stocks, silence, trend, buses, transfers)
 }
 
 
@@ -166,11 +178,28 @@ def facts(folder: Path) -> list[str]:
     return [word for name in fact_rows() for word in ("--facts", f"{name}={folder / name}.parquet")]
 
 
+def bank(folder: Path) -> list[str]:
+    """A database of accounts, with the indexes that `workbench rules plan` suggests."""
+    path, rng = folder / "bank.db", np.random.default_rng(8)
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript((MODELS / "bank.sql").read_text())
+        limits = rng.integers(500, 5000, 100_000).tolist()
+        made.executemany(
+            "INSERT OR REPLACE INTO account VALUES (?, ?, ?)",
+            ((i, f"owner{i // 2}", limit) for i, limit in enumerate(limits)),
+        )
+        made.commit()
+    asked = [sys.executable, "-m", "workbench.cli.main", "rules", "plan", str(MODELS / "transfers.tesla")]
+    subprocess.run([*asked, "--facts", str(path), "--create-indexes"], check=True, capture_output=True)
+    return ["--facts", str(path)]
+
+
 def run(name: str, n: int, engine: str, folder: Path) -> None:
     """One model on its log, and a line about it."""
     parquet.write_table(pa.table(LOGS[name](np.random.default_rng(7), n)), folder / "log.parquet")
     unit = [] if name == "scenario" else ["--time-unit", "us"]
-    more = facts(folder) if name == "buses" else []
+    more = {"buses": facts, "transfers": bank}.get(name, lambda _: [])(folder)
     command = [
         sys.executable, "-m", "workbench.cli.main", "run", str(MODELS / f"{name}.tesla"), "--input",
         str(folder / "log.parquet"), "--output", str(folder / "out.parquet"), "--engine", engine, *unit, *more,

@@ -24,6 +24,7 @@ PAGES_OF_DOCS = (
     "running",
     "python",
     "threads",
+    "dataflow",
     "conformance",
     "lab",
     "rules",

@@ -23,10 +23,11 @@ ANALYSES = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
 RUNS = (ROOT / "docs" / "counterexamples.md").read_text(encoding="utf-8")
 FAULTS = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
 RUNNING = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+DATAFLOW = (ROOT / "docs" / "dataflow.md").read_text(encoding="utf-8")
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 LAB = (ROOT / "docs" / "lab.md").read_text(encoding="utf-8")
 CONFORMANCE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
-PAGES = PAGE + CONFORMANCE + MONITORING + ANALYSES + RUNS + FAULTS + RUNNING + RULES + LAB + README
+PAGES = PAGE + CONFORMANCE + MONITORING + ANALYSES + RUNS + FAULTS + RUNNING + DATAFLOW + RULES + LAB + README
 BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     (line, wanted)

@@ -12,6 +12,7 @@ from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import InputError, Refused
 from workbench.events import lines
 from workbench.executors.compiled.rules import layout as at
+from workbench.executors.compiled.rules import orders
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.check import rules
@@ -112,6 +113,57 @@ def test_rows_that_have_made_room_for_others_are_in_no_column():
     stream = [Occurrence("A", i, (5 if i == 10 else 0,)) for i in range(300)]  # more than there is room for at first
     found = told(CompiledRules(text, {}, EngineSettings(), code=False), stream)
     assert [each.time for each in found] == list(range(11, 20))
+
+
+BANDS = [
+    "last B(x > $x, x <= $x + 2) as E within 90 from A", "each A(f >= $f, $f + 1.5 > f) as E within 60 from A",
+    "first B(g < $x, x != 3) as E within forever from A", "first B(x >= $f) as E within 3 .. 200 events from A",
+    "each B(x < $x - 1.5) as E within 40 from A and not B(x > E.x, x < $x) between E and A",
+    "last A(x == x, x < $x) as E within 99 from A and $n = COUNT(A(x >= E.x, x < $x) within 99 from A)",
+    "last A as E within 9 from A and $n = COUNT(B(g <= $f) within 70 from A) and $m = MIN(B(x > $x).g within 9 from E)",
+]  # fmt: skip
+
+
+def test_sorted_columns_find_what_is_there(monkeypatch):
+    """Blocks of two events, which are made at once, so that there are many of them; values at the ends of 64 bits."""
+    for name, value in {"LEAF": 2, "NEAR": 1, "FEW_HITS": 2, "DENSE": 2, "LEAST_WORTH": 0, "MOST_WORTH": 0}.items():
+        monkeypatch.setattr(orders, name, value)
+    ends, numbers = [-(2**63), 1 - 2**63, 2**63 - 1, 2**53 + 1, None], [float("nan"), float("inf"), -0.0, 2.0**53, None]
+    rng = Random(1)
+    for part in BANDS:
+        text = rules(f"""declare A(x: int, f: float) declare B(x: int, g: float) declare P(x: int, n: int)
+            from A[$x = x, $f = f] and {part} limit 9 emit P(x = E.x, n = {"$n" if "$n" in part else "1"})""")
+        engine, cdp, made = CompiledRules(text, {}, EngineSettings(), code=False), rule_engine(text, "cdp"), 0
+        for time in range(120):
+            type, odd = rng.choice("AB"), rng.random() < 0.1
+            x = rng.choice(ends[3 * (type == "A") :]) if odd else rng.randrange(9)
+            f = rng.choice(numbers) if odd else rng.randrange(18) / 2
+            event = Occurrence(type, time, (x, f))
+            expected = cdp.process(event)
+            assert alike(engine.process(event), expected), (part, time)
+            made += len(expected)
+        states = engine.running.memory.K[len(engine.running.plan.columns) : -1, at.ORDER_STATE]
+        assert made > 10
+        assert all(engine.running.memory.H[states + at.MADE_TO] > 20), part
+
+
+def test_what_each_does_not_decide_is_looked_for_once():
+    rule = """from A[$x = x] and each B(x > $x) within 9 from A and last B(x == $x) as O within 9 from A
+      and $n = COUNT(B(x < $x) within 9 from A) and $m = MAX(A(x < B.x).x within 9 from A)
+      and not A(x > $n + 2) within 9 from A emit P(x = $n + $m, f = 0, s = B.s) """
+    text = rules(
+        TYPES + rule + rule.replace("last B(", "last A(") + "consuming B\n" + rule.replace("last B(", "last A(")
+    )
+    assert [set(SetPlan(text).once(i)) for i in range(3)] == [{3, 5}, {3, 5}, {2, 3, 5}]
+    expected = told(rule_engine(text, "cdp"), events(200))
+    assert len(expected) > 20
+    assert alike(told(CompiledRules(text, {}, EngineSettings(), code=False), events(200)), expected)
+
+
+def test_one_trigger_may_consume_more_than_there_is_room_for():
+    text = rules("declare A() declare B() declare P() from B and each A within 999 from B emit P consuming A")
+    stream = [Occurrence("A", i, ()) for i in range(200)] + [Occurrence("B", 200 + i, ()) for i in range(2)]
+    assert len(told(CompiledRules(text, {}, EngineSettings(), code=False), stream)) == 200
 
 
 LONG_WINDOWS = """

@@ -147,6 +147,8 @@ class RuleRun:
             if self._control is not None:
                 self._control.see(self._clock)
             self._engine = self._started()
+            if hasattr(self._facts, "close"):
+                start.closing.callback(self._facts.close)
             more = (Port(NUMBER, INT), Port(SOURCES, ANY)) if self._sources else ()
             live = self._control is not None and self._control.live
             types = self.rules.events if live else self.rules.composites
@@ -179,6 +181,7 @@ class RuleRun:
             trial = EngineTrial(made, self.rules, facts, settings, given, make if given == "keyed" else None)
             choice, self._pieces = engine_for(trial, start, self._pieces)
             self.engine = choice.engine
+            getattr(facts, "dropped", {}).clear()  # what was only tried
             if start.option("engine") is not None or choice.engine != "cdp":
                 start.say(f"engine {choice.engine}: {choice.why}")
         return make(self.engine)

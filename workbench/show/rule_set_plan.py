@@ -43,10 +43,11 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool) -> dict[str, Any]
         "steps": [
             {"rule": of.rule.name, "trigger": str(of.trigger.part), "where": _conditions(plan, number, 0), "steps": [
                 {"predicate": str(part), "column": each.column, "access": each.access,
-                 "reason": each.reason, "where": _conditions(plan, number, each.step.number)}
+                 "reason": each.reason, "once": each is not absent and each.step.number in plan.once(number),
+                 "where": _conditions(plan, number, each.step.number)}
                 for part, each in zip(_all_parts(rule), _all_steps(plan, number), strict=True)
             ]}
-            for number, (of, rule) in enumerate(zip(plan.plans, written.rules, strict=True))
+            for number, (of, rule, absent) in enumerate(zip(plan.plans, written.rules, plan.absent, strict=True))
         ],
         "threads": _threads(plan),
         "matches": _matches(plan),
@@ -69,6 +70,7 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool) -> str:
         lines += [f"rule {each['rule']}", f"  from {each['trigger']}", *_where(each)]
         for step in each["steps"]:
             lines += [f"  {step['predicate']}", f"    column {step['column']}: {step['access']} ({step['reason']})"]
+            lines += ["    looked for once for a trigger: nothing that 'each' binds decides it"] if step["once"] else []
             lines += _where(step)
         lines.append(f"  matches {found['found']}" + (f": {found['reason']}" if found["reason"] else ""))
         lines.append(f"  with a GPU {gpu['told']}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +26,10 @@ compiled: list[Kernel] = []
 """All kernels that have been compiled."""
 launched: list[Kernel] = []
 """All kernels that have been started."""
+free = [1 << 30]
+"""How many bytes are free."""
+one_at_a_time = Lock()
+"""Blocks of a kernel have one shared memory here."""
 
 
 class OnDevice(np.ndarray):
@@ -52,6 +57,10 @@ class _Launched:
         return lambda *arguments: self._launch(int(shape[0]), int(shape[1]), arguments)
 
     def _launch(self, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+        with one_at_a_time:
+            self._run(blocks, threads, arguments)
+
+    def _run(self, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
         kinds = tuple(
             types.int64 if isinstance(each, int) else numba.typeof(each.view(np.ndarray)) for each in arguments
         )
@@ -83,7 +92,7 @@ def install() -> None:
         "jit": lambda function=None, **options: jit(**options) if options else _Launched(function),
         "is_available": lambda: True,
         "get_current_device": lambda: device,
-        "current_context": lambda: SimpleNamespace(get_memory_info=lambda: SimpleNamespace(free=1 << 30)),
+        "current_context": lambda: SimpleNamespace(get_memory_info=lambda: SimpleNamespace(free=free[0])),
         "stream": lambda: SimpleNamespace(synchronize=lambda: None),
         "event": lambda: SimpleNamespace(record=lambda stream: None, wait=lambda stream: None),
         "pinned_array": lambda shape, kind: np.full(shape, 77).astype(kind),
@@ -93,5 +102,5 @@ def install() -> None:
     }
     for name, value in replaced.items():
         setattr(cuda, name, _as(getattr(cuda, name), value))
-    cuda.gpus = [nullcontext()]
+    cuda.gpus = [nullcontext(), nullcontext()]
     dispatcher.get_current_device = lambda: device

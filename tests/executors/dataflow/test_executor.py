@@ -168,6 +168,25 @@ def test_no_more_is_read_than_may_be_on_its_way_and_no_thread_is_left(manager):
     assert manager.working == 0
 
 
+def test_others_go_on_while_a_vertex_works(manager):
+    """The log is read and what comes before it runs, though nothing is ready when it begins."""
+    later = threading.Event()
+
+    def first(value):
+        if value == 9:
+            later.set()
+        return value
+
+    def second(value):
+        assert later.wait(20)
+        return value
+
+    builder = Builder("p")
+    vertices = [ApplyFunction(user_function(each, result=INT)) for each in (first, second)]
+    program = builder.build(vertices[1](vertices[0](builder.input("x", INT))))
+    assert Dataflow(program, manager, ahead=20, batch=3).run(range(12)) == {"out": list(range(12))}
+
+
 def test_what_is_there_comes_out_before_the_next_step_is_read():
     """Where the log lets its reader wait: an event that somebody types has its answer before the next one."""
     running, seen = Dataflow(doubled), []

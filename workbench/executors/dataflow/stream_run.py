@@ -27,8 +27,8 @@ from workbench.executors.threaded.primitives import Gates, Guard
 
 BATCH = 256
 """The most phases that a thread takes of a vertex at once."""
-LONG = 100e-6
-"""Seconds after which a thread should come back to the sets."""
+LONG, READ = 100e-6, 2e-3
+"""Seconds after which a thread should come back to the sets; the same where it reads the log."""
 SLOW = 1e-3
 """Seconds after which a log is slow to say its next step: then the caller reads it only when nothing is on its way."""
 
@@ -134,7 +134,14 @@ class StreamRun:
     @property
     def _more(self) -> bool:
         """Whether there is something for another thread."""
-        return bool(self._queue) and self._manager.grants
+        return self._manager.grants and bool(self._queue or self._readable)
+
+    @property
+    def _readable(self) -> int:
+        """How many steps of the log may be read now."""
+        if self._reading or self._over or self._stopped or self.failure.error is not None:
+            return 0
+        return self.ahead - (self.sets.begun - self._first - self.taken)
 
     def _hire(self) -> None:
         """Ask for another thread."""
@@ -187,12 +194,12 @@ class StreamRun:
             vertex, phase = self._queue.popleft()
             phases = self.sets.phases_of(vertex, self._sizes[vertex])
             return PhaseBatch(vertex, phases if phases[0] == phase else [phase])
-        begun = self.sets.begun - self._first - self.taken
-        waits = self._slow and caller and begun > 0 and self._manager.grants
-        if self._reading or self._over or self.failure.error is not None or begun >= self.ahead or waits:
+        room = self._readable
+        waits = self._slow and caller and room < self.ahead and self._manager.grants
+        if room <= 0 or waits:
             return None
         self._reading = True
-        return PhaseBatch(1, range(min(self._sizes[1], self.ahead - begun)))
+        return PhaseBatch(1, range(min(self._sizes[1], room)))
 
     def _run(self, batch: PhaseBatch) -> list[Any]:
         """Without the lock: to whom each phase sent messages; of the log, the steps too."""
@@ -223,8 +230,9 @@ class StreamRun:
 
     def _adapt(self, vertex: int, size: int, seconds: float) -> None:
         """Take so many phases of a vertex that a thread comes back to the sets soon, and not too often."""
-        if seconds > LONG:
-            self._sizes[vertex] = max(1, int(size * LONG / seconds))
+        most = READ if vertex == 1 else LONG
+        if seconds > most:
+            self._sizes[vertex] = max(1, int(size * most / seconds))
         elif size >= self._sizes[vertex]:
             self._sizes[vertex] = min(self._most, 2 * size)
         if vertex == 1:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from workbench.core.kinds import Clocked
 from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Processor
 from workbench.core.program import Program
 from workbench.errors import PipelineError
 from workbench.executors.dataflow.numbering import NumberedGraph, numbered, renumbered
@@ -73,7 +74,7 @@ class VertexGraph:
 def looks_at_log(flat: Pipeline, name: str) -> bool:
     """Whether a processor works at every step, or at the end of the streams, also where nothing arrives."""
     processor = flat.typed[name]
-    return isinstance(processor, Clocked) or processor.finishes > 0
+    return isinstance(processor, Clocked) or processor.finishes > 0 or type(processor).finish is not Processor.finish
 
 
 def processors_apart(flat: Pipeline) -> dict[str, str]:

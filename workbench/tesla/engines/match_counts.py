@@ -38,6 +38,7 @@ class CountedStep:
     filters: what an event is asked, as expressions of its own.
     keys: its attributes that are equal to something.
     window: the least and greatest age of events that are counted, None for no end; None: all since the beginning.
+    reach: how long before a trigger there are events at most that know its sums; None: nothing bounds it.
     probes: of each predicate whose sums an event of this one knows, its attributes that are equal to the keys there.
     weights: those of its events, each a sum.
     """
@@ -46,6 +47,7 @@ class CountedStep:
     filters: list[t.Expression]
     keys: list[str] = field(default_factory=list)
     window: tuple[int, int | None] | None = None
+    reach: int | None = None
     probes: dict[int, list[str]] = field(default_factory=dict)
     weights: list[Weight] = field(default_factory=list)
 
@@ -166,6 +168,8 @@ class _Counting:
                 raise _Uncounted(f"an event of {self.names[pair[0]]} must not be that of {self.names[pair[1]]}")
         for anchor in anchors:
             self.steps[anchor].probes[step.number] = []
+        reaches = [self.plan.horizons[slot] for slot in window.anchors]
+        made.reach = None if None in reaches else max(each or 0 for each in reaches)
         return anchors
 
     def _later_first(self, steps: list[int]) -> list[int]:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.core.domain import FLOAT, INT, STR
 from workbench.tesla import tree as t
+from workbench.tesla.engines.bands import MIRRORED, Band, band_of
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.rule_set import RuleSet
 
@@ -22,8 +23,6 @@ MOST_CHOSEN = 16
 """Columns of one type that are kept for constant filters: each event is asked by every one of them."""
 FEW_TRIGGERED = 8
 """Rules of one type that are asked one by one: an index is slower for fewer."""
-MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""Comparisons, and what they are with their sides changed."""
 
 
 @dataclass
@@ -61,6 +60,14 @@ class PlannedColumn:
         return text + (f" ordered by {', '.join(map(str, self.ordering))}" if self.ordering else "")
 
 
+class PlannedOrder(NamedTuple):
+    """A column's events in the order of an attribute."""
+
+    number: int
+    column: int
+    attribute: str
+
+
 @dataclass(frozen=True)
 class PlannedStep:
     """How a predicate or aggregate finds its events.
@@ -70,6 +77,7 @@ class PlannedStep:
     column: the number of the one that it looks into.
     filtered: whether what is in it has passed the predicate's own filter.
     access, reason: how it looks there, and why so.
+    band, order: the bounds by which a sorted column finds them, and which that is, where there are any.
     """
 
     step: RuleStep
@@ -77,12 +85,18 @@ class PlannedStep:
     filtered: bool
     access: str
     reason: str
+    band: Band | None = None
+    order: PlannedOrder | None = None
 
     @property
     def asked(self) -> list[t.Expression]:
         """The constraints that candidates are asked, in the order in which they are written."""
-        passed = set(map(id, self.step.code.local)) if self.filtered else set()
-        return [each for each in self.step.part.constraints if id(each) not in passed]
+        return _asked(self.step, self.filtered)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the window and the bounds decide all."""
+        return self.band is not None and len(self.band.bounds) == len(self.asked)
 
 
 @dataclass(frozen=True)
@@ -108,6 +122,7 @@ class SetPlan:
     name: of the rules.
     plans: of each rule where a match has what.
     columns: what is kept.
+    orders: in which orders.
     steps: of each rule those behind the trigger.
     absent: of each rule what must not come.
     """
@@ -116,6 +131,7 @@ class SetPlan:
         self.rules, self.name = rules, rules.name
         self.plans = [RulePlan(rule, rules.declarations) for rule in rules.rules]
         self.columns: list[PlannedColumn] = []
+        self.orders: list[PlannedOrder] = []
         self._places: dict[Any, PlannedColumn] = {}
         wanted = {self._wanted(step) for _, _, step in self._kept() if self._wanted(step)[1]}
         per_type: dict[str, int] = {}
@@ -150,7 +166,22 @@ class SetPlan:
         if reach is None and latest is not None:
             reach, column.latest = 0, max(column.latest, latest)
         column.reach = None if None in (column.reach, reach) else max(column.reach or 0, reach or 0)
-        return PlannedStep(step, column.number, not step.fact and not crowded, *self._access(step, column, crowded))
+        filtered = not step.fact and not crowded
+        band = None
+        if not (column.keys or step.fact):
+            band = band_of(step.declared, _asked(step, filtered), substitution(step.part))
+        order = None if band is None else self._order(column.number, band.attribute)
+        access, reason = self._access(step, column, crowded)
+        if band is not None:
+            access, reason = _sorted_access(step, band, access, reason)
+        return PlannedStep(step, column.number, filtered, access, reason, band, order)
+
+    def _order(self, column: int, attribute: str) -> PlannedOrder:
+        found = next((each for each in self.orders if each[1:] == (column, attribute)), None)
+        if found is None:
+            found = PlannedOrder(len(self.orders), column, attribute)
+            self.orders.append(found)
+        return found
 
     def _column(
         self, type: str, filters: tuple[t.Expression, ...], keys: tuple[t.Expression, ...], fact: bool,
@@ -204,22 +235,60 @@ class SetPlan:
         found = [each for part in step.code.local if (each := _indexed(step, substituted(part, own))) is not None]
         return min(found, key=lambda each: each.operator != "==", default=None)
 
+    # --- order ------------------------------------------------------------------------------------------
+
+    def once(self, rule: int) -> frozenset[int]:
+        """The steps behind an `each` that find the same for all that it binds: it is looked for once."""
+        plan, known_at = self.plans[rule], self._known_at(rule)
+        slots = {step.slot: step.number for step in plan.steps}
+        loops = [step.number for step in plan.steps if step.policy is t.Policy.EACH]
+        fixed, found = set(range(loops[0] if loops else len(plan.steps))), set()
+        for step in plan.steps[len(fixed) :]:
+            names = {name for each in _expressions(step.part) for name in _names(each)}
+            own = {f"${each.name}" for each in step.part.assignments} if isinstance(step.part, t.Predicate) else set()
+            needs = {known_at.get(name, step.number) for name in names - own}
+            needs |= {slots[slot] for slot in (step.window.anchors if step.window is not None else ())}
+            rivals = any(other.selects and other.type == step.type for other in plan.steps[1 : step.number])
+            alone = not step.selects or not (rivals or plan.consumed_slots)
+            if step.policy is not t.Policy.EACH and needs <= fixed and alone:
+                found.add(step.number)
+                fixed.add(step.number)
+        return frozenset(found)
+
     # --- filters ----------------------------------------------------------------------------------------
 
     def conditions(self, rule: int) -> list[list[t.Expression]]:
         """What `where` asks of matches, by the step from which on it is known; the last for all that is left."""
-        plan = self.plans[rule]
+        plan, known_at = self.plans[rule], self._known_at(rule)
         found: list[list[t.Expression]] = [[] for _ in plan.steps]
-        known_at: dict[str, int] = {}  # names of events and parameters to their steps
+        for condition in plan.rule.where_clause:
+            found[max((known_at[each] for each in _names(condition)), default=0)].append(condition)
+        return found
+
+    def _known_at(self, rule: int) -> dict[str, int]:
+        """Names of events and parameters to their steps."""
+        plan, known_at = self.plans[rule], dict[str, int]()
         for i, step in enumerate(plan.steps):
             if isinstance(step.part, t.Aggregate):
                 known_at["$" + step.part.parameter] = i
             elif step.policy is not None and step.policy.binds:
                 known_at[step.part.name] = i
                 known_at |= {"$" + each.name: i for each in step.part.assignments}
-        for condition in plan.rule.where_clause:
-            found[max((known_at[each] for each in _names(condition)), default=0)].append(condition)
-        return found
+        return known_at
+
+
+def _asked(step: RuleStep, filtered: bool) -> list[t.Expression]:
+    passed = set(map(id, step.code.local)) if filtered else set()
+    return [each for each in step.part.constraints if id(each) not in passed]
+
+
+def _sorted_access(step: RuleStep, band: Band, access: str, reason: str) -> tuple[str, str]:
+    """How a predicate with bounds looks, and why so."""
+    if isinstance(step.part, t.Aggregate) and step.attribute is None and len(band.bounds) == len(step.part.constraints):
+        how = f"counted in the window's blocks, sorted by {band.attribute}, once that pays; until then {access}"
+    else:
+        how = f"{access}; blocks of them are sorted by {band.attribute} once that pays, and passed over where none fits"
+    return how, f"{reason}, but {band}"
 
 
 def substitution(part: t.Predicate | t.Aggregate) -> dict[str, t.Expression]:
@@ -237,6 +306,11 @@ def substituted(expression: t.Expression, own: Mapping[str, t.Expression]) -> t.
     if isinstance(expression, t.Operation) and own:
         return t.Operation(expression.operator, tuple(substituted(each, own) for each in expression.operands))
     return expression
+
+
+def _expressions(part: t.Predicate | t.Aggregate) -> Iterator[t.Expression]:
+    yield from part.constraints
+    yield from (each.value for each in part.assignments) if isinstance(part, t.Predicate) else ()
 
 
 def _names(condition: t.Expression) -> Iterator[str]:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from workbench.core.domain import FLOAT, INT, STR
 from workbench.errors import Refused
 from workbench.executors.compiled.rules import spans
+from workbench.executors.compiled.rules.band_source import BandSource
 from workbench.executors.compiled.rules.layout import (
     BASE,
     GROW_SCRATCH,
@@ -26,7 +27,7 @@ from workbench.executors.compiled.rules.layout import (
     WIDTH,
 )  # fmt: skip
 from workbench.executors.compiled.rules.lines import OTHERS, CodeValue, attribute_of
-from workbench.executors.compiled.rules.step_source import ENDS, StepSource
+from workbench.executors.compiled.rules.step_source import ENDS
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
@@ -68,7 +69,7 @@ class PlannedSpans:
         return self._places[key]
 
 
-class AggregateSource(StepSource):
+class AggregateSource(BandSource):
     """The lines of a rule, aggregates among them."""
 
     def __init__(self, plan: SetPlan, rule: int, types: Sequence[str], spans: PlannedSpans, *, trex: bool) -> None:
@@ -85,6 +86,9 @@ class AggregateSource(StepSource):
             return
         if name is None and not planned.asked and not self.plan.columns[planned.column].keys and not step.fact:
             code.parameters[""] = CodeValue(self._places(planned))
+            return
+        if name is None and planned.counted:
+            code.parameters[""] = CodeValue(self._counted(planned))
             return
         if name is None:
             begin, hit, value_of, null = list[str](), list[str](), list[str](), ""

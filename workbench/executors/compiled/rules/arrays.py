@@ -14,6 +14,7 @@ import numpy as np
 from workbench.errors import Refused
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.lines import OTHERS, WORD
+from workbench.executors.compiled.rules.orders import order_words
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.engines.facts.order import in_written_order
 from workbench.tesla.occurrence import Facts
@@ -73,6 +74,8 @@ class RuleArrays:
                 self._facts(planned, facts, row_words)
             elif not planned.whole and not planned.keys:
                 self._ring(planned.number, FIRST)
+        for order in range(len(program.plan.columns), len(self.K) - 1):
+            self.K[order, at.LEVELS], self.K[order, at.ORDER_STATE] = -1, self._place("H", at.ORDER_WORDS)
 
     def _place(self, name: str, size: int) -> int:
         """Where so many words begin that are zero."""
@@ -148,6 +151,16 @@ class RuleArrays:
         ring, mask = self.K[k, at.RING : at.RING_MASK + 1].tolist()
         self.H[ring - 2 : ring] = start, end
         self.H[ring + (places & mask)] = there
+
+    def grow_order(self, order: int) -> None:
+        """Room for the blocks of an order, as large as the ring of its column is."""
+        column = self.K[self.K[order, at.OF_COLUMN]]
+        levels, mask, state = (int(self.K[order, each]) for each in (at.LEVELS, at.LEVELS_MASK, at.ORDER_STATE))
+        if levels >= 0:
+            self._free.setdefault(("H", order_words(mask)), []).append(levels)
+        mask = int(column[at.RING_MASK] if column[at.RING] >= 0 else self.T[column[at.TYPE], at.MASK])
+        self.K[order, at.LEVELS], self.K[order, at.LEVELS_MASK] = self._place("H", order_words(mask)), mask
+        self.H[state : state + at.DEBT] = 0
 
     def _facts(self, planned: Any, facts: Facts, row_words: Callable[[str, Sequence[Any]], list[int]]) -> None:
         """Rows of facts, and their places in the order that is written, those of one hash together."""

@@ -197,7 +197,7 @@ class CountSource:
         if column.aged:
             code.add(f"slide({column.number}, now, {self.parts}, P, Q, G)")
         code.add(*(f"X[KEY + {i}] = z{me}_{u}_{i}" for i in range(len(names))))
-        code.add(f"g = found_group({column.number}, hz{me}_{u}, Q, G, X)")
+        code.add(f"g = found_group({column.number}, hz{me}_{u}, now, Q, G, X)")
         for i in range(len(column.step.weights)):
             for part in range(self.parts):
                 code.add(f"f{me}_{u}_{i}_{part} = G[g + {i * self.parts + part}] if g >= 0 else 0")

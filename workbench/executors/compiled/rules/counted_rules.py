@@ -56,7 +56,7 @@ class CountedRules:
         for each in self.source.columns:
             row = self._columns[each.number]
             row[at.KEYS], row[at.SUMS] = len(each.step.keys), len(each.step.weights) * self.source.parts
-            row[at.GROUP_WIDTH] = row[at.KEYS] + row[at.SUMS]
+            row[at.GROUP_WIDTH] = row[at.KEYS] + row[at.SUMS] + 1
             row[at.AGED] = each.aged
             least, most_aged = each.step.window or (0, None)
             row[at.LEAST], row[at.MOST] = least, -1 if most_aged is None else most_aged
@@ -78,7 +78,7 @@ class CountedRules:
             code = self._early.run(first, last, [*given, *self._arrays()])
             first = int(self._words[at.REACHED_EVENT])
             if code:
-                self._grow(code, int(self._words[at.WANTED_COLUMN]))
+                self._grow(code, int(self._words[at.WANTED_COLUMN]), int(block.times[first]))
         self._total(block, begun)
 
     def block_of(self, events: Sequence[Occurrence], codes: CodesOfTexts) -> EventBlock:
@@ -162,29 +162,35 @@ class CountedRules:
         ring = self._state[row[at.RING] :][: room * width].reshape(room, width)
         ring[places & (room - 1)] = there
 
-    def _grow(self, code: int, number: int) -> None:
+    def _grow(self, code: int, number: int, now: int) -> None:
         row = self._columns[number]
         if code == at.GROW_EVENTS:
             self._ring(number, 2 * (int(row[at.RING_MASK]) + 1))
         else:
-            kept = self._kept(number)
+            kept = self._kept(number, now)
             self._groups(number, int(row[at.GROUP_ROOM]) * (2 if 2 * kept > row[at.GROUP_ROOM] else 1))
             self._early.loop(1, number, 0, *_NOTHING, *self._arrays())
         if self._used > 4 * self._needed():
             self._compact()
 
-    def _kept(self, number: int) -> int:
-        """Let groups go whose events have all become too old; how many there are now."""
-        row = self._columns[number]
+    def _kept(self, number: int, now: int) -> int:
+        """Let groups go that no event knows any more, for all have become too old; how many there are now."""
+        row, step = self._columns[number], self.source.columns[number].step
         count, width = int(row[at.GROUP_COUNT]), int(row[at.GROUP_WIDTH])
-        if not row[at.KEYS] or row[at.MOST] < 0:
+        groups = self._state[row[at.GROUPS] :][: count * width].reshape(count, width)
+        if step.window is None and step.reach is not None:
+            there = groups[:, -1] >= now - step.reach
+            kept = groups[there]
+            groups[: len(kept)] = kept
+            row[at.GROUP_COUNT] = len(kept)
+            return len(kept)
+        if row[at.MOST] < 0:
             return count
         ring = self._state[row[at.RING] :][: (row[at.RING_MASK] + 1) * (2 + row[at.SUMS])]
         ring = ring.reshape(-1, 2 + int(row[at.SUMS]))
         places = np.arange(row[at.START], row[at.END]) & row[at.RING_MASK]
-        there: Any = np.zeros(count, bool)
+        there = np.zeros(count, bool)
         there[ring[places, 1]] = True
-        groups = self._state[row[at.GROUPS] :][: count * width].reshape(count, width)
         kept = groups[there]
         groups[: len(kept)] = kept
         ring[places, 1] = (there.cumsum() - 1)[ring[places, 1]]

@@ -18,8 +18,9 @@ from workbench.executors.compiled.rules.words import byte_at, scattered, word_at
     LEAST, MOST, AGED, SEEN, COLUMN_WORDS,
 ) = range(18)  # fmt: skip
 """What `Q` says of the events of a predicate: where in `G` their groups are, one for each key, and the table that finds
-them; of how many words a key is, and sums are; the ring of events that become too old, from the oldest that counts to
-the first that is too young; ages, -1 for none; whether there are any; how many events there were."""
+them; of how many words a key is, and sums are, behind which stands when the group was last asked for; the ring of
+events that become too old, from the oldest that counts to the first that is too young; ages, -1 for none; whether there
+are any; how many events there were."""
 
 MODULUS = (1 << 61) - 1
 KEY = 8
@@ -31,7 +32,7 @@ arrive: Any = None
 """Generated: what an event of a type does."""
 
 
-def found_group(u, h, Q, G, X):
+def found_group(u, h, now, Q, G, X):
     """Where in `G` the sums of a key are, -1 where it has none; its words are in the scratch, its hash is `h`."""
     keys = Q[u, KEYS]
     slot = h & Q[u, TABLE_MASK]
@@ -41,14 +42,15 @@ def found_group(u, h, Q, G, X):
         for i in range(keys):
             same = same and G[at + i] == X[KEY + i]
         if same:
+            G[at + keys + Q[u, SUMS]] = now
             return at + keys
         slot = (slot + 1) & Q[u, TABLE_MASK]
     return -1
 
 
-def made_group(u, h, Q, G, X):
+def made_group(u, h, now, Q, G, X):
     """The same; where no event had the key, there are sums of it from now on. There is room."""
-    at = found_group(u, h, Q, G, X)
+    at = found_group(u, h, now, Q, G, X)
     if at >= 0:
         return at
     slot = h & Q[u, TABLE_MASK]
@@ -62,6 +64,7 @@ def made_group(u, h, Q, G, X):
         G[at + i] = X[KEY + i]
     for i in range(Q[u, SUMS]):
         G[at + Q[u, KEYS] + i] = 0
+    G[at + Q[u, KEYS] + Q[u, SUMS]] = now
     return at + Q[u, KEYS]
 
 
@@ -131,7 +134,7 @@ def room_for(u, now, parts, P, Q, G, V):
 
 def begun_event(u, h, now, Q, G, X):
     """Where the weights of one event more are to be added (the words of its group), or written (those of the ring)."""
-    at = made_group(u, h, Q, G, X)
+    at = made_group(u, h, now, Q, G, X)
     Q[u, SEEN] += 1
     if Q[u, AGED] == 0:
         return at

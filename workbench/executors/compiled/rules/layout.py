@@ -20,6 +20,14 @@ of the latest events it is kept in any case."""
 TYPE, LINK, HEADS, HEADS_MASK, ACCEPT, ACCEPT_CONSTANTS, RING, RING_MASK, COLUMN_WORDS = range(9)
 """What `K` says of a column: where chains begin in `H`, or the ring of places, -1 where it is none."""
 
+OF_COLUMN, SORTED_BY, REAL, LEVELS, LEVELS_MASK, ORDER_STATE = range(6)
+"""What `K` says, behind columns, of an order: its column, the place of the attribute by which it is sorted, whether
+that is a float, where its blocks lie in `H` (-1: nowhere yet), for how large a ring, and where its state."""
+
+MADE_FROM, MADE_TO, DEBT, WORTH, ORDER_WORDS = range(5)
+"""The state of an order: from which place to before which there are blocks; how many places have been looked at one by
+one since, and for how many of these a place more is put in order."""
+
 (
     SHAPE, CONSTANTS, EMITS, SIZE, GIVEN, CONSUMED, CONSUMED_END, PAUSE, JUDGE, WAITING, RULE_WORDS,
 ) = range(11)  # fmt: skip
@@ -58,8 +66,8 @@ nulls; behind them its values and the numbers of its sources."""
 
 (
     DONE, GROW_ROWS, GROW_RING, GROW_OUTPUT, GROW_SCRATCH, GROW_JOURNAL, GROW_TABLE, BEYOND, ENDLESS, FAILED, GIVE_ROWS,
-    GROW_SPANS,
-) = range(12)  # fmt: skip
+    GROW_SPANS, GROW_ORDER,
+) = range(13)  # fmt: skip
 """What a run ends with."""
 
 UNNUMBERED = -1

@@ -19,7 +19,7 @@ from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.plain import PlainArray
 from workbench.executors.compiled.code.step import text_code
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules import match_rows, matching, spans, sums, tables, texts, words
+from workbench.executors.compiled.rules import match_rows, matching, orders, spans, sums, tables, texts, words
 from workbench.executors.compiled.rules.aggregate_source import PlannedSpans
 from workbench.executors.compiled.rules.rule_source import ARGUMENTS, AcceptSource, RuleSource
 from workbench.stored import checksum
@@ -28,7 +28,7 @@ from workbench.tesla.engines.set_plan import SetPlan
 
 KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
 """The numbers of comparisons in an index; of floats 5 more."""
-COMPILED = (sums, spans, texts, tables, match_rows, matching)
+COMPILED = (sums, spans, texts, tables, orders, match_rows, matching)
 
 
 class RuleProgram:
@@ -64,7 +64,7 @@ class RuleProgram:
         self._constants: list[int | float] = []
         self._lists: list[int] = []
         self.T: Any = np.zeros((len(self.types) + 1, at.TYPE_WORDS), np.int64)
-        self.K: Any = np.zeros((len(plan.columns) + 1, at.COLUMN_WORDS), np.int64)
+        self.K: Any = np.zeros((len(plan.columns) + len(plan.orders) + 1, at.COLUMN_WORDS), np.int64)
         self.R: Any = np.zeros((len(plan.plans) + 1, at.RULE_WORDS), np.int64)
         rules = self._functions()
         accepts = self._shapes("accept", self._accepts())
@@ -123,6 +123,11 @@ class RuleProgram:
             row = self.K[planned.number]
             row[at.TYPE], row[at.LINK], row[at.HEADS], row[at.RING] = self.types.index(planned.type), -1, -1, -1
             yield AcceptSource(self.plan, planned.number), row[at.ACCEPT : at.ACCEPT_CONSTANTS + 1]
+        for number, order in enumerate(self.plan.orders, len(self.plan.columns)):
+            declared = self.plan.rules.declarations[self.plan.columns[order.column].type]
+            row = self.K[number]
+            row[at.OF_COLUMN], row[at.SORTED_BY] = order.column, declared.positions[order.attribute]
+            row[at.REAL] = declared.domains[order.attribute] == FLOAT
 
     def _shapes(self, name: str, made: Iterable[tuple[Any, Any]]) -> str:
         """The functions, each text once, and the one that calls them by their number."""
@@ -235,7 +240,7 @@ def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: An
 def _marks() -> str:
     """What tells the texts of the modules that are compiled along."""
     folder = Path(__file__).parent
-    names = ("match_rows", "matching", "sums", "spans", "tables", "texts", "layout", "machine_words")
+    names = ("match_rows", "matching", "orders", "sums", "spans", "tables", "texts", "layout", "machine_words")
     return checksum(b"\0".join((folder / f"{name}.py").read_bytes() for name in names)).hex()
 
 

@@ -76,7 +76,8 @@ class RuleSource(AggregateSource):
         self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, spans: PlannedSpans
     ) -> None:
         super().__init__(plan, rule, types, spans, trex=settings.trex)
-        self.profiled = settings.profiled
+        self.profiled, self.once = settings.profiled, plan.once(rule)
+        self.given_up = self.given_up if not settings.profiled else "continue"  # which counts all
         self.time = f"W[a0 + {TIME}]"
         self.judged: WordLines | None = None
         self.waiting = WAITED
@@ -106,6 +107,7 @@ class RuleSource(AggregateSource):
         self._assign(self.of.trigger)
         self._count(PARTIAL)
         self._filter(conditions[0])
+        code.add(*(f"once{k} = False" for k in sorted(self.once)))
         for planned, where in zip(self.plan.steps[self.number], conditions[1:], strict=True):
             self._step(planned)
             self._count(PARTIAL)

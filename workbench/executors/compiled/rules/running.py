@@ -30,8 +30,8 @@ from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
-MOST_FACTS = 100_000
-"""Rows of a type of facts in a database that are kept here."""
+MOST_FACTS, MOST_SCANNED = 100_000, 10_000
+"""Rows of a type of facts in a database that are kept here: where equations find them, and where all are looked at."""
 FAR = 1 << 62
 """Times are less than this."""
 Makes = Callable[..., Any]
@@ -67,7 +67,7 @@ class RunningProgram:
             self._answers.memory = self.memory
         self.memory.V[at.NOW] = -FAR
         self.since: dict[int, tuple[int | None, int]] = {}
-        self.seconds = 0.0
+        self.seconds, self._crowding = 0.0, -1
         self.single = SingleEvents(program, self.memory, texts)
 
     def rows(self) -> tuple[Facts, Any]:
@@ -76,8 +76,10 @@ class RunningProgram:
         if not isinstance(facts, FactTables):
             return facts, ()
         try:
-            version, types = facts.version(), {each.type for each in self.program.columns if each.fact}
-            return {name: facts.few(name, MOST_FACTS) for name in types}, version
+            version, columns = facts.version(), [each for each in self.program.columns if each.fact]
+            scanned = {each.type for each in columns if not each.keys}
+            most = {each.type: MOST_SCANNED if each.type in scanned else MOST_FACTS for each in columns}
+            return {name: facts.few(name, count) for name, count in most.items()}, version
         finally:
             facts.settle()
 
@@ -215,9 +217,13 @@ class RunningProgram:
             memory.grow("J")
         elif code == at.GROW_SPANS:
             memory.make_spans(wanted)
+        elif code == at.GROW_ORDER:
+            memory.grow_order(wanted)
         else:
+            count = int(memory.V[at.COUNT])
+            again, self._crowding = self._crowding == count, count
             self.ask(2, *memory.other_table(larger=False))
-            if memory.crowded:
+            if memory.crowded or again:  # one event may want more room than what counts no more had
                 self.ask(2, *memory.other_table(larger=True))
 
     def ask(self, mode: int, first: int, last: int) -> int:

@@ -50,7 +50,8 @@ class StepSource:
     Attributes
     ----------
     constants: what the lines read from a table.
-    fail: how a match is given up.
+    fail, given_up: how a match is given up, and how all of a trigger are.
+    once: the steps that find the same for all of them.
     top: where in the scratch there is room.
     addresses: slots of events and facts to where their rows are.
     bound: slots to the predicates that bind them.
@@ -61,7 +62,8 @@ class StepSource:
         self.of = plan.plans[rule]
         self.constants = RuleConstants()
         self.code = WordLines(self.constants, ENDS)
-        self.fail = f"return {DONE}"
+        self.fail = self.given_up = f"return {DONE}"
+        self.once: frozenset[int] = frozenset()
         self.top = str(FIXED)
         self.addresses: dict[int, str] = {}
         self.bound: dict[int, RuleStep] = {}
@@ -99,23 +101,36 @@ class StepSource:
         step, code = planned.step, self.code
         k = step.number
         before = code.scope, dict(code.parameters)
+        self._begin_once(k)
         self._rows_of(planned)
         if not step.fact:
             self._bounds(step)
         if isinstance(step.part, t.Aggregate):
             self._aggregate(planned)
+            self._end_once(k)
             code.scope, code.parameters = before[0], {**before[1], step.part.parameter: code.parameters.pop("")}
             found = self.of_aggregate(step)
             code.scope = code.scope.with_parameter(step.part.parameter, found)
         elif step.policy is t.Policy.NOT:
             code.add(f"g{k} = -1")
             self._search(planned, newest=True, stops=True, hit=[f"g{k} = i"])
+            self._end_once(k)
             code.scope, code.parameters = before
-            code.add(f"if g{k} >= 0: {self.fail}")
+            code.add(f"if g{k} >= 0: {self.given_up if k in self.once else self.fail}")
         elif step.policy is t.Policy.EACH:
             self._each(planned)
         else:
             self._one(planned)
+
+    def _begin_once(self, k: int) -> None:
+        """What follows is done for the first of the matches that a trigger begins, and says the same for the others."""
+        if k in self.once:
+            self.code.add(f"if not once{k}:")
+            self.code.depth += 1
+            self.code.add(f"once{k} = True")
+
+    def _end_once(self, k: int) -> None:
+        self.code.depth -= k in self.once
 
     def _rows_of(self, planned: PlannedStep) -> None:
         """Where the column of a predicate and the rows of its type are."""
@@ -136,8 +151,9 @@ class StepSource:
         code.add(f"g{k} = -1")
         before = code.scope, dict(code.parameters)
         self._search(planned, newest=last or chained, stops=last or not chained, hit=[f"g{k} = i"])
+        self._end_once(k)
         code.scope, code.parameters = before
-        code.add(f"if g{k} < 0: {self.fail}")
+        code.add(f"if g{k} < 0: {self.given_up if k in self.once else self.fail}")
         self._found(step, f"g{k}")
 
     def _each(self, planned: PlannedStep) -> None:

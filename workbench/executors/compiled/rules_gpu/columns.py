@@ -105,7 +105,7 @@ class DeviceColumns:
             code.require(planned.filters, "return 0")
             sent = self.device.sent(constant_words(constants))
             kernel, width = adopt_kernel(code.text()), VALUES + len(declared.attributes)
-            words, reals = self.device.array(width), sent.view(np.float64)
+            words, reals = self.device.column(width), sent.view(np.float64)
             self.columns[place] = DeviceColumn(place, planned.type, width, 0, kernel, sent, reals, words, 1)
         return self.columns[place]
 
@@ -113,6 +113,7 @@ class DeviceColumns:
 
     def stage(self, block: EventBlock, first: int) -> StagedBlock:
         """Begin to copy the events of a block, the first of which has this number."""
+        self.device.uploads.synchronize()  # what is copied from is written anew
         self._turn ^= 1
         found = {}
         for name in self.types:
@@ -171,7 +172,7 @@ class DeviceColumns:
         there = len(times) - int(np.searchsorted(times, oldest))
         if there + more > column.size:
             size = 1 << max(there + more - 1, 15).bit_length()
-            longer = self.device.array(size * column.width)
+            longer = self.device.column(size * column.width)
             if column.size:
                 self._start(
                     column, 3, column.size, 0, column.words, column.size, longer, size, self.device.room("N", 1)

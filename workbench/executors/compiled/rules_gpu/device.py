@@ -44,7 +44,7 @@ class RuleDevice:
         self.stream, self.uploads = cuda.stream(), cuda.stream()
         self._rooms: dict[Any, Any] = {}
         self.elsewhere = 0
-        """Bytes of arrays that lie in the host's memory."""
+        """Bytes of columns that lie in the host's memory."""
 
     def current(self) -> AbstractContextManager[Any]:
         """Where this thread's work is to be done."""
@@ -61,10 +61,19 @@ class RuleDevice:
 
     def array(self, words: int) -> Any:
         """A new array."""
-        if 8 * words > free_bytes() // KEPT_FREE:
-            self.elsewhere += 8 * words
-            return cuda.mapped_array(words, np.int64, stream=self.stream)
         return cuda.device_array(words, np.int64, stream=self.stream)
+
+    def column(self, words: int) -> Any:
+        """An array that only kernels read and write; it lies in the host's memory where the device has too little."""
+        if 8 * words <= free_bytes() // KEPT_FREE:
+            return self.array(words)
+        self.elsewhere += 8 * words
+        return cuda.mapped_array(words, np.int64, stream=self.stream)
+
+    @staticmethod
+    def rows(words: int, most: int) -> int:
+        """How many rows of so many words there is room for, up to a number."""
+        return max(1, min(most, free_bytes() // (8 * KEPT_FREE * words)))
 
     def sent(self, array: Any) -> Any:
         """A copy of an array on the device."""

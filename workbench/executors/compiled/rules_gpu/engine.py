@@ -36,6 +36,8 @@ def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> GpuRule
         raise EngineMissing(f"the engine 'gpu' needs an NVIDIA GPU: {why}", hint=hint)
     if settings.trex or not settings.indexed:
         raise Refused("the engine 'gpu' has no windows as T-Rex has them, and no way without indexes", hint=OTHERS)
+    if settings.profiled:
+        raise Refused("on a device nobody counts what rules cost", hint="leave --profile out")
     if getattr(facts, "changing", ()):
         raise InputError(
             "facts in a database that may change are not for devices", hint="promise that they do not: --facts-fixed"

@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import cuda, int64
+from numba import config, cuda, int64
 
 from workbench.executors.compiled.code.loop import executable
 from workbench.executors.compiled.gpu.cuda import SCOPE
@@ -25,6 +25,7 @@ from workbench.executors.compiled.rules.program import put_functions
 from workbench.executors.compiled.rules.sums import average, total_of
 from workbench.executors.compiled.rules_gpu.kernel_source import MOST_THREADS
 
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a single event makes few threads
 ITEMS = 8
 """Numbers that a thread adds up in a scan."""
 NAN_WORD = 0x7FF8000000000000
@@ -304,7 +305,8 @@ COMMON: tuple[Any, ...] = (_scan, _total, _mark)
 
 
 @lru_cache(maxsize=1)
-def _scope() -> dict[str, Any]:
+def device_scope() -> dict[str, Any]:
+    """What generated kernels call, and the kernels that are the same for all."""
     made = cuda.jit(device=True)
     scope = {**SCOPE, "cuda": cuda, "int64": int64, "np": np, "helper": made, "kernel": cuda.jit}
     numbers = {"MOST_THREADS": MOST_THREADS, "ITEMS": ITEMS, "NAN_WORD": NAN_WORD, "FLIPPED": FLIPPED}
@@ -320,7 +322,7 @@ def _scope() -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def rule_kernels(text: str) -> tuple[Any, Any]:
     """The kernels `look` and `go_on` of a source."""
-    names = dict(_scope())
+    names = dict(device_scope())
     exec(compile(text, "<rules on a device>", "exec"), names)
     return names["look"], names["go_on"]
 
@@ -328,9 +330,9 @@ def rule_kernels(text: str) -> tuple[Any, Any]:
 @lru_cache(maxsize=256)
 def adopt_kernel(text: str) -> Any:
     """The kernel `adopt` of a column with these lines of `accept`."""
-    return executable(ADOPT.format(text), _scope(), "adopt")
+    return executable(ADOPT.format(text), device_scope(), "adopt")
 
 
 def common(name: str) -> Any:
     """The kernel `scan`, `total` or `mark`."""
-    return _scope()[f"_{name}"]
+    return device_scope()[f"_{name}"]

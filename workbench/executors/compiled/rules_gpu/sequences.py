@@ -41,8 +41,9 @@ class RuleSequences:
     def __init__(
         self, source: KernelSource, rule: int, columns: DeviceColumns, facts: dict[int, Any], most: int = MOST_SEQUENCES
     ) -> None:
-        self.source, self.rule, self.columns, self.most = source, rule, columns, most
+        self.source, self.rule, self.columns = source, rule, columns
         self.device: RuleDevice = columns.device
+        self.most = self.device.rows(2 * source.rows + source.stride + 2, most)
         self.look, self.go_on = rule_kernels(source.text)
         words = constant_words(source.constants)
         self._constants = self.device.sent(words)
@@ -82,11 +83,6 @@ class RuleSequences:
             self.beyond = self.device.sent(np.zeros(1, np.int64))
             return True
         return False
-
-    @property
-    def gone(self) -> set[int]:
-        """The numbers of events that have been consumed."""
-        return set(self._gone.copy_to_host().tolist())
 
     def consume(self, numbers: Any, span: int) -> None:
         """These events are selected no more; all that may be asked for lie among so many numbers."""

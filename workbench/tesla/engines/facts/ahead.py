@@ -72,13 +72,14 @@ class FactsAhead:
     """
 
     def __init__(self, count: int, settings: FactSettings) -> None:
-        self._settings, self._todo, self._own = settings, SimpleQueue[EarlyAnswer](), local()
+        self._settings, self._todo, self._own = settings, SimpleQueue[EarlyAnswer | None](), local()
+        self._count = count
         for _ in range(count):
             Thread(target=self._work, daemon=True).start()
 
     def expect(self, query: FactQuery, values: FactKey) -> None:
         """An event that comes will ask this."""
-        if query.table.database.in_memory:
+        if query.table.database.in_memory or (query.cache is not None and (query.number, values) in query.cache):
             return
         early = query.early.get(values)
         if early is not None and early.version == query.table.database.version:
@@ -89,10 +90,16 @@ class FactsAhead:
         query.early[values] = early = EarlyAnswer(query, values)
         self._todo.put(early)
 
+    def close(self) -> None:
+        """The threads end as soon as they have asked what they were to."""
+        for _ in range(self._count):
+            self._todo.put(None)
+
     def _work(self) -> None:
-        while True:
-            early = self._todo.get()
+        while (early := self._todo.get()) is not None:
             early.ask(self._connected(early.query.table.database.path))
+        for database in vars(self._own).values():
+            database.close()
 
     def _connected(self, path: str) -> FactDatabase:
         mine: dict[str, FactDatabase] = vars(self._own)

@@ -1,0 +1,192 @@
+"""What the dataflow executor costs beside what its vertices do, and what threads bring.
+
+    python experiments/bench_dataflow.py [--only threads] [--threads 2]
+
+- *scheduling*: microseconds of CPU a vertex and phase, for vertices that do nothing, beside the reference executor.
+- *rates*: the same where only a part of the sources has news in a phase; vertices run in proportion.
+- *size*: chains and phases in flight, up to 10 000 vertices and 1 000 phases: the cost of a pair stays the same.
+- *threads*: wall time with one thread and with two, where a vertex hashes a buffer, which gives up Python's lock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from workbench.builder import Builder, BuiltStream
+from workbench.core.domain import INT
+from workbench.core.function import user_function
+from workbench.core.pipeline import Pipeline
+from workbench.executors.dataflow.executor import Dataflow
+from workbench.executors.reference.executor import Reference
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.passthrough import Passthrough
+
+TURNS = 5
+Steps = Sequence[Mapping[str, int]]
+
+
+def chain(length: int) -> Pipeline:
+    """Vertices that do nothing, one behind the other."""
+    builder = Builder("chain")
+    stream = builder.input("x", INT)
+    for _ in range(length):
+        stream = Passthrough()(stream)
+    return builder.build(stream)
+
+
+def side_by_side(width: int, depth: int) -> Pipeline:
+    """So many chains, each with an input of its own; what the first one says comes out."""
+    builder = Builder("lanes")
+    outputs: dict[str, BuiltStream] = {}
+    for i in range(width):
+        stream = builder.input(f"x{i}", INT)
+        for _ in range(depth):
+            stream = Passthrough()(stream)
+        outputs.setdefault("y", stream)
+    return builder.build(outputs)
+
+
+def hashing(depth: int, microseconds: float, per_byte: float) -> Pipeline:
+    """A chain of vertices that hash a buffer, which takes so long."""
+    data = bytes(int(microseconds / per_byte))
+
+    def work(value: int) -> int:
+        hashlib.sha256(data)
+        return value
+
+    builder = Builder("hashing")
+    stream = builder.input("x", INT)
+    for i in range(depth):
+        stream = ApplyFunction(user_function(work, result=INT, name=f"hash{i}"))(stream)
+    return builder.build(stream)
+
+
+def per_byte() -> float:
+    """Microseconds to hash a byte on this machine."""
+    data = bytes(1 << 20)
+    return min(clocked(partial(hashlib.sha256, data), time.perf_counter) for _ in range(5)) / len(data) * 1e6
+
+
+def clocked(work: object, clock: object) -> float:
+    """Seconds that a call takes."""
+    begin = clock()  # type: ignore[operator]
+    work()  # type: ignore[operator]
+    return clock() - begin  # type: ignore[operator,no-any-return]
+
+
+def drained(outputs: Iterator[object]) -> None:
+    """Take what comes out."""
+    for _ in outputs:
+        pass
+
+
+def scheduling() -> None:
+    """What a pair costs."""
+    print("\nscheduling: us of CPU a vertex and phase; vertices do nothing")
+    print(f"{'graph':<22} {'reference':>9} {'dataflow':>9} {'one phase at a time':>20}")
+    for name, program, size, count in (
+        ("chain of 10", chain(10), 10, 20_000),
+        ("chain of 100", chain(100), 100, 2_000),
+        ("20 chains of 5", side_by_side(20, 5), 100, 2_000),
+    ):
+        steps: Steps = [dict.fromkeys((i for i, _ in program.inputs), k) for k in range(count)]
+        reference = Reference(program).emitted(iter(steps))
+        runs = [reference, Dataflow(program).streamed(steps), Dataflow(program, batch=1).streamed(steps)]
+        found = [clocked(partial(drained, run), time.process_time) / count / size * 1e6 for run in runs]
+        print(f"{name:<22} {found[0]:>9.2f} {found[1]:>9.2f} {found[2]:>20.2f}")
+
+
+def rates() -> None:
+    """Only what has news is run."""
+    print("\nrates: 200 chains of 5, so many have news in a phase")
+    print(f"{'rate':>6} {'executions':>11} {'of all':>7} {'us a phase':>11} {'us an execution':>16}")
+    width, depth, count = 200, 5, 1_000
+    program = side_by_side(width, depth)
+    for rate in (0.005, 0.01, 0.1, 1.0):
+        news = max(1, int(width * rate))
+        steps = [{f"x{(k * 7 + j) % width}": k for j in range(news)} for k in range(count if rate < 1 else count // 5)]
+        running = Dataflow(program)
+        seconds = clocked(partial(drained, running.streamed(steps)), time.process_time)
+        run = running.executions.total() - running.phases
+        share = run / (len(steps) * width * depth)
+        phase = seconds / len(steps) * 1e6
+        print(f"{rate:>6.1%} {run:>11,} {share:>7.1%} {phase:>11.1f} {seconds / run * 1e6:>16.2f}")
+
+
+def size() -> None:
+    """Many vertices and phases."""
+    print("\nsize: us of CPU a pair in a chain, one phase of a vertex at a time, all phases in flight at once")
+    print(f"{'vertices':>9} {'phases':>7} {'us a pair':>10}")
+    for vertices, phases in ((100, 10), (100, 1_000), (10_000, 10), (10_000, 100), (1_000, 1_000), (10_000, 1_000)):
+        program = chain(vertices)
+        running = Dataflow(program, ahead=phases, batch=1)
+        steps = [{"x": k} for k in range(phases)]
+        seconds = clocked(partial(drained, running.streamed(steps)), time.process_time)
+        print(f"{vertices:>9,} {phases:>7,} {seconds / vertices / phases * 1e6:>10.2f}", flush=True)
+
+
+def threads(most: int) -> None:
+    """What threads bring; bare threads that hash as much, in the same turns, tell what the machine gives."""
+    counts = [n for n in (2, 4, 8, 16) if n <= most]
+    print("\nthreads: a chain of 8 vertices that hash a buffer without Python's lock; times as fast as one thread, the")
+    print(
+        f"best of {TURNS} turns; 'bare': threads that only hash, in the same turns; 'CPU': of all threads, beside one's"
+    )
+    heads = " ".join(f"{f'{n} threads':>10} {'bare':>5} {'CPU':>5}" for n in counts)
+    print(f"{'us a vertex':>12} {'one thread, us a pair':>22} {heads}")
+    cost = per_byte()
+    for microseconds in (5, 20, 50, 200, 1000):
+        program, count = hashing(8, microseconds, cost), max(50, int(60_000 / microseconds))
+        data = bytes(int(microseconds / cost))
+        steps = [{"x": k} for k in range(count)]
+        turns = [[_turn(program, steps, data, n) for n in (1, *counts)] for _ in range(TURNS)]
+        ones = min(turn[0] for turn in turns)
+        found = []
+        for i in range(1, len(counts) + 1):
+            found.append(max(turn[0][0] / turn[i][0] for turn in turns))
+            found.append(max(turn[0][2] / turn[i][2] for turn in turns))
+            found.append(min(turn[i][1] / turn[0][1] for turn in turns))
+        shown = " ".join(f"{a:>10.2f} {b:>5.2f} {c:>5.2f}" for a, b, c in zip(*[iter(found)] * 3, strict=True))
+        print(f"{microseconds:>12} {ones[0] / count / 8 * 1e6:>22.1f} {shown}", flush=True)
+
+
+def _turn(program: Pipeline, steps: Steps, data: bytes, n: int) -> tuple[float, float, float]:
+    """Seconds, and of CPU, of the executor with n threads; seconds of bare ones."""
+    with ThreadManager(n - 1) as manager:
+        running = Dataflow(program, manager)
+        begin = time.process_time()
+        wall = clocked(partial(drained, running.streamed(steps)), time.perf_counter)
+        spent = time.process_time() - begin
+        pairs = len(steps) * 8
+
+        def hash_all(count: int) -> None:
+            for _ in range(count):
+                hashlib.sha256(data)
+
+        def bare() -> None:
+            for task in [manager.start(partial(hash_all, pairs // n)) for _ in range(n)]:
+                task.wait_for()
+
+        return wall, spent, clocked(bare, time.perf_counter)
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description="The dataflow executor: costs, rates, sizes, threads.")
+    parser.add_argument("--only", choices=["scheduling", "rates", "size", "threads"])
+    parser.add_argument("--threads", type=int, default=2, help="the most threads (default: 2)")
+    args = parser.parse_args()
+    for name, part in (("scheduling", scheduling), ("rates", rates), ("size", size)):
+        if args.only in (None, name):
+            part()
+    if args.only in (None, "threads"):
+        threads(args.threads)
+
+
+if __name__ == "__main__":
+    main()
