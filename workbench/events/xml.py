@@ -72,7 +72,7 @@ class XmlReader(RowReader):
 
     def _elements(self, stream: io.BufferedReader, shown: str) -> Iterator[Element]:
         """The rows as they come; what has been given away is forgotten when the next one is asked for."""
-        parser: ElementTree.XMLPullParser = ElementTree.XMLPullParser(("start", "end"))
+        parser: ElementTree.XMLPullParser[Any] = ElementTree.XMLPullParser(("start", "end"))
         inside: list[Element] = []
         row: Element | None = None
         try:
