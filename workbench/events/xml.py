@@ -162,7 +162,7 @@ class XmlReader(RowReader):
         return as_text(row)
 
 
-def _kind(cells: Sequence[Found | None]) -> str:
+def _kind(cells: Sequence[Places | None]) -> str:
     """What is at a path in some rows."""
     from workbench.events.look import guessed
 
@@ -173,7 +173,7 @@ def _kind(cells: Sequence[Found | None]) -> str:
     return f"lists of {kind}" if any(len(cell or ()) > 1 for cell in cells) else kind
 
 
-Found = list[tuple["str | None", "Element | str"]]
+Places = list[tuple["str | None", "Element | str"]]
 """What is at a path: elements or the texts of attributes, each with its key, where the path has some."""
 
 
@@ -188,12 +188,12 @@ def paths_in(row: Element) -> Iterator[str]:
             yield f"{child.tag}/{path}"
 
 
-def found_at(row: Element, path: str) -> Found:
+def found_at(row: Element, path: str) -> Places:
     """What is at a path in a row."""
     keyed = KEYED.fullmatch(path)
     if keyed is None:
         return [(None, each) for each in _at(row, path)]
-    found: Found = []
+    found: Places = []
     for each in row.findall(keyed["each"]):
         keys, values = _at(each, keyed["key"]), _at(each, keyed["value"]) if keyed["value"] else [each]
         if len(keys) != 1 or len(values) != 1:
@@ -241,7 +241,7 @@ def _field(found: Element | str, name: str, domain: Domain) -> Value | None:
     return value
 
 
-def _map(cell: Found, domain: Map) -> FrozenMap[Value, Value]:
+def _map(cell: Places, domain: Map) -> FrozenMap[Value, Value]:
     """A map from keys to elements; a set is one to true."""
     pairs: dict[Value, Value] = {}
     for key, each in cell:
