@@ -18,7 +18,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.rule_set import RuleSet
 
 Facts = Mapping[str, Sequence[tuple[Value | None, ...]]]
-"""The rows of each type of facts, their values in the order of its attributes."""
+"""The rows of each type of facts, their values in the order of its attributes; engines take `FactTables`, too."""
 
 
 def rows_of(facts: Facts) -> Facts:

@@ -18,7 +18,7 @@ from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import InputError
 from workbench.executors.compiled.rules_gpu.costs import TO_ADOPT, kernel_cost
 from workbench.executors.compiled.rules_gpu.engine import GpuRules
-from workbench.executors.compiled.rules_gpu.kernels import _scope
+from workbench.executors.compiled.rules_gpu.kernels import device_scope
 from workbench.executors.compiled.rules_gpu.sequences import RuleSequences
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
@@ -128,7 +128,7 @@ def figure_7() -> None:
     E2 and E6 do not satisfy the constraint, and count as 0.
     """
     stored = [7, 3, 0, 4, 3, 5, 0, 0]
-    scope = _scope()
+    scope = device_scope()
 
     def reduced(values: Any, out: Any) -> None:
         shared, t = cuda.shared.array(4, numba.int64), cuda.threadIdx.x
@@ -187,3 +187,5 @@ def large_numbers() -> None:
     with pytest.raises(InputError) as error:
         told(engine(LAST, threads=4), [*events, Occurrence("C", 3, (0,))])
     print(error.value)
+    with pytest.raises(InputError, match="no room for times"):
+        told(gpu, [Occurrence("C", 1 << 62, (0,))])

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.executors.compiled.rules.layout import VALUES
-from workbench.executors.compiled.rules_gpu.kernel_source import DeviceStep, KernelSource
+from workbench.executors.compiled.rules_gpu.device_step import DeviceStep
+from workbench.executors.compiled.rules_gpu.kernel_source import KernelSource
 from workbench.tesla import tree as t
 
 STRETCH = 1 << 14

@@ -30,12 +30,12 @@ from workbench.executors.compiled.rules.layout import (
     RECORD,
     RULE,
     TIME,
-    VALUES,
     WHEN,
 )  # fmt: skip
 from workbench.executors.compiled.rules.lines import OTHERS, CodeValue
 from workbench.executors.compiled.rules.step_source import StepSource
 from workbench.executors.compiled.rules_gpu.device_lines import DeviceLines, word_of
+from workbench.executors.compiled.rules_gpu.device_step import DeviceStep
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
@@ -44,8 +44,6 @@ COMPUTED = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 """The aggregates that there are kernels for."""
 TRIGGER, LIVES, FOUND = 0, 1, 2
 """The first words of a sequence; behind them those of each step."""
-EXACT_WORDS = 73
-"""Words of an exact sum of floats, and one for how many there are."""
 MOST_THREADS = 256
 """Threads of a block, at most: words of shared memory that a reduction has."""
 GIVEN = "step, mode, n, z, oz, span, r, c, C, CF, S, SO, A, AF, B, N, D, E, OUT, G"
@@ -76,61 +74,6 @@ _EACH = """            if mode == 0:
 {copies}"""
 _OLDER, _NEWER = " and i < A[s * {0}]", " and i > A[s * {0}]"
 """A candidate that no longer matters is not asked."""
-
-
-class DeviceStep:
-    """Where a sequence has what of a step.
-
-    Attributes
-    ----------
-    word: its first word in a sequence.
-    words: how many words of `A` it needs for each sequence.
-    pairs: whether a thread looks at two candidates.
-    counted: whether the ends of the window say all.
-    """
-
-    def __init__(self, planned: PlannedStep | None, step: RuleStep, word: int) -> None:
-        self.planned, self.step, self.word = planned, step, word
-        part = step.part
-        self.aggregate = part if isinstance(part, t.Aggregate) else None
-        self.counted = (
-            isinstance(part, t.Aggregate) and part.attribute is None and planned is not None and not planned.asked
-        )
-        self.pairs = self.aggregate is not None
-        self.words = 1
-        if self.aggregate is not None and self.aggregate.function in ("MIN", "MAX"):
-            self.words = 4
-        elif self.aggregate is not None and self.aggregate.function in ("SUM", "AVG"):
-            self.words = EXACT_WORDS if step.values == FLOAT else 3
-
-    @property
-    def kept(self) -> int:
-        """The words that a sequence has of it."""
-        return 2 if self.aggregate is not None else 0 if self.step.policy is t.Policy.NOT else 1
-
-    @property
-    def value(self) -> int:
-        """The word of a row that is aggregated."""
-        attribute = self.step.attribute
-        return 0 if attribute is None else VALUES + attribute
-
-    @property
-    def total(self) -> int:
-        """What the kernel `total` makes of it: see there; -1: nothing."""
-        function = "" if self.aggregate is None else self.aggregate.function
-        if self.step.values == FLOAT and function in ("SUM", "AVG"):
-            return 1 if function == "AVG" else 0
-        return 2 if function == "AVG" else -1
-
-    @property
-    def each(self) -> bool:
-        """Whether there is a sequence for every candidate that fits."""
-        return self.step.policy is t.Policy.EACH
-
-    @property
-    def newest(self) -> bool:
-        """Whether the newest are looked at first."""
-        return self.step.policy in (t.Policy.LAST, t.Policy.NOT)
 
 
 class KernelSource(StepSource):

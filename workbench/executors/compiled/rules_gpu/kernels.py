@@ -305,7 +305,8 @@ COMMON: tuple[Any, ...] = (_scan, _total, _mark)
 
 
 @lru_cache(maxsize=1)
-def _scope() -> dict[str, Any]:
+def device_scope() -> dict[str, Any]:
+    """What generated kernels call, and the kernels that are the same for all."""
     made = cuda.jit(device=True)
     scope = {**SCOPE, "cuda": cuda, "int64": int64, "np": np, "helper": made, "kernel": cuda.jit}
     numbers = {"MOST_THREADS": MOST_THREADS, "ITEMS": ITEMS, "NAN_WORD": NAN_WORD, "FLIPPED": FLIPPED}
@@ -321,7 +322,7 @@ def _scope() -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def rule_kernels(text: str) -> tuple[Any, Any]:
     """The kernels `look` and `go_on` of a source."""
-    names = dict(_scope())
+    names = dict(device_scope())
     exec(compile(text, "<rules on a device>", "exec"), names)
     return names["look"], names["go_on"]
 
@@ -329,9 +330,9 @@ def rule_kernels(text: str) -> tuple[Any, Any]:
 @lru_cache(maxsize=256)
 def adopt_kernel(text: str) -> Any:
     """The kernel `adopt` of a column with these lines of `accept`."""
-    return executable(ADOPT.format(text), _scope(), "adopt")
+    return executable(ADOPT.format(text), device_scope(), "adopt")
 
 
 def common(name: str) -> Any:
     """The kernel `scan`, `total` or `mark`."""
-    return _scope()[f"_{name}"]
+    return device_scope()[f"_{name}"]

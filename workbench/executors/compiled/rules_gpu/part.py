@@ -16,7 +16,7 @@ from workbench.errors import InputError
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.lines import OTHERS, WORD
 from workbench.executors.compiled.rules.outputs import Published, value_of
-from workbench.executors.compiled.rules.running import RunningProgram
+from workbench.executors.compiled.rules.running import FAR, RunningProgram
 from workbench.executors.compiled.rules_gpu.columns import DeviceColumns, StagedRows
 from workbench.executors.compiled.rules_gpu.costs import STRETCH
 from workbench.executors.compiled.rules_gpu.device import RuleDevice
@@ -52,6 +52,7 @@ class DeviceRules:
         self._stretch, self._most = stretch, most
         self._exact: dict[int, RuleRunner] = {}
         self._emitted: dict[int, dict[tuple[int, ...], int]] = {rule: {} for rule in asked}
+        self._gone: dict[int, set[int]] = {rule: set() for rule in asked}
         self._blocks: list[tuple[EventBlock, int]] = []
         self._caused, self._forgotten, self._events = _NOTHING, 0, 0
         self.device = RuleDevice(number, **sizes)
@@ -77,9 +78,8 @@ class DeviceRules:
         """Facts in the order that is written, as words; and how many there are."""
         rows = [tuple(row) for row in self.running.rows()[0].get(step.type, ())]
         ordered = [*in_written_order(step.part, step.declared, rows)]
-        found: Any = np.zeros(
-            (1 << max(len(rows) - 1, 0).bit_length(), at.VALUES + len(step.declared.attributes)), np.int64
-        )
+        room = 1 << max(len(rows) - 1, 0).bit_length()
+        found: Any = np.zeros((room, at.VALUES + len(step.declared.attributes)), np.int64)
         for i, row in enumerate(ordered):
             found[i] = [0, i, *self.running.words(step.type, row)]
         return found.T.copy(), len(rows)
@@ -107,6 +107,8 @@ class DeviceRules:
     def parts_of(self, block: EventBlock, made: Callable[..., Any], told: Callable[..., Any]) -> Iterator[Any]:
         """What comes of a block."""
         del told
+        if abs(block.times[[0, -1]]).max() >= FAR:
+            raise InputError("a device has no room for times of 2**62 and more", hint=OTHERS)
         with self.device.current():
             found = self._found(block)
         yield made(self._published(found), self.program, self.running.known)
@@ -131,6 +133,13 @@ class DeviceRules:
         self.columns.forget(now)
         while len(self._blocks) > 1 and int(self._blocks[0][0].times[-1]) < now - self._reach:
             del self._blocks[0]
+        for rule, gone in self._gone.items():
+            if len(gone) > 2 * self._stretch:
+                self._gone[rule] = {number for number in gone if number >= self._blocks[0][1]}
+        for rule, emitted in self._emitted.items():
+            if len(emitted) > 2 * self._stretch:
+                pause = self.plan.plans[rule].pause or 0
+                self._emitted[rule] = {key: time for key, time in emitted.items() if now - time < pause}
 
     def _published(self, found: Sequence[tuple[int, Any]]) -> Published:
         """Rows of composites of several rules, in the order of their triggers, then of rules, then of matches."""
@@ -178,7 +187,13 @@ class DeviceRules:
         if run.failed:
             self._emitted[rule] = before
             return self._exactly(rule, block)
+        if run.source.consumes:
+            self._gone[rule].update(made[:, self._consumed_words(rule, plan)].ravel().tolist())
         return made
+
+    def _consumed_words(self, rule: int, plan: RulePlan) -> list[int]:
+        """Where in a composite the numbers of consumed events are."""
+        return [self._first_source(rule) + plan.event_slots.index(slot) for slot in plan.consumed_slots]
 
     def _left(self, rule: int, plan: RulePlan, rows: Any) -> Any:
         """What is left of matches by the limit, and by silence."""
@@ -202,10 +217,8 @@ class DeviceRules:
     def _consumed(self, rule: int, plan: RulePlan, rows: Any) -> Any:
         """What is left of the matches of one trigger, whose events are consumed."""
         made = self._left(rule, plan, rows)
-        begin = self._first_source(rule)
-        places = [begin + plan.event_slots.index(slot) for slot in plan.consumed_slots]
         span = self._events + self._stretch - (self._blocks[0][1] if self._blocks else 0)
-        self.runs[rule].consume(np.unique(made[:, places]), span)
+        self.runs[rule].consume(np.unique(made[:, self._consumed_words(rule, plan)]), span)
         return made
 
     # --- exact arithmetic -------------------------------------------------------------------------------
@@ -233,20 +246,16 @@ class DeviceRules:
         plan = self.plan.plans[rule]
         consumed = consumption(plan, trex=False)
         runner = RuleRunner(plan, CDPMatcher(MatcherStart(plan, self.running.facts, False, consumed)), rule, consumed)
-        gone = self.runs[rule].gone if consumed is not None else set()
         for block, first in self._blocks:
             for event in self._occurrences(block, first):
                 self._seen(runner, event)
-                for each in consumed.values() if consumed is not None and event.number in gone else ():
+                for each in consumed.values() if consumed is not None and event.number in self._gone[rule] else ():
                     each[event.number] = event.time
         domains = [plan.scope.types.domain(each) for each in plan.rule.per]
         for (gaps, *words), time in self._emitted[rule].items():
-            runner.emitted[
-                tuple(
-                    self._key(gaps >> i & 1, word, domain)
-                    for i, (word, domain) in enumerate(zip(words, domains, strict=True))
-                )
-            ] = time
+            given = enumerate(zip(words, domains, strict=True))
+            key = tuple(self._key(gaps >> i & 1, word, domain) for i, (word, domain) in given)
+            runner.emitted[key] = time
         return runner
 
     def _key(self, gap: int, word: int, domain: Domain | None) -> Any:

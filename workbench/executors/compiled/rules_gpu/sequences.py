@@ -84,11 +84,6 @@ class RuleSequences:
             return True
         return False
 
-    @property
-    def gone(self) -> set[int]:
-        """The numbers of events that have been consumed."""
-        return set(self._gone.copy_to_host().tolist())
-
     def consume(self, numbers: Any, span: int) -> None:
         """These events are selected no more; all that may be asked for lie among so many numbers."""
         if not len(numbers):
