@@ -55,6 +55,12 @@ def test_facts_are_in_databases_and_files(run, facts, engine):
     assert run(*facts, options=("--engine", engine)) == NORTH
 
 
+def test_answers_are_cached(run):
+    assert run("~/city.db", options=("--facts-cache", "auto", "--facts-cache-rows", "7")) == NORTH
+    assert "did you mean 'sieve'" in run("~/city.db", options=("--facts-cache", "sive"), code=2)
+    assert "hint: --facts-cache auto" in run("~/city.db", options=("--facts-cache-shared",), code=2)
+
+
 def test_facts_that_are_nowhere_or_twice(run):
     assert "facts of type 'Line' are in" in run("~/city.db", "~/old.db", code=2)
     assert "there is no table 'Fine'\n  hint: did you mean 'Fines'" in run("~/old.db", code=2)

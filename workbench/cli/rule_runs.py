@@ -29,6 +29,7 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--until", metavar="TIME", help="move the clock to this time in the end")
     fact_options(group)
+    fact_cache_options(group)
     group.add_argument(
         "--rules-control", metavar="FILE", help="rules that are added, replaced or removed as time passes"
     )
@@ -63,6 +64,20 @@ def fact_options(group: argparse._ActionsContainer) -> None:
         "--on-facts-failure", choices=("error", "drop", "retry"),
         help="where facts are not told: end the run (default), give up the matches that ask, or ask some times more",
     )  # fmt: skip
+
+
+def fact_cache_options(group: argparse._ArgumentGroup) -> None:
+    """The options that say what is kept of the answers of databases."""
+    from workbench.tesla.caches.table import ROWS, cache_policy_names
+
+    group.add_argument(
+        "--facts-cache", metavar="POLICY", help=f"keep answers in memory by: {', '.join(cache_policy_names())}"
+    )
+    group.add_argument(
+        "--facts-cache-rows", type="positive", metavar="N",
+        help=f"how many rows the answers to a predicate have that are kept, at most (default: {ROWS:,})",
+    )  # fmt: skip
+    group.add_argument("--facts-cache-shared", action="store_true", help="one cache for all predicates")
 
 
 def types_of_log(args: argparse.Namespace) -> Mapping[str, Declaration] | None:

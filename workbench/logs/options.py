@@ -93,6 +93,12 @@ class RunOptions(TypedDict, total=False):
     on_facts_failure: str
     """Of rules: what becomes of a query for facts that fails: `error` ends the run, `drop` gives up the matches that
     asked, `retry` asks some times more."""
+    facts_cache: str
+    """Of rules: which answers of databases stay in memory: `auto`, `sieve`, `lru`, `gdsf`, ...; none without it."""
+    facts_cache_rows: int
+    """Of rules: how many rows the answers in a cache have, at most."""
+    facts_cache_shared: bool
+    """Of rules: whether all predicates have one cache."""
     rules_control: Sequence[Mapping[str, Value]] | Place
     """Of rules: how they change as time passes, as rows or their file."""
     with_sources: bool
@@ -109,15 +115,15 @@ class RunOptions(TypedDict, total=False):
 
 RULE_OPTIONS = (
     "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "facts-fixed",
-    "facts-timeout", "facts-ahead", "on-facts-failure", "rules-control", "with-sources", "compat", "profile",
-    "matches", "first",
+    "facts-timeout", "facts-ahead", "on-facts-failure", "facts-cache", "facts-cache-rows", "facts-cache-shared",
+    "rules-control", "with-sources", "compat", "profile", "matches", "first",
 )  # fmt: skip
 """Those of rules, as the command line spells them."""
 
 
 CLOCK_OPTIONS = ("time", "time-unit")
 """Those of them that are for pipelines with a clock, too."""
-FACT_OPTIONS = ("facts", "facts-fixed", "facts-timeout", "facts-ahead", "on-facts-failure")
+FACT_OPTIONS = tuple(name for name in RULE_OPTIONS if "facts" in name)
 """Those that are for pipelines with rules that look at facts, too."""
 
 

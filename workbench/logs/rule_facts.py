@@ -22,6 +22,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Declaration, Operation
 
 if TYPE_CHECKING:
+    from workbench.tesla.caches.table import FactCaching
     from workbench.tesla.engines.facts.database import FactSettings
     from workbench.tesla.engines.facts.table import FactTable
 
@@ -73,6 +74,16 @@ class _FactFiles:
             option("facts_ahead") or 0,
         )
 
+    @property
+    def caching(self) -> FactCaching | None:
+        from workbench.tesla.caches.table import ROWS, FactCaching
+
+        policy, rows, shared = (self._start.option(f"facts_cache{name}") for name in ("", "_rows", "_shared"))
+        if not policy and (rows or shared):
+            what = "how large a cache of facts is, or who shares it, is told, and not which one"
+            raise InputError(what, hint="--facts-cache auto")
+        return FactCaching(policy, rows or ROWS, bool(shared)) if policy else None
+
     def add(self, given: str) -> None:
         """A file, with the type that it is of, or without."""
         from workbench.tesla.engines.facts.database import FactDatabase, is_database
@@ -123,7 +134,7 @@ class _FactFiles:
             return {name: found[name] for name in self.types}
         from workbench.tesla.engines.facts.tables import FactTables
 
-        made = FactTables({name: found[name] for name in self.types}, self.settings)
+        made = FactTables({name: found[name] for name in self.types}, self.settings, self.caching)
         if any(each.in_memory for each in made.databases):
             from workbench.tesla.engines.facts.access import FactAccesses
 

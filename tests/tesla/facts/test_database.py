@@ -5,13 +5,13 @@ import pickle
 import signal
 import sqlite3
 from threading import Event
-from typing import ClassVar
 
 import pytest
 
 from tests.tesla.events import Kind
 from workbench.errors import FactsError, InputError, Refused
 from workbench.executors.compiled.rules import running
+from workbench.tesla.caches.table import FactCaching
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.facts import database as database_module
@@ -53,11 +53,11 @@ def file(tmp_path):
 def tables(tmp_path):
     """The facts of the rules in that database, asked in some way."""
 
-    def made(text=LINES, **settings):
+    def made(text=LINES, caching=None, **settings):
         found = rules(text)
         types = {name: declared for name, declared in found.declarations.items() if declared.fact}
         asked = FactSettings(**settings)
-        return FactTables(tables_in(types, [FactDatabase(tmp_path / "city.db", asked)]), asked)
+        return FactTables(tables_in(types, [FactDatabase(tmp_path / "city.db", asked)]), asked, caching)
 
     return made
 
@@ -211,25 +211,20 @@ def test_an_event_sees_one_state_of_the_facts(file, tables, name):
 
 
 def test_caches_are_emptied_by_a_change_and_hold_what_was_answered(file, tables):
-    class Remembering(dict):
-        fetch = dict.get
-        sizes: ClassVar[list[int]] = []
-
-        def store(self, key, answer, size):
-            self[key] = answer
-            self.sizes.append(size)
-
-    cache = Remembering()
-    facts = tables()
-    facts.caches = lambda query: cache
+    facts = tables(caching=FactCaching("lru", 3, shared=True))
+    cache = facts.caches(None)
     running = engine(facts)
     for time in range(3):
         assert lines(running.process(Late(time, 1))) == ["north", "ring"]
+        assert cache.rows == 2
     assert running.process(Late(3, 8)) == []
-    assert (len(cache), cache.sizes) == (2, [2, 1])
+    assert cache.rows == 3  # what is empty is an answer, and counts as a row
+    cache.entries[1, (8,)].answer = [(8, "remembered")]
+    assert lines(running.process(Late(4, 8))) == ["remembered"]
     file.execute("INSERT INTO Line VALUES (8, 'new')")
-    assert lines(running.process(Late(4, 8))) == ["new"]
-    assert len(cache) == 1
+    assert lines(running.process(Late(5, 8))) == ["new"]
+    assert cache.rows == 1
+    assert pickle.loads(pickle.dumps(facts)).caching == facts.caching
 
 
 # --- what does not answer -------------------------------------------------------------------------------

@@ -1,18 +1,58 @@
-"""Look at how the dataflow executor runs a pipeline."""
+"""Look at how the dataflow executor runs a pipeline, and check its scheduler for the graph of one."""
 
 from __future__ import annotations
 
 import argparse
 import itertools
 import sys
+from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
+from workbench.events.files import write_atomically
 from workbench.events.reading import Reading, reading_options
+from workbench.verify.decide.table import engine_rows
+
+if TYPE_CHECKING:
+    from workbench.verify.dataflow.model import SchedulerModel
+
+
+PARTS = ("numbering", "overtaking", "any_phase", "unlocked")
+"""The parts of the algorithm that can be left out: `Variant`s."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """The subcommands and their arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    _show_options(actions)
+    text = "check the scheduler of the pipeline's graph: whatever threads do and whatever vertices send"
+    check = actions.add_parser("check", help=text, description=text)
+    _model_options(check)
+    check.add_argument("--claim", action="append", default=[], metavar="NAME", help="only this one (repeat)")
+    check.add_argument("--engine", choices=engine_rows(), default="explicit", help="what decides (default: explicit)")
+    check.add_argument("--json", action="store_true", help="one JSON object per claim, and nothing else")
+    o.limit_options(check)
+    text = "print the scheduler of the pipeline's graph as a model for NuSMV"
+    export = actions.add_parser("export", help=text, description=text)
+    _model_options(export)
+    export.add_argument("-o", "--output", metavar="MODEL.smv", help="the file to write (default: standard output)")
+
+
+def _model_options(parser: argparse.ArgumentParser) -> None:
+    """Which graph, and how much of it."""
+    o.pipeline_argument(parser)
+    parser.register("type", "positive", o.positive)
+    parser.add_argument("--threads", type="positive", default=2, metavar="N", help="so many threads (default: 2)")
+    parser.add_argument("--phases", type="positive", default=2, metavar="N", help="so many steps (default: 2)")
+    parser.add_argument("--groups", action="store_true", help="what is in a pipeline that is called is one vertex")
+    parser.add_argument("--order", metavar="V,V,...", help="number the vertices so, the log first")
+    parser.add_argument(
+        "--without", action="append", default=[], choices=PARTS,
+        help="leave a part of the algorithm out, to see what it is for (repeat)",
+    )  # fmt: skip
+    o.parameter_options(parser)
+
+
+def _show_options(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = "run the first steps of a log in phases, and show after each choice of a thread where every pair is"
     show = actions.add_parser("show", help=text, description=text)
     o.pipeline_argument(show)
@@ -32,6 +72,64 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
+    """Run some steps and show them, or check the scheduler."""
+    if args.action == "show":
+        return _show(args)
+    model, names = _model(args)
+    if args.action == "check":
+        return _check(model, names, args)
+    from workbench.verify.dataflow.claims import export_scheduler
+
+    text = export_scheduler(model)
+    if args.output:
+        write_atomically(args.output, text)
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+def _model(args: argparse.Namespace) -> tuple[SchedulerModel, tuple[str, ...]]:
+    """The scheduler of the graph, and what its vertices are called."""
+    from workbench.executors.dataflow.listings import Variant
+    from workbench.executors.dataflow.vertices import VertexGraph, groups_together, processors_apart
+    from workbench.processors.held.group import flatten
+    from workbench.verify.dataflow.model import SchedulerModel
+
+    program = o.program(args.file, args.param, args.fault)
+    flat = flatten(program.pipeline)
+    parts = groups_together(program, flat) if args.groups else processors_apart(flat)
+    vertices = VertexGraph.of(flat, parts, [name.strip() for name in args.order.split(",")] if args.order else ())
+    lacks = Variant.WHOLE
+    for name in args.without:
+        lacks |= Variant[name.upper()]
+    return SchedulerModel(vertices.graph, args.phases, args.threads, lacks), vertices.names
+
+
+def _check(model: SchedulerModel, names: tuple[str, ...], args: argparse.Namespace) -> int:
+    """Decide, and print a line for each claim."""
+    import json
+
+    from workbench.cli.progress import Progress
+    from workbench.verify.dataflow.claims import CLAIMS, check_scheduler
+
+    with Progress():
+        found = check_scheduler(model, args.claim or CLAIMS, engine=args.engine)
+    if args.json:
+        for verdict in found:
+            print(json.dumps({"vertices": names, **verdict.to_dict()}))
+    else:
+        print("vertices: " + ", ".join(f"{v} {name}" for v, name in enumerate(names, 1)))
+        for verdict in found:
+            print(f"{verdict.outcome.sign} {verdict.outcome:<8} {verdict.claim}: {CLAIMS[verdict.claim]}")
+            if verdict.reason:
+                print(f"    {verdict.reason}")
+            if verdict.run is not None:
+                print("".join(f"    {line}\n" for line in [*verdict.run.lines(), verdict.replay]), end="")
+    codes = [verdict.outcome.exit_code for verdict in found]
+    return 1 if 1 in codes else max(codes, default=0)
+
+
+def _show(args: argparse.Namespace) -> int:
     """Run some steps, and show them."""
     from workbench.events.read import read_events
     from workbench.executors.table import backend_row, refuse_kind

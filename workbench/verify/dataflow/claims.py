@@ -21,7 +21,7 @@ from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.formula import atom, build
 from workbench.verify.dataflow.model import SchedulerModel
-from workbench.verify.dataflow.replay import FlowRun, replayed
+from workbench.verify.dataflow.replay import SchedulerRun, replayed
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.decision import limits_left
 from workbench.verify.decide.part import Asked, Part
@@ -57,7 +57,7 @@ class SchedulerVerdict:
     claim: str
     outcome: Outcome
     engine: str
-    run: FlowRun | None = None
+    run: SchedulerRun | None = None
     replay: str = ""
     reason: str = ""
 
@@ -81,6 +81,14 @@ def scheduler_part(model: SchedulerModel, claims: Collection[str] = tuple(CLAIMS
     whole = Model(model.system, FALSE, (), FALSE, FALSE, FALSE, frozenset())
     asked = {name: each for name, each in asked_of(model).items() if name in claims}
     return Part(whole, _printed(model, goes_on), asked, model.assume, (goes_on,))
+
+
+def export_scheduler(model: SchedulerModel) -> str:
+    """The model as a file for NuSMV, with its claims as specifications."""
+    part = scheduler_part(model)
+    keyword = {"invar": "INVARSPEC", "ltl": "LTLSPEC"}
+    lines = [f"  {keyword[query.kind]} {query.formula};  -- {CLAIMS[name]}" for name, query in part.queries.items()]
+    return "\n".join([part.smv.text.rstrip(), *lines, ""])
 
 
 def _printed(model: SchedulerModel, goes_on: Any) -> SmvModel:
@@ -145,7 +153,7 @@ def check_scheduler(
     return found
 
 
-def _run(model: SchedulerModel, part: Part, trace: RawTrace, claim: str) -> FlowRun:
+def _run(model: SchedulerModel, part: Part, trace: RawTrace, claim: str) -> SchedulerRun:
     """What happens in a trace."""
     smv, choices, messages = part.smv, list[FlowChoice](), dict[Pair, tuple[int, ...]]()
     threads: dict[Pair, int] = {}
@@ -171,4 +179,4 @@ def _run(model: SchedulerModel, part: Part, trace: RawTrace, claim: str) -> Flow
                 del threads[pair]
         else:
             choices.append(FlowChoice("begin"))
-    return FlowRun(tuple(choices), messages)
+    return SchedulerRun(tuple(choices), messages)

@@ -14,7 +14,7 @@ CONFIRMED = "confirmed by execution"
 
 
 @dataclass(frozen=True)
-class FlowRun:
+class SchedulerRun:
     """What happens, choice by choice.
 
     Attributes
@@ -47,7 +47,7 @@ class FlowRun:
 class _Driven:
     """The running scheduler, and what is seen from outside: who has messages or has not sent its own, who is early."""
 
-    def __init__(self, model: SchedulerModel, run: FlowRun) -> None:
+    def __init__(self, model: SchedulerModel, run: SchedulerRun) -> None:
         self.model, self.run = model, run
         self.sets = Scheduler(model.graph, model.variant)
         self.threads = Interleaving(self.sets, self._work, model.variant)
@@ -96,7 +96,7 @@ class _Driven:
         return sets == defined(graph, self.messages, begun) and x[1:] == [self.sets.x(p) for p in range(1, begun + 1)]
 
 
-def replayed(model: SchedulerModel, claim: str, run: FlowRun) -> str:
+def replayed(model: SchedulerModel, claim: str, run: SchedulerRun) -> str:
     """What the running scheduler does in this run: whether the claim fails there, too."""
     driven = _Driven(model, run)
     for choice in run.choices:

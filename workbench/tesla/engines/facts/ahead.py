@@ -79,7 +79,7 @@ class FactsAhead:
 
     def expect(self, query: FactQuery, values: FactKey) -> None:
         """An event that comes will ask this."""
-        if query.table.database.in_memory:
+        if query.table.database.in_memory or (query.cache is not None and (query.number, values) in query.cache):
             return
         early = query.early.get(values)
         if early is not None and early.version == query.table.database.version:

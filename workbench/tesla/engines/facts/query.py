@@ -10,11 +10,13 @@ Source: thesis, 4.5 (translation of predicates) and 4.6 (the key of a cache: the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import FLOAT, STR, Domain
 from workbench.errors import FactsError
 from workbench.tesla import tree as t
+from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.engines.aggregates import aggregate
 from workbench.tesla.engines.expressions import PythonLines
 from workbench.tesla.engines.facts.order import in_written_order, rank
@@ -36,19 +38,6 @@ EXACT_REALS = 2**53
 FactKey = tuple[Any, ...]
 FactAnswer = Sequence[Any]
 """Rows in the order in which they are looked at; of an aggregate its value alone."""
-
-
-class FactCache(Protocol):
-    """Remembers what has been answered; the database stands behind it."""
-
-    def fetch(self, key: tuple[int, FactKey]) -> FactAnswer | None:
-        """What was answered to a query (its number) with these values; None where that is not known."""
-
-    def store(self, key: tuple[int, FactKey], answer: FactAnswer, size: int) -> None:
-        """Remember an answer of so many rows, 1 at least."""
-
-    def clear(self) -> None:
-        """The facts have changed."""
 
 
 class ComparedColumn:
@@ -140,10 +129,12 @@ class FactQuery:
         cache = self.cache
         if cache is None:
             return self._early(values) if self.early else self.asked(values)
-        found = cache.fetch((self.number, values))
+        found: FactAnswer | None = cache.fetch((self.number, values))
         if found is None:
-            found = self._early(values) if self.early else self.asked(values)
-            cache.store((self.number, values), found, max(1, len(found)))
+            began = perf_counter()
+            answer = self._early(values) if self.early else self.asked(values)
+            cache.store((self.number, values), answer, max(1, len(answer)), perf_counter() - began)
+            return answer
         return found
 
     @property

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.errors import FactsError, InputError, Refused
+from workbench.tesla.caches.cache import FactCache
+from workbench.tesla.caches.table import FactCaching
 from workbench.tesla.declared import Declaration
 from workbench.tesla.engines.facts.ahead import FactsAhead
 from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
-from workbench.tesla.engines.facts.query import AskedFacts, FactCache, FactQuery
+from workbench.tesla.engines.facts.query import AskedFacts, FactQuery
 from workbench.tesla.engines.facts.table import FactRow, FactTable
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 
@@ -30,10 +32,12 @@ class FactTables(dict[str, Any]):
     dropped: why matches were given up, and how many (`FactSettings.failure`).
     """
 
-    def __init__(self, facts: Mapping[str, Any], settings: FactSettings | None = None) -> None:
+    def __init__(
+        self, facts: Mapping[str, Any], settings: FactSettings | None = None, caching: FactCaching | None = None
+    ) -> None:
         super().__init__(facts)
-        self.settings = settings or FactSettings()
-        self.caches: Callable[[FactQuery], FactCache] | None = None
+        self.settings, self.caching = settings or FactSettings(), caching
+        self.caches: Callable[[FactQuery], FactCache] | None = None if caching is None else caching.caches()
         self.dropped: Counter[tuple[str, str]] = Counter()
         self._queries: dict[str, FactQuery] = {}
         self.ahead = FactsAhead(self.settings.ahead, self.settings) if self.settings.ahead else None
@@ -46,16 +50,19 @@ class FactTables(dict[str, Any]):
 
     def __reduce__(self) -> Any:
         """Files are opened anew; what has been answered is asked again."""
-        return FactTables, (dict(self), self.settings)
+        return FactTables, (dict(self), self.settings, self.caching)
 
     def __str__(self) -> str:
         return str(dict(self))
 
     def _forget(self) -> None:
         """Something has changed: what has been answered is no longer known."""
-        for cache in {id(each.cache): each.cache for each in self._queries.values()}.values():
-            if cache is not None:
-                cache.clear()
+        for cache in self._caches():
+            cache.clear()
+
+    def _caches(self) -> Iterable[FactCache]:
+        """Each once."""
+        return {id(each.cache): each.cache for each in self._queries.values() if each.cache is not None}.values()
 
     def shared(self, query: FactQuery) -> FactQuery:
         """The query that asks the same: the first of those that do."""
@@ -120,6 +127,7 @@ class FactTables(dict[str, Any]):
         """What is worth knowing in the end."""
         for (type, why), count in self.dropped.most_common():
             yield f"{count:,} match{'es' * (count != 1)} given up, for facts {type} were not told: {why}"
+        yield from filter(None, (cache.told() for cache in self._caches()))
 
 
 def tables_in(types: Mapping[str, Declaration], databases: Sequence[FactDatabase]) -> dict[str, FactTable]:

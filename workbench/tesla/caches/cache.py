@@ -1,0 +1,130 @@
+"""A cache of answers: how many rows it may hold, and who may ask it at once.
+
+The rule of this module: a cache knows keys, answers and their sizes in rows, and nothing of rules or databases.
+
+Several threads may ask one cache. `fetch` takes no lock: it looks into one dict, which the interpreter does atomically,
+and what it finds is right whatever happens beside it, as an answer is never changed. What it writes down for the policy
+are single attributes of one entry (or of an `OrderedDict`, which is one step, too): where two threads write at once one
+may be lost, and then another answer is given up than else, and no other one is told. `store` comes after a query, and
+takes the lock of this one cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from threading import Lock
+from typing import Any
+
+
+class FactCache:
+    """Remembers what has been answered; the database stands behind it.
+
+    Parameters
+    ----------
+    capacity: rows of all answers that it keeps, at most.
+
+    Attributes
+    ----------
+    rows: of the answers that it keeps.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity, self.rows = capacity, 0
+        self.lock = Lock()
+
+    def __contains__(self, key: Hashable) -> bool:
+        """Whether the answer is kept; asking for it is no request."""
+        raise NotImplementedError
+
+    def fetch(self, key: Hashable) -> Any:
+        """What was answered; None where that is not known."""
+        raise NotImplementedError
+
+    def store(self, key: Hashable, answer: Any, size: int, cost: float = 1.0) -> None:
+        """Remember an answer.
+
+        Parameters
+        ----------
+        size: its rows, 1 at least.
+        cost: what it takes to ask again, in any unit.
+        """
+        with self.lock:
+            if size <= self.capacity and key not in self:
+                self.keep(CachedAnswer(key, answer, size, cost))
+
+    def keep(self, entry: CachedAnswer) -> None:
+        """Make room for an answer that is not there and is not too large, and keep it, as the policy has it."""
+        raise NotImplementedError
+
+    def told(self) -> str:
+        """What is worth knowing in the end."""
+        return ""
+
+    def clear(self) -> None:
+        """Nothing is known any more."""
+        with self.lock:
+            self.rows = 0
+            self.empty()
+
+    def empty(self) -> None:
+        """Forget all answers."""
+        raise NotImplementedError
+
+
+class CachedAnswer:
+    """An answer, and what policies write down about it.
+
+    Attributes
+    ----------
+    hits: how often it was asked for, as far as the policy counts.
+    """
+
+    __slots__ = ("answer", "cost", "hits", "key", "newer", "older", "since", "size", "stamp")
+    newer: CachedAnswer
+    older: CachedAnswer
+    since: float
+    stamp: int
+
+    def __init__(self, key: Hashable, answer: Any, size: int, cost: float = 1.0) -> None:
+        self.key, self.answer, self.size, self.cost, self.hits = key, answer, size, cost, 0
+
+
+class KeyedCache(FactCache):
+    """A cache that finds its answers by a dict of entries."""
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__(capacity)
+        self.entries: dict[Hashable, CachedAnswer] = {}
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self.entries
+
+    def fetch(self, key: Hashable) -> Any:
+        entry = self.entries.get(key)
+        if entry is None:
+            return None
+        entry.hits += 1
+        return entry.answer
+
+    def keep(self, entry: CachedAnswer) -> None:
+        while self.rows + entry.size > self.capacity:
+            self.evict()
+        self.rows += entry.size
+        self.entries[entry.key] = entry
+        self.kept(entry)
+
+    def kept(self, entry: CachedAnswer) -> None:
+        """Write down a new entry."""
+        raise NotImplementedError
+
+    def evict(self) -> None:
+        """Give up an answer."""
+        raise NotImplementedError
+
+    def forget(self, entry: CachedAnswer) -> None:
+        """This one is no longer kept."""
+        del self.entries[entry.key]
+        self.rows -= entry.size
+
+    def empty(self) -> None:
+        self.entries.clear()

@@ -1,0 +1,71 @@
+"""GDS(1): small answers are worth more, and all lose in worth as time goes on (thesis, 4.6.2).
+
+Source: P. Cao and S. Irani, Cost-aware WWW proxy caching algorithms, USENIX Symposium on Internet Technologies and
+Systems 1997: the answer with the least priority goes, 1 / size + clock, where clock is the priority of what has gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from heapq import heappop, heappush, heapreplace
+from itertools import count
+from typing import Any
+
+from workbench.tesla.caches.cache import CachedAnswer, KeyedCache
+from workbench.tesla.caches.table import CachePolicy
+
+
+class GreedyDualCache(KeyedCache):
+    """Keeps what has the greatest priority; of equal ones what was asked for later.
+
+    A hit only raises a priority: the heap has the one of some time before, and an entry that comes out of it is put
+    back where it has risen since.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__(capacity)
+        self.clock = 0.0
+        self._stamp = count().__next__
+        self._heap: list[tuple[float, int, CachedAnswer]] = []
+
+    def worth(self, entry: CachedAnswer) -> float:
+        """What its priority is above the clock."""
+        return 1 / entry.size
+
+    def fetch(self, key: Hashable) -> Any:
+        entry = self.entries.get(key)
+        if entry is None:
+            return None
+        entry.hits += 1
+        entry.since = self.clock
+        entry.stamp = self._stamp()
+        return entry.answer
+
+    def keep(self, entry: CachedAnswer) -> None:
+        """As in listing 4.3 of the thesis: the new one is among those that may go."""
+        self.rows += entry.size
+        self.entries[entry.key] = entry
+        self.kept(entry)
+        while self.rows > self.capacity:
+            self.evict()
+
+    def kept(self, entry: CachedAnswer) -> None:
+        entry.hits, entry.since, entry.stamp = 1, self.clock, self._stamp()
+        heappush(self._heap, (entry.since + self.worth(entry), entry.stamp, entry))
+
+    def evict(self) -> None:
+        while True:
+            priority, stamp, entry = self._heap[0]
+            if stamp == entry.stamp:
+                break
+            heapreplace(self._heap, (entry.since + self.worth(entry), entry.stamp, entry))
+        heappop(self._heap)
+        self.clock = priority
+        self.forget(entry)
+
+    def empty(self) -> None:
+        super().empty()
+        self._heap.clear()
+
+
+ROW = CachePolicy("gds", "large ones, unless they were asked for lately", GreedyDualCache, rank=31)

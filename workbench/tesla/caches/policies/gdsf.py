@@ -1,0 +1,21 @@
+"""GDSF: answers that are small and asked for often are worth more (thesis, 4.6.2), where all cost the same.
+
+Source: L. Cherkasova, Improving WWW proxies performance with Greedy-Dual-Size-Frequency caching policy, HP 1998: the
+priority is frequency * cost / size + clock. The formula is lost in our text of the thesis.
+"""
+
+from __future__ import annotations
+
+from workbench.tesla.caches.cache import CachedAnswer
+from workbench.tesla.caches.policies.gds import GreedyDualCache
+from workbench.tesla.caches.table import CachePolicy
+
+
+class FrequencyCache(GreedyDualCache):
+    """Keeps what saves the most queries for each row."""
+
+    def worth(self, entry: CachedAnswer) -> float:
+        return entry.hits / entry.size
+
+
+ROW = CachePolicy("gdsf", "large ones that are asked for seldom", FrequencyCache, rank=32)

@@ -1,0 +1,39 @@
+"""LRU-size: the answer that nobody has asked for the longest goes, until there is room (thesis, 4.6.2)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Any
+
+from workbench.tesla.caches.cache import CachedAnswer, KeyedCache
+from workbench.tesla.caches.table import CachePolicy
+
+
+class LruCache(KeyedCache):
+    """Keeps what was asked last."""
+
+    entries: OrderedDict[Hashable, CachedAnswer]
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__(capacity)
+        self.entries = OrderedDict()
+
+    def fetch(self, key: Hashable) -> Any:
+        entry = self.entries.get(key)
+        if entry is None:
+            return None
+        try:
+            self.entries.move_to_end(key)
+        except KeyError:  # another thread has given it up just now
+            return entry.answer
+        return entry.answer
+
+    def kept(self, entry: CachedAnswer) -> None:
+        """A dict has it at its end already."""
+
+    def evict(self) -> None:
+        self.rows -= self.entries.popitem(last=False)[1].size
+
+
+ROW = CachePolicy("lru", "the one not asked for the longest", LruCache, rank=30)
