@@ -61,6 +61,8 @@ class RunOptions(TypedDict, total=False):
     """The most steps on their way at once (dataflow)."""
     groups: bool
     """Whether what is in a pipeline that is called runs as one (dataflow)."""
+    compiled: bool
+    """The same as machine code, where numba takes it (dataflow)."""
     seconds: float
     """How long it may take."""
     memory_mb: int
