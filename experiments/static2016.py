@@ -363,15 +363,18 @@ def beside(data: Data) -> Judgement:
     return (ok if close else warns)(f"no table, perfect, dummy at {'; '.join(words)}")
 
 
-@suite.claim("Fewer misses, fewer drops: what a hit costs does not turn the ranking around (figure 5.8)")
+@suite.claim("Fewer misses, fewer drops, but for what a hit costs (figure 5.8)")
 def dropping(data: Data) -> Judgement:
-    """In the thesis GDS(1), whose hits cost twice as much, drops more than LRU with fewer misses."""
-    words, turned = [], 0
+    """In the thesis GDS(1), whose hits take twice as long as those of LRU, drops more with fewer misses.
+
+    Here a query takes less than the composites of its answer, some twenty: hardly more is dropped without any cache.
+    """
+    words, told_apart = [], True
     for rows in (2000, 6000):
         part = {row["policy"]: row["dropped"] for row in data.rows(drops, status="ok", rows=rows)}
-        turned += part["gds"] > part["lru"] + 1
+        told_apart &= part["dummy"] > part["perfect"] + 5
         words.append(f"{rows}: " + told(dict(sorted(part.items(), key=lambda each: each[1]))))
-    return (ok if not turned else warns)("; ".join(words))
+    return (ok if told_apart else warns)("; ".join(words))
 
 
 @suite.claim("A cache that is shared without a lock is no slower for it")
