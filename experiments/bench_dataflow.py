@@ -24,6 +24,7 @@ from workbench.executors.dataflow.executor import Dataflow
 from workbench.executors.reference.executor import Reference
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.processors.apply import ApplyFunction
+from workbench.processors.held.group import Group
 from workbench.processors.passthrough import Passthrough
 
 TURNS = 5
@@ -49,6 +50,15 @@ def side_by_side(width: int, depth: int) -> Pipeline:
             stream = Passthrough()(stream)
         outputs.setdefault("y", stream)
     return builder.build(outputs)
+
+
+def in_groups(count: int, length: int) -> Pipeline:
+    """A chain of so many groups of vertices that do nothing."""
+    builder = Builder("groups")
+    stream = builder.input("x", INT)
+    for _ in range(count):
+        stream = Group(chain(length))(stream)
+    return builder.build(stream)
 
 
 def hashing(depth: int, microseconds: float, per_byte: float) -> Pipeline:
@@ -99,6 +109,13 @@ def scheduling() -> None:
         runs = [reference, Dataflow(program).streamed(steps), Dataflow(program, batch=1).streamed(steps)]
         found = [clocked(partial(drained, run), time.process_time) / count / size * 1e6 for run in runs]
         print(f"{name:<22} {found[0]:>9.2f} {found[1]:>9.2f} {found[2]:>20.2f}")
+    program, count = in_groups(10, 10), 20_000
+    steps = [{"x": k} for k in range(count)]
+    for what, each in (("group", Dataflow(program, groups=True)), ("compiled group", Dataflow(program, compiled=True))):
+        drained(each.streamed(steps))  # the code is made
+        seconds = clocked(partial(drained, each.streamed(steps)), time.process_time)
+        micros = seconds / count / 10 * 1e6
+        print(f"10 groups of 10: {micros:.2f} a {what} and phase, {micros / 10:.2f} a processor in it")
 
 
 def rates() -> None:

@@ -32,6 +32,8 @@ A point is a range of graphs in a fixed order.
 SIZES = {1: 1, 2: 2, 3: 8, 4: 64, 5: 1024}
 """Numbered graphs of so many vertices, satisfactory or not."""
 BLOCK = 32
+MEMORY_MB = 1500
+"""For the states of a graph; the search reserves half of what there is, if it is not told."""
 BROKEN = [str(each.name).lower() for each in Variant]
 
 
@@ -52,7 +54,7 @@ def checked(variant: str, size: int, first: int, phases: int, threads: int) -> d
     for graph in islice(numbered_graphs(size), first, first + BLOCK):
         if graph.satisfactory == (lacks is Variant.NUMBERING):
             continue
-        verdicts = check_scheduler(SchedulerModel(graph, phases, threads, lacks))
+        verdicts = check_scheduler(SchedulerModel(graph, phases, threads, lacks), memory_mb=MEMORY_MB)
         wrong = [each for each in verdicts if each.outcome == "fails"]
         found["graphs"] += 1
         found["broken"] += bool(wrong)

@@ -1,5 +1,7 @@
 """Functions on maps: what they say of Python's own dictionaries, on values and in terms."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,8 @@ from workbench.core.domain import BOOL, INT, STR, Enum, Integer, Overflowing, Ra
 from workbench.core.fields import FrozenMap, Map, Record, Tuple, joined, resolve, scalars, split
 from workbench.core.term import const, domain_of, var
 from workbench.errors import DomainError, Overflow, TypingError
+from workbench.executors.reference.executor import Reference
+from workbench.language import parse
 
 COLOURS = Enum(("red", "green", "blue"))
 PRICES = Map(COLOURS, Range(0, 2))
@@ -102,3 +106,24 @@ def test_mistakes():
     with pytest.raises(TypingError, match="slice"):
         f.SIZE.build(3)
     assert not var("m", Map(INT, BOOL)).args
+
+
+def test_tuples_and_maps_in_maps_of_any_size():
+    """Keys that are tuples, and values that are records or maps, as on finite maps."""
+    text = """
+    function seen(m, e) = put(m, (e.a, e.b), put(get(m, (e.a, e.b), e.none), e.c, (e.a + e.b, e.c)))
+    pipeline p(e: {a: K, b: K, c: K, none: map(K, (K, K))}, m: map((K, K), map(K, (K, K))))
+        -> bool, K, map((K, K), map(K, (K, K))) {
+        after = apply(m, e, seen)
+        found = get(get(after, (e.a, e.b), e.none), e.c, (0, 0))
+        return has(after, (e.b, e.a)), found.0, remove(after, (e.b, e.a))
+    }
+    """
+    given = [((a, b, c, FrozenMap()), FrozenMap()) for a, b, c in itertools.product((0, 1), repeat=3)]
+    streams = {"e": [e for e, _ in given], "m": [m for _, m in given]}
+    runs = [Reference(parse(text.replace("K", kind)).get("p").pipeline).run(streams) for kind in ("int mod 2", "int")]
+    assert runs[0]["out1"] == runs[1]["out1"] == [a == b for (a, b, *_), _ in given]
+    assert runs[1]["out2"] == [a + b for (a, b, *_), _ in given]
+    assert runs[0]["out2"] == [(a + b) % 2 for (a, b, *_), _ in given]
+    kept = [{} if a == b else {(a, b): {c: (a + b, c)}} for (a, b, c, _), _ in given]
+    assert [{k: dict(v) for k, v in each.items()} for each in runs[1]["out3"]] == kept

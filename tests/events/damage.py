@@ -20,7 +20,7 @@ from workbench.events.write import write_events
 
 PORTS = tuple(Port(n, d) for n, d in {"x": INT, "f": FLOAT, "b": BOOL, "s": STR, "e": Enum(("red", "green"))}.items())
 LOG = Ports("log", PORTS, PORTS)
-ENDINGS = [row.endings[0] for row in format_rows().values()]
+ENDINGS = [row.endings[0] for row in format_rows().values() if row.writer is not None]
 NAMES = ENDINGS + [f"{ending}{packed}" for ending in ENDINGS for packed in COMPRESSIONS]
 ODD = [
     b"\0", b'"', b"'", b"\n", b"\r", b"\r\n", b"\xff", b"\xc3", b"\xef\xbb\xbf", b",", b"\t", b"{", b"}", b"{}\n",

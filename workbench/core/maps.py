@@ -7,13 +7,14 @@ that lies in a table there is what changes in it (`term.Change`), and what funct
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, Bool, Domain, Range, Reals, Value
 from workbench.core.fields import FrozenMap, Map, Tuple
 from workbench.core.ops import ADD, GT, Operator, as_term, both, conjunction, disjunction, either, equal, ite, negate
-from workbench.core.term import Change, Entries, Name, Term, const, intern, is_symbolic
+from workbench.core.term import Change, Entries, Name, Term, const, intern, is_symbolic, whole
 from workbench.core.typing_rules import unify
 from workbench.errors import Refused, TypingError
 
@@ -36,7 +37,7 @@ def _scalar(op: Operator, domain: Domain) -> Domain:
 def _got(op: Operator, args: tuple[Term, ...]) -> Domain:
     found = _map_of(op, args[0])
     unify(f"'{op.symbol}'", found.key, args[1].domain)
-    return unify(f"'{op.symbol}'", _scalar(op, found.value), args[2].domain)
+    return unify(f"'{op.symbol}'", found.value, args[2].domain)
 
 
 def _has(op: Operator, args: tuple[Term, ...]) -> Domain:
@@ -113,6 +114,51 @@ def _literal(value: Any, domain: Domain) -> Any:
     return value if is_symbolic(value) else const(value, domain)
 
 
+def _word(op: Operator, value: Any, domain: Domain) -> Any:
+    """The same as one term, also of a tuple: what a map that only runs has for a key, or keeps."""
+    value = _literal(value, domain)
+    if isinstance(value, Entries) or (isinstance(domain, Map) and domain.finite):
+        raise TypingError(f"'{op.symbol}' of {domain} in a map of any size", hint="let both have finitely many keys")
+    if not isinstance(value, tuple):
+        return value
+    if not isinstance(domain, Tuple) or len(domain.fields) != len(value):
+        raise TypingError(f"'{op.symbol}' needs values of {domain}, not a tuple of {len(value)}")
+    fields = [_word(op, item, field) for item, field in zip(value, domain.fields, strict=True)]
+    for field, own in zip(fields, domain.fields, strict=True):
+        _check_kept(op, own, field.domain)
+    return intern(_tuple_of(len(fields)), tuple(fields), domain)
+
+
+def _parts(term: Term) -> Any:
+    """The fields of what is kept in a map as one term."""
+    if not isinstance(term.domain, Tuple):
+        return term
+    return whole(term.domain, _scalars_in(term))
+
+
+def _scalars_in(term: Term) -> Iterator[Term]:
+    for i, domain in enumerate(term.domain.fields if isinstance(term.domain, Tuple) else ()):
+        field = intern(_field(i), (term,), domain)
+        yield from _scalars_in(field) if isinstance(domain, Tuple) else (field,)
+
+
+@functools.cache
+def _tuple_of(count: int) -> Operator:
+    places = "".join(f"{{{i}}}, " for i in range(count))
+    return Operator(
+        f"tuple{count}", count, "tuple", lambda _, args: args[0].domain, lambda *given: given, f"({places})"
+    )
+
+
+@functools.cache
+def _field(number: int) -> Operator:
+    def result(_: Operator, args: tuple[Term, ...]) -> Domain:
+        assert isinstance(args[0].domain, Tuple)
+        return args[0].domain.fields[number]
+
+    return Operator(f"field{number}", 1, f".{number}", result, lambda given: given[number], f"{{0}}[{number}]")
+
+
 def _key(op: Operator, m: Entries, key: Any) -> Callable[[Value], Any]:
     """The condition that a key is a given one."""
     key = _literal(key, m.domain.key)
@@ -129,7 +175,7 @@ def get(m: Any, key: Any, default: Any) -> Any:
     if not _expanded(_GET, m):
         if isinstance(m, Term):
             domain = _map_of(_GET, m)
-            key, default = _literal(key, domain.key), _literal(default, domain.value)
+            return _parts(_GET(m, _word(_GET, key, domain.key), _word(_GET, default, domain.value)))
         return _GET(m, key, default)
     same, found = _key(_GET, m, key), _literal(default, m.domain.value)
     for candidate, (present, value) in m.items():
@@ -142,7 +188,7 @@ def has(m: Any, key: Any) -> Any:
     if isinstance(m, Change):
         return m.content.look(_literal(key, m.domain.key))[0]
     if not _expanded(_HAS, m):
-        return _HAS(m, _literal(key, _map_of(_HAS, m).key) if isinstance(m, Term) else key)
+        return _HAS(m, _word(_HAS, key, _map_of(_HAS, m).key) if isinstance(m, Term) else key)
     same = _key(_HAS, m, key)
     return disjunction(both(present, same(candidate)) for candidate, (present, _) in m.items())
 
@@ -152,8 +198,7 @@ def put(m: Any, key: Any, value: Any) -> Any:
     if not _changeable(_PUT, m):
         if isinstance(m, Term):
             domain = _map_of(_PUT, m)
-            _scalar(_PUT, domain.value)
-            key, value = _literal(key, domain.key), _literal(value, domain.value)
+            key, value = _word(_PUT, key, domain.key), _word(_PUT, value, domain.value)
         return _PUT(m, key, value)
     same, value = _key(_PUT, m, key), _literal(value, m.domain.value)
     if isinstance(value, Term):
@@ -167,7 +212,7 @@ def put(m: Any, key: Any, value: Any) -> Any:
 def remove(m: Any, key: Any) -> Any:
     """The map without the key, which it need not have."""
     if not _changeable(_REMOVE, m):
-        return _REMOVE(m, _literal(key, _map_of(_REMOVE, m).key) if isinstance(m, Term) else key)
+        return _REMOVE(m, _word(_REMOVE, key, _map_of(_REMOVE, m).key) if isinstance(m, Term) else key)
     same, nothing = _key(_REMOVE, m, key), const(m.domain.value.default, m.domain.value)
     return Entries.of(
         m.domain,

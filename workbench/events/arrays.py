@@ -46,6 +46,18 @@ class EventArray(NamedTuple):
         """Those of some of the rows, a slice or an array of their numbers."""
         return EventArray(_part(self.events, rows), None if self.present is None else self.present[rows])
 
+    def padded(self) -> EventArray:
+        """The same with events everywhere: 0, or the empty text, where there was none."""
+        if self.present is None:
+            return self
+        if not isinstance(self.events, TextColumn):
+            return EventArray(self.events, None)  # it has 0 there
+        texts = [*self.events.texts]
+        if "" not in texts:
+            texts.append("")
+        numbers = np.where(self.present, self.events.numbers, texts.index(""))
+        return EventArray(TextColumn(numbers, texts), None)
+
 
 def _flat(events: Any) -> Iterator[Any]:
     if isinstance(events, tuple):

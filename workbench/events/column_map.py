@@ -18,6 +18,7 @@ from workbench.errors import InputError, did_you_mean
 from workbench.events.clock import Times
 from workbench.events.columns import as_json, has_array
 from workbench.events.reading import Reading
+from workbench.events.values import padding
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -53,11 +54,18 @@ class ColumnMap:
         used = self.used
         return [name for i, name in enumerate(self.names) if i not in used]
 
-    def arrays(self, given: Callable[[int, Domain], EventArray | None]) -> dict[str, EventArray] | None:
-        """The events of all inputs, from those of single columns; None where some are not plain."""
+    def arrays(
+        self, given: Callable[[int, Domain], EventArray | None], pads: bool = False
+    ) -> dict[str, EventArray] | None:
+        """The events of all inputs, from those of single columns; None where some are not plain.
+
+        Parameters
+        ----------
+        pads: whether an empty field of a record is 0, false or the empty text.
+        """
         found = {}
         for name, columns in self.inputs.items():
-            array = _array(columns, self.domains[name], given)
+            array = _array(columns, self.domains[name], given, pads)
             if array is None:
                 return None
             found[name] = array
@@ -93,12 +101,17 @@ def has_cells(domain: Domain) -> bool:
 
 
 def _array(
-    columns: Columns, domain: Domain, given: Callable[[int, Domain], EventArray | None]
-) -> EventArray | None:  # fmt: skip
+    columns: Columns, domain: Domain, given: Callable[[int, Domain], EventArray | None], pads: bool
+) -> EventArray | None:
     parts = [given(i, field) if has_arrays(field) else None for i, field in leaves(columns, domain)]
     arrays = [part for part in parts if part is not None]
     if not arrays or len(arrays) < len(parts):
         return None
+    if pads and isinstance(domain, Tuple) and isinstance(columns, tuple) and all(isinstance(i, int) for i in columns):
+        gaps = [each.present is not None for each in arrays]
+        if all(gaps) or any(gap and padding(field) is None for gap, field in zip(gaps, domain.fields, strict=True)):
+            return None
+        arrays = [each.padded() for each in arrays]
     first = arrays[0]
     if len(arrays) == 1 and isinstance(columns, int):
         return first

@@ -248,6 +248,9 @@ class CsvReader(RowReader):
     def _is_header(self, row: Sequence[str], where: str) -> bool:
         """Whether this first line is one; the columns are known then."""
         try:
+            if self.reading.header:
+                self.opened(self.reading.header)
+                return False
             if self._headerless(row):
                 self.open(ColumnMap((str(self.only),), {str(self.only): 0}, self.domains))
                 return False

@@ -20,7 +20,7 @@ from workbench.errors import InputError
 from workbench.events.column_map import see_inputs
 from workbench.events.files import format_of, opened, readable, shown_name, sniffed
 from workbench.events.inputs import LogPath, log_files
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import SHAPES, Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import format_row
 from workbench.events.values import Words
@@ -139,6 +139,9 @@ def log_reader(
     lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
         row = format_row(reading.format or format_of(path) or sniffed(stream))
+        if foreign := next((name for name in SHAPES if getattr(reading, name) and name not in row.takes), None):
+            hint = f"leave it out; the format is {row.name}"
+            raise InputError(f"--{foreign} says nothing of this file", where=shown_name(path), hint=hint)
         yield row.reader(program, reading, tally), lines, shown_name(path)
     finally:
         lines.detach()

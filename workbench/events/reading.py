@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from workbench.events.clock import Clock
     from workbench.events.rows import InputEvents
 
-Null = Literal["absent", "error"]
-"""What an empty cell or a null is: no event at this step, or an error."""
+Null = Literal["absent", "error", "zero"]
+"""What an empty cell or a null is: no event at this step, or an error; or in a record that has others, 0 or no text."""
+SHAPES = ("header", "pattern", "xml")
+"""What says how rows lie in files that do not say it."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,9 @@ class Reading:
     words: whether whole numbers have at most 64 bits, as in compiled code.
     format: of the files; None: what their names or first bytes say.
     clock: how the log writes the times of steps; None: as numbers that are taken as they are.
+    header: the names of columns in files (CSV) that begin with a row; empty: they begin with a line of names.
+    pattern: what each line of a text matches as a whole, with a named group for each column.
+    xml: the name of the elements of XML that are rows.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -48,6 +53,9 @@ class Reading:
     words: bool = False
     format: str | None = None
     clock: Clock | None = None
+    header: tuple[str, ...] = ()
+    pattern: str = ""
+    xml: str = ""
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Self:
@@ -62,14 +70,19 @@ class Reading:
         null: Any = getattr(options, "null", None) or "absent"
         if null not in get_args(Null):
             raise InputError(f"there is no meaning '{null}' of nulls", hint=did_you_mean(null, get_args(Null)))
+        pattern, xml = getattr(options, "pattern", None) or "", getattr(options, "xml", None) or ""
+        header = getattr(options, "header", None) or ()
         return cls(
             _columns(getattr(options, "column", None) or {}),
             bool(getattr(options, "strict", False)),
             null,
             str(getattr(options, "bad_rows", None) or "error"),
             getattr(options, "head", None),
-            format=getattr(options, "format", None),
+            format=getattr(options, "format", None) or ("text" if pattern else "xml" if xml else None),
             clock=Clock(unit=getattr(options, "time_unit", None)),
+            header=tuple(map(str.strip, header.split(",") if isinstance(header, str) else header)),
+            pattern=pattern,
+            xml=xml,
         )
 
     @classmethod
@@ -183,10 +196,19 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--strict", action="store_true", help="columns that no input needs are an error")
     group.add_argument(
         "--null", choices=get_args(Null), default="absent",
-        help="what an empty cell or a null is: no event at this step, or an error (default: absent)",
+        help="what an empty cell or a null is: no event at this step, or an error; zero: where other fields of its"
+        " record are there, 0, false or the empty text (default: absent)",
     )  # fmt: skip
     group.add_argument(
         "--bad-rows", default="error", metavar="error|skip|FILE",
         help="what becomes of rows that cannot be read: an error (default), passed over and counted, or kept in a file",
     )  # fmt: skip
+    group.add_argument("--header", metavar="NAME,...", help="the columns of a CSV file without a line of names")
+    group.add_argument(
+        "--pattern", metavar="REGEX",
+        help="what each line of a text matches, with a group for each column: '(?P<user>\\w+) (?P<ms>\\d+)'",
+    )  # fmt: skip
+    group.add_argument(
+        "--xml", metavar="ELEMENT", help="the elements of XML that are rows; columns are paths in them: x=position/x"
+    )
     group.add_argument("--head", type="positive", metavar="N", help="read the first N rows only")

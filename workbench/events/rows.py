@@ -23,7 +23,7 @@ from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cell
 from workbench.events.files import is_stream
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.reading import Reading, Tally
-from workbench.events.values import UnreadableError, Words, in_words
+from workbench.events.values import UnreadableError, Words, in_words, padding
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -198,6 +198,7 @@ class RowReader(ABC):
         fields = list(zip(domain.names(), columns, domain.fields, strict=True))
         takers = [self._taker(f"{path}.{label}", each, field) for label, each, field in fields]
         needed = tuple(i for i, field in enumerate(domain.fields) if not isinstance(field, Nullable))
+        fill = [padding(field) if self.pads else None for field in domain.fields]
 
         def event(cells: Sequence[Any]) -> Value | None:
             found = tuple(take(cells) for take in takers)
@@ -206,9 +207,9 @@ class RowReader(ABC):
             if all(part is None for part in found):
                 return None
             for i in needed:
-                if found[i] is None:
+                if found[i] is None and fill[i] is None:
                     raise self._empty(f"{path}.{domain.names()[i]}", ", and other fields are not")
-            return found
+            return tuple(fill[i] if part is None else part for i, part in enumerate(found))
 
         return event
 
@@ -267,7 +268,7 @@ class RowReader(ABC):
     def arrays(self, given: Callable[[int, Domain], EventArray | None]) -> dict[str, EventArray] | None:
         """The events of all inputs, from those of single columns; None where rows must tell."""
         assert self.columns is not None
-        found = self.columns.arrays(given)
+        found = self.columns.arrays(given, self.pads)
         if found is not None and self.reading.null == "error":
             all_there = len(found) == len(self.domains) and all(each.present is None for each in found.values())
             return found if all_there else None
@@ -278,7 +279,8 @@ class RowReader(ABC):
         from workbench.events.tables import table_steps
 
         assert self.columns is not None
-        return table_steps(self.columns, column, nulls=self.reading.null != "error") if self.flat else None
+        nulls = self.reading.null != "error"
+        return table_steps(self.columns, column, nulls=nulls, pads=self.pads) if self.flat else None
 
     def lists_of(self, column: Callable[[int], Any] | None) -> Mapping[str, list[Value]] | None:
         """The events of all inputs, where all rows have all of them, of Arrow columns by their positions."""
@@ -287,8 +289,13 @@ class RowReader(ABC):
         from workbench.events.tables import table_lists
 
         assert self.columns is not None
-        found = table_lists(self.columns, column)
+        found = table_lists(self.columns, column, self.pads)
         return None if found is None or any(None in each for each in found.values()) else found
+
+    @property
+    def pads(self) -> bool:
+        """Whether an empty field of a record is 0, false or the empty text."""
+        return self.reading.null == "zero"
 
     @property
     def flat(self) -> bool:

@@ -28,10 +28,11 @@ class FormatRow:
     ----------
     name, what: what it is called, and what stands in it, in a line.
     endings: what names of such files end with, before what names compressed ones.
-    reader, writer: make them, as `RowReader` and `RowWriter` are made.
+    reader, writer: make them, as `RowReader` and `RowWriter` are made; without a writer it is only read.
     begins: whether a file that begins with these bytes may be one; the last row that says so has it.
     piped: whether it can be read from a pipe and written to one.
     text: whether people can read it; other formats are not written to a terminal.
+    takes: the options of a `Reading` that only such formats have.
     needs: Python packages that it cannot do without, and how each is installed.
     rank: its place among the others.
     """
@@ -40,10 +41,11 @@ class FormatRow:
     what: str
     endings: tuple[str, ...]
     reader: Callable[..., RowReader]
-    writer: Callable[..., RowWriter]
+    writer: Callable[..., RowWriter] | None
     begins: Callable[[bytes], bool]
     piped: bool = True
     text: bool = False
+    takes: tuple[str, ...] = ()
     needs: Mapping[str, str] = field(default_factory=dict)
     rank: int = 5
 

@@ -17,18 +17,21 @@ from workbench.events import compute as pc
 from workbench.events.arrays import given_array
 from workbench.events.column_map import ColumnMap, Columns
 from workbench.events.columns import as_json, has_array
-from workbench.events.values import Words, from_text
+from workbench.events.values import Words, from_text, padding
 
 
-def table_steps(columns: ColumnMap, column: Callable[[int], Any], *, nulls: bool) -> Iterator[dict[str, Value]] | None:
+def table_steps(
+    columns: ColumnMap, column: Callable[[int], Any], *, nulls: bool, pads: bool = False
+) -> Iterator[dict[str, Value]] | None:
     """The steps in columns; None where some cell may be no event.
 
     Parameters
     ----------
     column: gives that at a position.
     nulls: whether rows may go without some events.
+    pads: whether an empty field of a record is 0, false or the empty text.
     """
-    found = table_lists(columns, column)
+    found = table_lists(columns, column, pads)
     if found is None:
         return None
     names, lists = list(found), list(found.values())
@@ -42,11 +45,11 @@ def table_steps(columns: ColumnMap, column: Callable[[int], Any], *, nulls: bool
     return (dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True))
 
 
-def table_lists(columns: ColumnMap, column: Callable[[int], Any]) -> dict[str, list[Value]] | None:
+def table_lists(columns: ColumnMap, column: Callable[[int], Any], pads: bool = False) -> dict[str, list[Value]] | None:
     """The events of each input, None where there is none; None as a whole where some cell may be no event."""
     found = {}
     for name, places in columns.inputs.items():
-        events = _events(places, columns.domains[name], column)
+        events = _events(places, columns.domains[name], column, pads)
         if events is None:
             return None
         found[name] = events
@@ -58,15 +61,28 @@ def _some(names: Sequence[str], lists: Sequence[Sequence[Value]]) -> Iterator[di
         yield {name: value for name, value in zip(names, row, strict=True) if value is not None}
 
 
-def _events(places: Columns, domain: Domain, column: Callable[[int], Any]) -> list[Value] | None:
+def _events(places: Columns, domain: Domain, column: Callable[[int], Any], pads: bool) -> list[Value] | None:
     """The events of an input, or the values of a field of one."""
     if isinstance(places, int):
         return _values(whole(column(places)), domain)
     assert places is not None
     assert isinstance(domain, Tuple)
-    parts = [_events(each, field, column) for each, field in zip(places, domain.fields, strict=True)]
+    parts = [_events(each, field, column, pads) for each, field in zip(places, domain.fields, strict=True)]
+    if pads:
+        parts = _padded(parts, domain)
     lists = [part for part in parts if part is not None and None not in part]
     return list(zip(*lists, strict=True)) if len(lists) == len(parts) else None
+
+
+def _padded(parts: Sequence[list[Value] | None], domain: Tuple) -> list[list[Value] | None]:
+    """The same, where empty fields that have a value are it; not where all fields of some row are empty."""
+    fill = [padding(field) for field in domain.fields]
+    if any(part is not None and None not in part for part in parts):
+        return [
+            [zero if value is None else value for value in part] if part and None in part else part
+            for part, zero in zip(parts, fill, strict=True)
+        ]
+    return list(parts)
 
 
 def _values(column: Any, domain: Domain) -> list[Value] | None:

@@ -166,6 +166,13 @@ _EXPECTED: tuple[tuple[type[Domain], str], ...] = (
 )
 
 
+def padding(domain: Domain) -> Value | None:
+    """What stands for an empty field, where that is asked for: 0, false, the empty text; None if nothing does."""
+    if isinstance(domain, Texts | Bool | Reals):
+        return domain.default
+    return 0 if domain.numeric and not isinstance(domain, Times) and 0 in domain else None
+
+
 def from_json(data: Any, domain: Domain) -> Value:
     """JSON data as a value of the domain."""
     return _member(_typed(data, domain), domain)

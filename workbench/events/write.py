@@ -31,6 +31,8 @@ def output_format(output: str | Path, given: str | None, read: str | Path) -> st
             raise
         named = None
     row = format_row(named or given or format_of(read) or "csv")
+    if named is None and row.writer is None:
+        return "csv"
     allowed = not is_stream(output) or row.text or (row.piped and not is_terminal(output))
     return row.name if allowed else "jsonl"
 
@@ -70,6 +72,9 @@ def write_events(
     row = format_row(format or output_format(path, None, "-"))
     if not row.piped and is_stream(path):
         raise InputError(f"{row.name} is written to a file", where=str(path), hint=f"--output out{row.endings[0]}")
+    if row.writer is None:
+        hint = "--output out.jsonl, for example"
+        raise InputError(f"{row.name} is only read", where=str(path), hint=hint)
     with (
         destination(path) as stream, closing(row.writer(program, stream, idle=idle, shown=str(path))) as writer
     ):  # fmt: skip

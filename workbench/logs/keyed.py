@@ -55,7 +55,7 @@ def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: 
     numbered = (Port(ROW, INT),) if len(added) > 1 else ()
     rows = Ports("rows", inputs, (key, *numbered, *ports.outputs))
     files = named_files(args.input) or ["-"]
-    written = output_format(args.output, args.format, files[0])
+    written = output_format(args.output, reading.format, files[0])
     log = shown_name(files[0]) if len(files) == 1 else "the log"
     quiet = is_terminal(args.output) and not start.option("progress")
     progress = contextlib.nullcontext() if quiet else start.progress(start.tally.shown)

@@ -31,13 +31,20 @@ class RunOptions(TypedDict, total=False):
     strict: bool
     """Whether columns that no input needs are an error."""
     null: str
-    """`absent`: a null, a None or an empty cell is no event at this step; `error`: it is an error."""
+    """`absent`: a null, a None or an empty cell is no event at this step; `error`: it is an error; `zero`: where other
+    fields of its record are there, it is 0, false or the empty text."""
     bad_rows: str
     """What becomes of rows that cannot be read: `error`, `skip`, or the name of a file that they are written to."""
     head: int
     """How many rows are read at most."""
     format: str
     """Of files, where their names do not tell."""
+    header: str | Sequence[str]
+    """The columns of a CSV file without a line of names."""
+    pattern: str
+    """What each line of a text matches, with a named group for each column."""
+    xml: str
+    """The name of the elements of XML that are rows."""
     steps: bool
     """Whether a step in which nothing came out has a row, too, without events."""
     integers: Integer
@@ -54,6 +61,8 @@ class RunOptions(TypedDict, total=False):
     """The most steps on their way at once (dataflow)."""
     groups: bool
     """Whether what is in a pipeline that is called runs as one (dataflow)."""
+    compiled: bool
+    """The same as machine code, where numba takes it (dataflow)."""
     seconds: float
     """How long it may take."""
     memory_mb: int

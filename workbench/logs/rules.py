@@ -64,7 +64,7 @@ def run_rules(rules: RuleSet, start: Start) -> None:
         run_rules_on_spark(rules, start)
         return
     inputs = options.input if isinstance(options.input, list) else [options.input]
-    written = output_format(options.output, options.format, str(inputs[0]).rpartition("=")[2])
+    written = output_format(options.output, Reading.of(options).format, str(inputs[0]).rpartition("=")[2])
     live = is_stream(options.output)
     run = rule_run(rules, start, lambda log: log.pieces(inputs))
     with write_events(options.output, run.ports, format=written) as writer:

@@ -234,7 +234,7 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
 
     options, shown = run.start.options, run.program.ports.shown
     _ = run.backend  # nothing is written before the input is known to be there, and the program to run
-    written = output_format(options.output, options.format, read)
+    written = output_format(options.output, run.reading.format, read)
     tally, quiet = run.start.tally, is_terminal(options.output) and not getattr(options, "progress", False)
     progress = contextlib.nullcontext() if quiet else run.start.progress(tally.shown)
     threads, numbers = getattr(run.backend, "threads", 1), number_lines(run.backend, options.output)

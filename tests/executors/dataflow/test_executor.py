@@ -22,7 +22,7 @@ from workbench.core import function as f
 from workbench.core.domain import INT, Integer
 from workbench.core.function import user_function
 from workbench.core.processor import END
-from workbench.errors import DomainError, Overflow, PipelineError
+from workbench.errors import DomainError, Overflow, PipelineError, Refused, WorkbenchError
 from workbench.executors.dataflow import stream_run
 from workbench.executors.dataflow.executor import Dataflow
 from workbench.executors.dataflow.interleaving import mistakes
@@ -109,6 +109,48 @@ def test_a_group_can_be_one_vertex(manager):
 
 def inverse(n, a):
     return 6 // (a - n)
+
+
+@given(pipelines_and_traces(max_nodes=4), st.sampled_from([1, 3, None]))
+def test_a_compiled_vertex_is_the_reference(given_, batch):
+    """What comes out; and where numbers leave 64 bits, or a domain, the step of the error."""
+    body, steps = given_
+    builder = Builder("p")
+    inputs = [builder.input(name, domain) for name, domain in body.inputs]
+    made = builder.add(Group(body), inputs, name="it")
+    called = made if isinstance(made, tuple) else (made,)
+    whole = builder.build({f"y{i}": stream for i, stream in enumerate(called)})
+    running, reference = Dataflow(whole, compiled=True, batch=batch), Reference(whole)
+    found, expected = ([], []), ([], [])
+    for (outputs, errors), run in ((found, running.streamed(steps)), (expected, map(reference.step, steps))):
+        try:
+            for each in run:
+                outputs.append(each if isinstance(each, dict) else each.outputs)
+        except WorkbenchError as error:
+            errors.append(error)
+    beyond = any(error.beyond_words for error in found[1])
+    assert found[0] == (expected[0][: len(found[0])] if beyond else expected[0])
+    assert beyond or [error.step for error in found[1]] == [error.step for error in expected[1]]
+
+
+def test_vertices_that_are_compiled():
+    builder = Builder("p")
+    x = builder.input("x", INT)
+    called = builder.add(Group(figure), [x], name="it")
+    whole = builder.build({"sums": called[0], "thirds": called[1]})
+    running, reference = Dataflow(whole, compiled=True), Reference(whole)
+    assert running.compiled == ("it",)
+    assert [running.step(each).outputs for each in STEPS[:9]] == [reference.step(each).outputs for each in STEPS[:9]]
+    assert list(running.streamed(STEPS)) == [record.outputs for record in reference.trace(STEPS)]
+    assert running.end() == reference.end()
+    for refused in (running.snapshot, lambda: running.end("x")):
+        with pytest.raises(Refused, match="compiled vertices"):
+            refused()
+    running.reset()
+    reference.reset()
+    assert running.run(range(100)) == reference.run(range(100))
+    with pytest.raises(Overflow, match=r"^step 1: processor 'it\.tripled'"):
+        Dataflow(whole, compiled=True).run([1, 2**62])
 
 
 def test_an_error_comes_after_what_was_before_it_and_is_the_first_one(manager):

@@ -35,7 +35,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         help=f"a {files} file (also .gz, .zst), or -; a folder, or a pattern in quotes, stands for its files; several"
         " are read one after the other, as one log",
     )
-    parser.add_argument("--output", default="-", metavar="FILE", help=f"a {files} file (default: standard output)")
+    written = " or ".join(row.endings[0] for row in format_rows().values() if row.writer is not None)
+    parser.add_argument("--output", default="-", metavar="FILE", help=f"a {written} file (default: standard output)")
     parser.add_argument(
         "--columns", dest="list_columns", action="store_true",
         help="show the columns of the input, their types, and what each is for; nothing is run",

@@ -11,5 +11,6 @@ ROW = FormatRow(
     later("workbench.events.csv_writer", "CsvWriter"),
     lambda _: True,
     text=True,
+    takes=("header",),
     rank=0,
 )

@@ -17,5 +17,6 @@ ROW = FormatRow(
     later("workbench.events.csv_writer", "TsvWriter"),
     _begins,
     text=True,
+    takes=("header",),
     rank=1,
 )

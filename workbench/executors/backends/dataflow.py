@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from workbench.errors import InputError
 from workbench.executors.table import FAULTS, KEYED, THREADS, BackendOption, BackendRow, Start
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def _make(pipeline: Program, start: Start) -> Dataflow:
         pipeline,
         manager,
         groups=start.option("groups", False),
+        compiled=start.option("compiled", False),
         oracle=start.oracle,
         ahead=start.option("phases", AHEAD),
     )
@@ -33,6 +35,8 @@ def _make(pipeline: Program, start: Start) -> Dataflow:
 def _keyed(pipeline: Program, start: Start) -> KeyedSteps:
     from workbench.executors.keyed import KeyedSteps
 
+    if start.option("compiled", False):
+        raise InputError("--compiled runs no state for each key", hint="leave --key or --compiled out")
     return KeyedSteps(_make(pipeline, start))
 
 
@@ -46,6 +50,7 @@ ROW = BackendRow(
         BackendOption("--threads", "so many with the main one (default: one per core)", THREADS),
         BackendOption("--phases", "so many steps on their way at once, at most (default: 256)", THREADS),
         BackendOption("--groups", "what is in a pipeline that is called runs as one", {"action": "store_true"}),
+        BackendOption("--compiled", "the same as machine code, where numba takes it", {"action": "store_true"}),
         *KEYED,
     ),
     compared="processors and groups, any limits of threads, of phases in flight and of phases run in turn, under "

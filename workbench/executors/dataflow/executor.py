@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.core.domain import Value
 from workbench.core.processor import END
 from workbench.core.program import Program
-from workbench.errors import PipelineError
-from workbench.executors.backend import Oracle, Steps
+from workbench.errors import PipelineError, Refused
+from workbench.executors.backend import Oracle, StepRecord, Steps
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving
 from workbench.executors.dataflow.listings import Pair, Variant
 from workbench.executors.dataflow.scheduler import Scheduler
@@ -27,6 +28,9 @@ from workbench.executors.dataflow.vertices import VertexGraph, groups_together, 
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.overlapped import DoneStep, Overlapped
 from workbench.processors.held.group import flatten
+
+if TYPE_CHECKING:
+    from workbench.executors.dataflow.compiled_vertex import CompiledVertex
 
 AHEAD = 256
 """Phases in flight where nothing else is said."""
@@ -40,6 +44,7 @@ class Dataflow(Overlapped):
     pipeline, capacities, oracle: as for `Reference`.
     manager: grants threads beside the caller, which runs vertices, too.
     groups: whether a group is one vertex; else all processors in it are.
+    compiled: whether a group is one vertex of machine code, where numba takes it; what it carries inside is not seen.
     ahead: the most steps that have been read and whose outputs have not been taken.
     batch: the most phases of a vertex that a thread runs in turn; None: as many as take some tenths of a millisecond.
     order: the vertices as they are to be numbered, the log first; none: by Kahn's algorithm.
@@ -59,6 +64,7 @@ class Dataflow(Overlapped):
         manager: ThreadManager | None = None,
         *,
         groups: bool = False,
+        compiled: bool = False,
         capacities: Mapping[str, int] | None = None,
         oracle: Oracle | None = None,
         ahead: int = AHEAD,
@@ -68,10 +74,12 @@ class Dataflow(Overlapped):
     ) -> None:
         if ahead < 1 or (batch is not None and batch < 1):
             raise PipelineError("at least one phase is in flight, and in a batch", hint="a whole number from 1 on")
+        if compiled and oracle is not None:
+            raise PipelineError("vertices that are compiled have no faults", hint="leave compiled or the faults out")
         self.manager = ThreadManager(0) if manager is None else manager
-        self.ahead, self.batch, self.variant = ahead, batch, variant
+        self.ahead, self.batch, self.variant, self._compiles = ahead, batch, variant, compiled
         flat = flatten(pipeline)
-        parts = groups_together(pipeline, flat) if groups else processors_apart(flat)
+        parts = groups_together(pipeline, flat) if groups or compiled else processors_apart(flat)
         self.vertices = VertexGraph.of(flat, parts, order)
         self.executions: Counter[str] = Counter()
         self._flow: StreamRun | None = None
@@ -100,6 +108,8 @@ class Dataflow(Overlapped):
             self._flow.stop()  # where Ctrl-C came while it was stopped
         self._flow = None
         super().reset()
+        if self._compiles:
+            self._planned = None  # compiled vertices have a state of their own
         self.executions.clear()
         self._sets = Scheduler(self.vertices.graph, self.variant)
 
@@ -143,16 +153,44 @@ class Dataflow(Overlapped):
             self.executions.update(dict(zip(self.vertices.names, flow.executions[1:], strict=True)))
             self._busy = False  # at last: if Ctrl-C comes before, it wants a reset
 
-    def _runs(self) -> list[VertexRun]:
+    def _runs(self) -> list[VertexRun | CompiledVertex]:
         """The vertices by their numbers; made again where somebody observes the processors."""
         if self._planned is not self._plan:
             plan, log = self._plan, VertexRun((), (), {})
-            self._vertex_runs = [log, log] + [
-                VertexRun([plan[index] for index in cells], self._readers, self._oracles)
-                for cells in self.vertices.cells[1:]
-            ]
+            self._vertex_runs = [log, log, *(self._run_of(cells) for cells in self.vertices.cells[1:])]
             self._planned = plan
         return self._vertex_runs
+
+    def _run_of(self, cells: Sequence[int]) -> VertexRun | CompiledVertex:
+        if self._compiles and len(cells) > 1:
+            from workbench.executors.dataflow.compiled_vertex import CompiledVertex
+
+            slots = {pipe: slot for slot, pipe in enumerate(self._pipes)}
+            with suppress(Refused):
+                return CompiledVertex(self.flat, cells, slots, self._readers)
+        return VertexRun([self._plan[index] for index in cells], self._readers, self._oracles)
+
+    @property
+    def compiled(self) -> tuple[str, ...]:
+        """The vertices that are machine code."""
+        pairs = zip(self.vertices.names, self._runs()[1:], strict=True)
+        return tuple(name for name, run in pairs if not isinstance(run, VertexRun))
+
+    def step(self, events: Mapping[str, Value]) -> StepRecord:
+        if not self._compiles:
+            return super().step(events)
+        (record,) = self.records([events])
+        return record
+
+    def end(self, name: str | None = None) -> dict[str, list[Value]]:
+        if self._compiles and name is not None:
+            raise Refused("a pipeline with compiled vertices ends all its inputs at once", hint="call end()")
+        return dict(self.step(END).outputs) if self._compiles else super().end(name)
+
+    def snapshot(self) -> bytes:
+        if self._compiles:
+            raise Refused("the state of compiled vertices cannot be saved", hint="leave compiled=True out")
+        return super().snapshot()
 
     def _admit(self, events: Mapping[str, Value]) -> tuple[FlowStep, Sequence[int]]:
         """The step, and the vertices to which it is news."""
@@ -207,7 +245,7 @@ class Dataflow(Overlapped):
                 return lambda: receivers
             step, states = read[phase - 1], self._states.copy()
             apart = FlowStep(step.number, StepContents(step.contents), step.ends, step.wide)
-            sent = runs[vertex].run(apart, VertexContext(states, failure.note), failure.bound(step.number))
+            (sent,) = runs[vertex].run_all([apart], VertexContext(states, failure.note), failure)
 
             def end() -> Collection[int]:
                 for index in cells[vertex - 1]:

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.core.domain import Value
 from workbench.executors.dataflow.listings import Pair
@@ -25,10 +24,13 @@ from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, Vert
 from workbench.executors.threaded.manager import ThreadManager, ThreadTask
 from workbench.executors.threaded.primitives import Gates, Guard
 
+if TYPE_CHECKING:
+    from workbench.executors.dataflow.compiled_vertex import CompiledVertex
+
 BATCH = 256
 """The most phases that a thread takes of a vertex at once."""
-LONG, READ = 100e-6, 2e-3
-"""Seconds after which a thread should come back to the sets; the same where it reads the log."""
+LONG, PATIENT = 100e-6, 2e-3
+"""Seconds after which a thread should come back to the sets; the same where many phases at once cost less than each."""
 SLOW = 1e-3
 """Seconds after which a log is slow to say its next step: then the caller reads it only when nothing is on its way."""
 
@@ -59,7 +61,7 @@ class StreamRun:
     def __init__(
         self,
         sets: Scheduler,
-        vertices: Sequence[VertexRun],
+        vertices: Sequence[VertexRun | CompiledVertex],
         context: VertexContext,
         steps: Iterator[Mapping[str, Value]],
         admit: Admit,
@@ -208,11 +210,8 @@ class StreamRun:
         if vertex == 1:
             found: list[Any] = self._read(len(phases))
         else:
-            run, flow, failure = self._vertices[vertex].run, self._flow, self.failure
-            if failure.error is None:
-                found = [run(flow[phase], self._context, sys.maxsize) for phase in phases]
-            else:
-                found = [run(flow[phase], self._context, failure.bound(flow[phase].number)) for phase in phases]
+            flow = self._flow
+            found = self._vertices[vertex].run_all([flow[phase] for phase in phases], self._context, self.failure)
         if self._adapts:
             self._adapt(vertex, len(phases), time.perf_counter() - begin)
         return found
@@ -230,7 +229,7 @@ class StreamRun:
 
     def _adapt(self, vertex: int, size: int, seconds: float) -> None:
         """Take so many phases of a vertex that a thread comes back to the sets soon, and not too often."""
-        most = READ if vertex == 1 else LONG
+        most = PATIENT if vertex == 1 or self._vertices[vertex].together else LONG
         if seconds > most:
             self._sizes[vertex] = max(1, int(size * most / seconds))
         elif size >= self._sizes[vertex]:

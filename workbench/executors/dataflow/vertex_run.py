@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from workbench.core.domain import Value
 from workbench.core.processor import State, events_of
@@ -104,6 +104,8 @@ class VertexRun:
     """
 
     __slots__ = ("_oracles", "_plans", "_readers", "_single")
+    together: ClassVar[bool] = False
+    """Whether many phases at once cost less than each by itself."""
 
     def __init__(
         self, plans: Sequence[CellPlan], readers: Sequence[tuple[int, ...]], oracles: Mapping[str, int]
@@ -114,6 +116,12 @@ class VertexRun:
             (_, cell, _, source, target, wide, _) = self._plans[0]
             if source >= 0 and target >= 0 and not (wide or cell.clocked or cell.node.pending):
                 self._single = self._plans[0]
+
+    def run_all(self, steps: Sequence[FlowStep], context: VertexContext, failure: FirstFailure) -> list[Sequence[int]]:
+        """For each phase the vertices that get messages."""
+        if failure.error is None:
+            return [self.run(step, context, sys.maxsize) for step in steps]
+        return [self.run(step, context, failure.bound(step.number)) for step in steps]
 
     def run(self, step: FlowStep, context: VertexContext, bound: int) -> Sequence[int]:
         """The vertices that get messages, when the processors with lesser numbers than the bound have run."""

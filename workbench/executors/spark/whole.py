@@ -101,7 +101,9 @@ def written_format(args: argparse.Namespace) -> str:
         raise InputError(f"the spark backend does not write {named_so}", where=args.output, hint=hint)
     name = named(args.input)[0]
     read = None if is_remote([name]) else first_file(name)
-    found = named_so or args.format or format_of(read or name) or "csv"
+    found = named_so or Reading.of(args).format or format_of(read or name) or "csv"
+    if format_row(found).writer is None:
+        found = "csv"
     if args.output == "-":
         return found if format_row(found).text else "jsonl"
     return found if found in WRITTEN else "parquet"

@@ -79,6 +79,12 @@ class RuleDevice:
         """A copy of an array on the device."""
         return cuda.to_device(np.ascontiguousarray(array), stream=self.stream)
 
+    def given(self, name: str, numbers: Any) -> Any:
+        """Numbers on the device, in an array that is used again under this name."""
+        there = self.room(name, len(numbers))
+        there[: len(numbers)].copy_to_device(np.ascontiguousarray(numbers), stream=self.stream)
+        return there
+
     def word(self, array: Any, place: int) -> int:
         """A word, when all that has been started has ended."""
         return int(self.words(array, place, place + 1)[0])

@@ -94,7 +94,9 @@ class RuleSequences:
             longer: Any = np.full(1 << span.bit_length(), -1, np.int64)
             longer[there & (len(longer) - 1)] = there
             self._gone = self.device.sent(longer)
-        self.device.start(common("mark"), len(numbers), self.device.sent(numbers), len(numbers), self._gone)
+        self.device.start(
+            common("mark"), len(numbers), self.device.given("consumed", numbers), len(numbers), self._gone
+        )
 
     # --- steps ------------------------------------------------------------------------------------------
 
@@ -104,8 +106,8 @@ class RuleSequences:
         window: Any = np.zeros(source.rows, np.int64)
         window[source.low : source.low + 2] = first, last
         tiles = -(-(last - first) // device.threads)
-        starts = device.sent(np.array([0, tiles], np.int64))
-        return self._spread(0, 1, rows, device.sent(window), 1, 1, starts, tiles)
+        starts = device.given("tiles", np.array([0, tiles], np.int64))
+        return self._spread(0, 1, rows, device.given("window", window), 1, 1, starts, tiles)
 
     def _found(self, rows: StagedRows, first: int, last: int) -> Any:
         source, device = self.source, self.device

@@ -1,0 +1,106 @@
+"""A vertex that is machine code: several processors as one compiled loop, which runs without Python's lock.
+
+The rule of this module: it takes and gives what the same processors would as a vertex of Python, on the pipes that lead
+into it and out of it; pipes between its processors are not seen. What cannot be compiled is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from workbench.core.domain import Value
+from workbench.core.pipeline import Pipeline
+from workbench.errors import Refused, WorkbenchError
+from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, VertexContext
+
+
+class CompiledVertex:
+    """A vertex of machine code that runs.
+
+    Parameters
+    ----------
+    flat, cells: the pipeline, and the numbers of the vertex's processors.
+    slots: those of the pipes.
+    readers: of each slot the other vertices that read it.
+
+    Raises
+    ------
+    Refused: it cannot be compiled, or its pipes carry several events in a step, or its output depends on how they come.
+    """
+
+    together: ClassVar[bool] = True
+
+    def __init__(
+        self, flat: Pipeline, cells: Sequence[int], slots: Mapping[str, int], readers: Sequence[tuple[int, ...]]
+    ) -> None:
+        region = region_of(flat, cells)
+        if any(flat.widths[pipe] != 1 for pipe, _ in region.inputs):
+            raise Refused(f"pipes into {region.name} carry several events in a step")
+        if region.clocked or any(processor.timed for processor in region.typed.values()):
+            raise Refused(f"{region.name} depends on the steps at which events arrive")
+        self.running = Compiled(region)
+        self._first, self._readers = cells[0], readers
+        self._inputs = [(name, slots[name]) for name, _ in region.inputs]
+        self._outputs = [(name, slots[name], flat.widths[name] != 1) for name, _ in region.outputs]
+
+    def run_all(self, steps: Sequence[FlowStep], context: VertexContext, failure: FirstFailure) -> list[Sequence[int]]:
+        """For each phase the vertices that get messages."""
+        live = [step for step in steps if self._first < failure.bound(step.number)]
+        try:
+            before = live[:-1] if live and live[-1].ends else live
+            made = self.running.outputs([self._events(step) for step in before]) if before else []
+            made += [self._ended(step) for step in live[len(before) :]]
+        except WorkbenchError:  # nothing of the steps before the last has happened
+            made = self._one_by_one(live, context)
+        sent = [self._carry(step, outputs) for step, outputs in zip(live, made, strict=False)]
+        return [*sent, *[()] * (len(steps) - len(sent))]
+
+    def _events(self, step: FlowStep) -> dict[str, Value]:
+        return {name: step.contents[slot] for name, slot in self._inputs if slot in step.contents}
+
+    def _ended(self, step: FlowStep) -> dict[str, list[Value]]:
+        """What comes out at the end of the streams, events that come then included."""
+        events = self._events(step)
+        made = self.running.outputs([events])[0] if events else {}
+        last = self.running.end()
+        return {name: [*made.get(name, ()), *last[name]] for name, _, _ in self._outputs}
+
+    def _one_by_one(self, steps: Sequence[FlowStep], context: VertexContext) -> list[dict[str, list[Value]]]:
+        """What comes out before the error."""
+        made: list[dict[str, list[Value]]] = []
+        for step in steps:
+            self.running.steps = step.number  # as errors say it
+            try:
+                made.append(self._ended(step) if step.ends else self.running.outputs([self._events(step)])[0])
+            except WorkbenchError as error:
+                context.fail(step.number, self._first, error)
+                break
+        return made
+
+    def _carry(self, step: FlowStep, outputs: Mapping[str, list[Value]]) -> Sequence[int]:
+        sent: dict[int, None] = {}
+        for name, slot, wide in self._outputs:
+            if events := outputs[name]:
+                step.contents[slot] = events if wide else events[0]
+                sent.update(dict.fromkeys(self._readers[slot]))
+        return tuple(sent)
+
+
+def region_of(flat: Pipeline, cells: Sequence[int]) -> Pipeline:
+    """These processors as a pipeline: its inputs are the pipes that lead to them, its outputs those that leave them."""
+    nodes = [flat.nodes[index] for index in cells]
+    made = {pipe for node in nodes for pipe in node.outputs}
+    given = dict.fromkeys(pipe for node in nodes for pipe in node.inputs if pipe not in made)
+    inside = {node.name for node in nodes}
+    left = {pipe for node in flat.nodes if node.name not in inside for pipe in node.inputs}
+    left |= {pipe for _, pipe in flat.outputs}
+    queues = {queue for node in nodes for queue in node.queues}
+    return Pipeline(
+        nodes[0].name,
+        tuple((pipe, flat.domains[pipe]) for pipe in given),
+        tuple(nodes),
+        tuple((pipe, pipe) for node in nodes for pipe in node.outputs if pipe in left),
+        {queue: size for queue, size in flat.capacities.items() if queue in queues},
+    )
