@@ -9,9 +9,10 @@ its `status`; without a key it is a set, of type `map(T, bool)`, and on `any` a 
 from __future__ import annotations
 
 import copy
+import functools
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast
 from xml.etree import ElementTree
 
@@ -30,6 +31,7 @@ MOST = 100
 PIECE = 1 << 16
 """Bytes that are parsed at a time; their elements are there at once."""
 AROUND = (b"<rows>", b"</rows>")
+NAME = re.compile(r"[\w.-]*\w[\w.-]*")
 KEYED = re.compile(r"(?P<each>[^\[\]]+)\[(?P<key>[^\[\]]+)\](?:/(?P<value>[^\[\]]+))?")
 FIRST = re.compile(rb"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*<([^\s<>/!?]+)", re.DOTALL)
 """What comes before the first element, and its name."""
@@ -80,23 +82,26 @@ class XmlReader(RowReader):
                 if data is not None:
                     parser.feed(data)
                 else:
-                    if self._bare and len(inside) == 1:
+                    if self._bare and row is None and len(inside) == 1:
                         parser.feed(AROUND[1])
                     parser.close()
                 for event, element in cast("Iterable[tuple[str, Element]]", parser.read_events()):
-                    if event == "start":
-                        if row is None and element.tag == self.tag:
-                            row = element
-                        elif row is None and len(self._others) < MOST:
-                            self._others[element.tag] = None
+                    if row is not None:  # nothing is to be said of what is inside
+                        if element is row:
+                            yield row
+                            row = None
+                            if inside:
+                                inside[-1].remove(element)
+                    elif event == "end":
+                        inside.pop()
+                        if inside:
+                            inside[-1].remove(element)
+                    elif element.tag == self.tag:
+                        row = element
+                    else:
                         inside.append(element)
-                        continue
-                    inside.pop()
-                    if row is element:
-                        yield row
-                        row = None
-                    if row is None and inside:
-                        inside[-1].remove(element)
+                        if len(self._others) < MOST:
+                            self._others[element.tag] = None
         except ElementTree.ParseError as error:
             told = str(error).partition(": line")[0]
             if row is not None and told in ("no element found", "unclosed token"):
@@ -122,7 +127,8 @@ class XmlReader(RowReader):
                 yield None
 
     def cells(self, row: Element) -> Sequence[Any]:
-        found = [None if path is None else found_at(row, path) for path in self._paths]
+        seen: Seen = {}
+        found = [None if path is None else place(path)(row, seen) for path in self._paths]
         if self._missing:
             there = {path for path, cell in zip(self._paths, found, strict=True) if cell}
             self._missing = {path: None for path in self._missing if path not in there}
@@ -188,30 +194,67 @@ def paths_in(row: Element) -> Iterator[str]:
             yield f"{child.tag}/{path}"
 
 
-def found_at(row: Element, path: str) -> Places:
-    """What is at a path in a row."""
+Finder = Callable[[Element], Sequence["Element | str"]]
+"""What is at a path in an element."""
+Seen = dict[str, Places]
+"""The elements of a row that have keys, by the beginnings of their paths."""
+
+
+@functools.cache
+def place(path: str) -> Callable[[Element, Seen], Places]:
+    """What finds all that is at a path in a row, given what has been found in that row."""
     keyed = KEYED.fullmatch(path)
     if keyed is None:
-        return [(None, each) for each in _at(row, path)]
-    found: Places = []
-    for each in row.findall(keyed["each"]):
-        keys, values = _at(each, keyed["key"]), _at(each, keyed["value"]) if keyed["value"] else [each]
-        if len(keys) != 1 or len(values) != 1:
-            found.append((None, each))
-        else:
-            found.append((keys[0] if isinstance(keys[0], str) else keys[0].text or "", values[0]))
-    return found
+        plain = finder(path)
+        return lambda row, _: [(None, each) for each in plain(row)]
+    start, each, key = path.partition("]")[0], finder(keyed["each"]), finder(keyed["key"])
+    inside = finder(keyed["value"]) if keyed["value"] else None
+
+    def find(row: Element, seen: Seen) -> Places:
+        if start not in seen:
+            seen[start] = [(_only_text(key(e)), e) for e in each(row) if not isinstance(e, str)]
+        if inside is None:
+            return seen[start]
+        found: Places = []
+        for name, element in seen[start]:
+            values = () if isinstance(element, str) else inside(element)
+            found.append((name, values[0]) if len(values) == 1 else (None, element))
+        return found
+
+    return find
 
 
-def _at(row: Element, path: str) -> Sequence[Element | str]:
+def _only_text(found: Sequence[Element | str]) -> str | None:
+    """The text of a key; None where there is none, or several."""
+    if len(found) != 1:
+        return None
+    return found[0] if isinstance(found[0], str) else found[0].text or ""
+
+
+def finder(path: str) -> Finder:
+    """What finds that: step by step where all are names, which takes a fraction of the time."""
     before, at, name = path.rpartition("@")
-    if not at:
-        try:
-            return row.findall(path)
-        except SyntaxError as error:
-            raise InputError(f"'{path}' is no path in XML", hint="for example position/x or @id") from error
-    parents = row.findall(before.rstrip("/")) if before else [row]
-    return [each.attrib[name] for each in parents if name in each.attrib]
+    if at:
+        parents: Any = finder(before.rstrip("/")) if before else lambda row: (row,)
+        return lambda row: [each.attrib[name] for each in parents(row) if name in each.attrib]
+    steps = path.split("/")
+    if not all(map(NAME.fullmatch, steps)):
+        return lambda row: _searched(row, path)
+
+    def walk(row: Element) -> Sequence[Element | str]:
+        found: list[Element] = [row]
+        for step in steps:
+            found = found[0].findall(step) if len(found) == 1 else [e for each in found for e in each.findall(step)]
+        return cast("Sequence[Element | str]", found)
+
+    return walk
+
+
+def _searched(row: Element, path: str) -> Sequence[Element | str]:
+    try:
+        return row.findall(path)
+    except SyntaxError as error:
+        raise InputError(f"'{path}' is no path in XML", hint="for example position/x or @id") from error
 
 
 def value_in(found: Element | str, domain: Domain) -> Value | None:
