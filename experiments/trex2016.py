@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import replace
 from itertools import pairwise
-from time import process_time
 from typing import Any
 
 import numpy as np
 
 from experiments.rule_loads import ThesisLoad
-from experiments.rule_timing import PUSHED, engines, fed, totals, warmed
+from experiments.rule_timing import PUSHED, engines, fed, queued, totals, warmed
 from workbench.lab import Limits, Output, Region, Suite, fails, median, ok, warns
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
@@ -106,23 +104,7 @@ def drops(size: str, rate: int, window: int, line: str) -> dict[str, Any]:
     What is dropped causes nothing later, so an engine that is overloaded has fewer composites to make.
     """
     load = of(size, rate, window).load()
-    engine, room = warmed(load, line), rate // 10
-    begins: deque[float] = deque()
-    free = busy = 0.0
-    dropped = 0
-    for event in list(load.log.occurrences()):
-        now = event.time * 1e-6
-        while begins and begins[0] <= now:
-            begins.popleft()
-        if len(begins) >= room:
-            dropped += 1
-            continue
-        began = process_time()
-        engine.process(event)
-        taken = process_time() - began
-        begins.append(max(now, free))
-        free, busy = begins[-1] + taken, busy + taken
-    return {"dropped": 100 * dropped / len(load.log), "busy": 100 * busy / max(free, SIZES[size]["seconds"])}
+    return queued(warmed(load, line), load.log, rate)
 
 
 # --- what they tell --------------------------------------------------------------------------------------------------

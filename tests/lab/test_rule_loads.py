@@ -6,10 +6,13 @@ from functools import partial
 import numpy as np
 import pytest
 
+from experiments import static2016
+from experiments.fact_loads import FactLoad
 from experiments.rule_loads import EventChain, RuleLoad, Scenario, ThesisLoad, anchor_r5, anchor_w1, anchor_w2
 from experiments.rule_timing import SCANNING, cost, started
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import EngineMissing
+from workbench.tesla.caches.table import FactCaching
 from workbench.tesla.engines.table import engines_here
 from workbench.tesla.meaning import meaning
 
@@ -80,3 +83,14 @@ def test_what_an_event_costs_is_measured_when_windows_are_full(name):
 def test_without_a_device():
     with pytest.raises(EngineMissing, match="needs an NVIDIA GPU"):
         started(LOADS["r5"]().rules, "gpu")
+
+
+@pytest.mark.parametrize(("source", "events"), [("fact", 1), ("fact", 2), ("rows", 2), ("any", 1)])
+def test_rules_with_facts_emit_what_their_load_has(source, events):
+    load = FactLoad(rate=30, seconds=4, rows=100, events=events, groups=2)
+    with static2016.running(load, source, FactCaching("gds", 20)) as engine:
+        made = sum(len(engine.process(each)) for each in load.log.occurrences())
+    due = load.composites()
+    if source == "any":
+        due = 10 * sum(len(found) for group in range(2) for found in load.asked(group))
+    assert made == due > 100

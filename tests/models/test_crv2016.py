@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments import candidates_trace, sql_trace
+import workbench as wb
+from experiments import candidates_trace, pingus_trace, sql_trace
 from workbench import equivalent_to
+from workbench.core.fields import FrozenMap
 from workbench.executors.reference.executor import Reference
 from workbench.language import parse, read_file
 from workbench.verify.answer.check import Settings
@@ -25,12 +27,12 @@ def out(file, pipeline, events):
     return Reference(read_file(MODELS / file).get(pipeline).pipeline).run(events)["out"]
 
 
-def finite(file, types):
-    """A file with other types for those that are not finite."""
+def finite(file, types, more=""):
+    """A file with other types for those that are not finite, and what else is in it."""
     text = (MODELS / file).read_text()
     for pattern, instead in types.items():
         text = re.sub(pattern, instead, text)
-    return parse(text)
+    return parse(text + more)
 
 
 def outcomes(file, pipeline, types):
@@ -39,9 +41,9 @@ def outcomes(file, pipeline, types):
     return [str(verify(loaded.pipeline, property_from(each), Settings(n=3)).outcome) for each in loaded.checks]
 
 
-def are_equivalent(file, types, one, other):
+def are_equivalent(file, types, one, other, more=""):
     """Whether the model says that two pipelines are."""
-    source = finite(file, types)
+    source = finite(file, types, more)
     asked = equivalent_to(source.get(other).pipeline)
     return str(verify(source.get(one).pipeline, asked, Settings(n=3)).outcome) == "holds"
 
@@ -120,3 +122,113 @@ def test_stories_of_the_competition(story, wrong):
 
 def test_the_machine_of_sql_is_checked():
     assert outcomes("sql.pipe", "untainted", {r"\bstr\b": "{A, B, C}", '""': "A"}) == ["holds"] * 4
+
+
+def verdicts(tmp_path, game, file, names):
+    """What the query says of a game that is written as XML, from its second event on."""
+    path, made = tmp_path / "game.xml", tmp_path / "out.csv"
+    path.write_text("".join(pingus_trace.as_xml(i, each) for i, each in enumerate(game)))
+    program = read_file(MODELS / file).get().pipeline
+    wb.run(program, path, output=made, backend="reference", xml="message", columns=names)
+    with made.open() as lines:
+        return list(csv.DictReader(lines))
+
+
+def as_events(game):
+    """The snapshots as the queries take them, without a file between."""
+    places = [{i: dict(zip(("status", "x", "y", "vx"), each, strict=False)) for i, each in e.items()} for e in game]
+    return [
+        {name: FrozenMap({i: each[name] for i, each in e.items()}) for name in pingus_trace.COLUMNS} for e in places
+    ]
+
+
+def first_false(said):
+    """The event after which it says false first; it is silent after the first one."""
+    return said.index(False) + 2 if False in said else None
+
+
+@pytest.fixture(scope="module", params=pingus_trace.FAULTS)
+def game(request):
+    return request.param, list(pingus_trace.generate(5, 420, request.param))
+
+
+def test_spontaneous(game, tmp_path):
+    fault, events = game
+    rows = verdicts(tmp_path, events, "spontaneous.pipe", {"ids": "characters/character/id"})
+    first = first_false([row["out"] == "true" for row in rows])
+    assert first == pingus_trace.first_appears(events) == (212 if fault == "appears" else None)
+
+
+def test_bashing(game, tmp_path):
+    """The two forms agree: a position without a verdict is one who bashes to the end."""
+    fault, events = game
+    rows = verdicts(tmp_path, events, "bashing.pipe", {"status": pingus_trace.column("status")})
+    so_far = [row["so_far"] == "true" for row in rows if row["so_far"]]
+    (at_end,) = [row["at_end"] == "true" for row in rows if row["at_end"]]
+    first = first_false(so_far) or (None if at_end else len(events) + 1)
+    wanted = {"blocks": 254, "vanishes": 254, "endless": 421}.get(fault)
+    assert first == pingus_trace.first_bashing(events) == wanted
+    some = [each["status"] for each in as_events(events)[130:260]]
+    told = out("bashing.pipe", "naive", some)
+    assert (len(told) == len(some) and all(told)) == (fault not in ("blocks", "vanishes", "endless"))
+
+
+def test_turn_around(game, tmp_path):
+    fault, events = game
+    names = {f"e.{name}": pingus_trace.column(name) for name in pingus_trace.COLUMNS}
+    rows = verdicts(tmp_path, events, "turn_around.pipe", names)
+    first = first_false([row["out"] == "true" for row in rows])
+    assert first == pingus_trace.first_straight(events)
+    assert (first is not None) == (fault == "rebel")
+    near = slice(first - 10, first + 10) if first else slice(200, 240)
+    some = [tuple(each.values()) for each in as_events(events)[near]]
+    assert out("turn_around.pipe", "naive", some) == out("turn_around.pipe", "turn_around", some)
+
+
+STATES = "{WALKER, BLOCKER, BASHER, GONE}"
+SMALL = {
+    r"HIDDEN, FALLER, WALKER, BLOCKER, BASHER, BUILDER, BLOWER, FLOATER": "WALKER, BLOCKER, BASHER",
+    r"map\(int, float\)": "map({p, q}, -1..1)", r"map\(int,": "map({p, q},", r"(\w+): int,": r"\1: {p, q},",
+    r"less_than\(\d+,": "less_than(1,",
+}  # fmt: skip
+"""Two Pingus in places so near that they collide only where they are at the same."""
+GAME = """
+function two(m, e, a, b) =
+    if e.a.does = GONE then (if e.b.does = GONE then m else put(m, q, b))
+    else (if e.b.does = GONE then put(m, p, a) else put(put(m, p, a), q, b))
+machine game(e: {a: {does: STATES, at: 0..1, way: -1..1}, b: {does: STATES, at: 0..1, way: -1..1}})
+    -> {status: map({p, q}, STATES), x: map({p, q}, -1..1), y: map({p, q}, -1..1), vx: map({p, q}, -1..1)} {
+    var nobody: map({p, q}, STATES)
+    var nowhere: map({p, q}, -1..1)
+    state now: (two(nobody, e, e.a.does, e.b.does), two(nowhere, e, e.a.at, e.b.at), nowhere,
+        two(nowhere, e, e.a.way, e.b.way))
+}
+"""
+
+
+def test_both_forms_of_turning_around():
+    around = "pipeline {0}_played(e: {{a: {1}, b: {1}}}) -> bool {{ return {0}(game(e)) }}\n"
+    one = "{does: STATES, at: 0..1, way: -1..1}"
+    more = (GAME + around.format("turn_around", one) + around.format("naive", one)).replace("STATES", STATES)
+    assert are_equivalent("turn_around.pipe", SMALL, "turn_around_played", "naive_played", more)
+
+
+def test_bashing_two_events_at_a_time_is_what_temporal_logic_says():
+    """But for the end: one who bashes for ever has done nothing wrong so far."""
+    more = """
+    machine alone(does: STATES) -> map({p, q}, STATES) {
+        var nobody: map({p, q}, STATES)
+        state now: if does = GONE then nobody else put(nobody, p, does)
+    }
+    pipeline one(does: STATES) -> fine: bool, does_now: STATES {
+        fine, at_end = bashing(alone(does))
+        return fine, passthrough(does)
+    }
+    check ltl((G (fine.present -> fine)) -> SAID)
+    check ltl(SAID -> (G (fine.present -> fine)))
+    """
+    bashes, walks = "(does_now.present -> does_now = BASHER)", "(does_now.present and does_now = WALKER)"
+    said = f"(G (does_now.present and does_now = BASHER -> ({bashes} U {walks}) or (G {bashes})))"
+    loaded = finite("bashing.pipe", SMALL, more.replace("SAID", said).replace("STATES", STATES)).get("one")
+    found = [verify(loaded.pipeline, property_from(each), Settings(n=3)) for each in loaded.checks]
+    assert [str(each.outcome) for each in found] == ["holds", "holds"]

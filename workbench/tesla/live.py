@@ -21,6 +21,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import SPELLED
 
 if TYPE_CHECKING:
+    from workbench.tesla.caches.table import FactCaching
     from workbench.tesla.engines.facts.database import FactSettings
 
 Composite = dict[str, Value]
@@ -41,7 +42,7 @@ class RunningRules:
     engine: `cdp` or `aip`.
     unit: what a time of 1 is (`us`, `ms`, `s`, ...); without it windows have no units.
     facts: the rows of each type of facts, as mappings; or a SQLite database that has a table for each.
-    asking: how the database is asked.
+    asking, caching: how the database is asked, and which answers are kept.
     trex: windows and consumption as T-Rex has them.
     profiled: what each rule costs is counted.
 
@@ -62,11 +63,12 @@ class RunningRules:
         unit: str | None = None,
         facts: Mapping[str, Iterable[Mapping[str, Value]]] | str | Path | None = None,
         asking: FactSettings | None = None,
+        caching: FactCaching | None = None,
         trex: bool = False,
         profiled: bool = False,
     ) -> None:
         found = read_rules(rules) if isinstance(rules, str) else rules
-        table = self._facts(found, facts or {}, asking)
+        table = self._facts(found, facts or {}, asking, caching)
         if unit is not None and unit not in MICROSECONDS:
             raise InputError(f"'{unit}' is no unit of time", hint=did_you_mean(unit, MICROSECONDS))
         self._scale = MICROSECONDS.get(unit or "", 1)
@@ -74,14 +76,14 @@ class RunningRules:
         self.engine: RuleEngine = rule_engine(in_units(found, unit, trex=trex), engine, table, settings)
         self._told: list[tuple[str | None, Subscriber]] = []
 
-    def _facts(self, rules: RuleSet, given: Any, asking: FactSettings | None) -> Facts:
+    def _facts(self, rules: RuleSet, given: Any, asking: FactSettings | None, caching: FactCaching | None) -> Facts:
         types = {name: declared for name, declared in rules.declarations.items() if declared.fact}
         if isinstance(given, Mapping):
             return {name: [self._values(name, row, rules) for row in given.get(name, ())] for name in types}
         from workbench.tesla.engines.facts.database import FactDatabase
         from workbench.tesla.engines.facts.tables import FactTables, tables_in
 
-        return FactTables(tables_in(types, [FactDatabase(given, asking)]), asking)
+        return FactTables(tables_in(types, [FactDatabase(given, asking)]), asking, caching)
 
     def subscribe(self, type: str | None, told: Subscriber) -> Callable[[], None]:
         """Have something told of each composite of a type, or of all types for None, as it is published.

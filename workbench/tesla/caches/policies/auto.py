@@ -86,7 +86,8 @@ class ChoosingCache(FactCache):
             else:
                 self._part *= 2
                 self._sample = [each for each in self._sample if hash(each) % self._part == 0]
-                self._sizes = {key: size for key, size in self._sizes.items() if hash(key) % self._part == 0}
+                sizes = list(self._sizes.items())  # in one step: others store
+                self._sizes = {key: size for key, size in sizes if hash(key) % self._part == 0}
 
     def _choose(self) -> None:
         sample = [(key, self._sizes[key]) for key in self._sample if key in self._sizes]
