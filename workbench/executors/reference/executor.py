@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, Self
 
-from workbench.core.domain import Value
+from workbench.core.domain import Domain, Value
 from workbench.core.kinds import Clocked
 from workbench.core.processor import END, Maybe, carried
 from workbench.errors import PipelineError, Refused, StateError
@@ -142,9 +142,8 @@ class Reference(Network):
 
         What fails there is left to a step that can say what failed.
         """
-        admitted = all(domain.holds(stream) for (_, domain), stream in zip(self._sources, streams, strict=True))
-        whole = None if self._closed or not admitted or any(self.lines.values()) else self._whole
-        if whole is None:
+        whole = None if self._closed or any(self.lines.values()) else self._whole
+        if whole is None or not all(map(_holds_all, self._sources, streams)):
             return 0
         states, before = self._states, self.steps
         with suppress(Exception):
@@ -260,3 +259,7 @@ class Reference(Network):
 
     def __next__(self) -> Value:
         return self.pull()
+
+
+def _holds_all(source: tuple[str, Domain], stream: Sequence[Value]) -> bool:
+    return source[1].holds(stream)
