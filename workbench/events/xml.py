@@ -127,7 +127,7 @@ class XmlReader(RowReader):
                 yield None
 
     def cells(self, row: Element) -> Sequence[Any]:
-        seen: Seen = {}
+        seen: KeyedPlaces = {}
         found = [None if path is None else place(path)(row, seen) for path in self._paths]
         if self._missing:
             there = {path for path, cell in zip(self._paths, found, strict=True) if cell}
@@ -196,12 +196,12 @@ def paths_in(row: Element) -> Iterator[str]:
 
 Finder = Callable[[Element], Sequence["Element | str"]]
 """What is at a path in an element."""
-Seen = dict[str, Places]
+KeyedPlaces = dict[str, Places]
 """The elements of a row that have keys, by the beginnings of their paths."""
 
 
 @functools.cache
-def place(path: str) -> Callable[[Element, Seen], Places]:
+def place(path: str) -> Callable[[Element, KeyedPlaces], Places]:
     """What finds all that is at a path in a row, given what has been found in that row."""
     keyed = KEYED.fullmatch(path)
     if keyed is None:
@@ -210,7 +210,7 @@ def place(path: str) -> Callable[[Element, Seen], Places]:
     start, each, key = path.partition("]")[0], finder(keyed["each"]), finder(keyed["key"])
     inside = finder(keyed["value"]) if keyed["value"] else None
 
-    def find(row: Element, seen: Seen) -> Places:
+    def find(row: Element, seen: KeyedPlaces) -> Places:
         if start not in seen:
             seen[start] = [(_only_text(key(e)), e) for e in each(row) if not isinstance(e, str)]
         if inside is None:
