@@ -205,8 +205,9 @@ def proportional(data: Data) -> Judgement:
     return fails(f"{wrong[0]}") if wrong else ok(f"{len(rows)} rates")
 
 
-@suite.claim("Who waits longer has no more false alarms, and none who waits eight times the longest mean delay")
+@suite.claim("Who waits longer has fewer wrong days, and almost none who waits eight times the longest mean delay")
 def waiting_pays(data: Data) -> Judgement:
+    """Of reports that take one day on average, one in 3,000 takes more than eight."""
     rows = data.rows(late, status="ok")
     if not rows:
         return warns("not measured")
@@ -215,4 +216,4 @@ def waiting_pays(data: Data) -> Judgement:
     }
     said = ", ".join(f"{wrong} wrong days waiting {wait} days" for wait, wrong in sorted(by_wait.items()))
     counts = [wrong for _, wrong in sorted(by_wait.items())]
-    return ok(said) if counts == sorted(counts, reverse=True) and counts[-1] == 0 else fails(said)
+    return ok(said) if counts == sorted(counts, reverse=True) and counts[-1] < counts[0] / 100 else fails(said)
