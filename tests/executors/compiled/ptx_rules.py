@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import numba
 import numpy as np
@@ -78,9 +79,8 @@ def looked() -> Iterator[list[tuple[int, int, int, int, list[int]]]]:
         count, stride = given[2], self.source.stride
         found.append((i, mode, tiles, count, self._values(count)[: count * stride : stride].tolist()))
 
-    RuleSequences._look = seen  # type: ignore[method-assign]
-    yield found
-    RuleSequences._look = look  # type: ignore[method-assign]
+    with patch.object(RuleSequences, "_look", seen):
+        yield found
 
 
 def column(b: Sequence[int], e: Sequence[int]) -> list[Occurrence]:
