@@ -100,10 +100,10 @@ class SliceLast(Slice):
         (inner,) = state
         said = []
         for key, (after, (out,)) in self._stepped(inner, front, each):
-            found = last_event(out, NOTHING)
-            if found.present:
-                said.append((key, found.value))
-            if found.present and self.until is not None and self.until(found.value):
+            present, value = last_event(out, NOTHING)
+            if present:
+                said.append((key, value))
+            if present and self.until is not None and self.until(value):
                 inner = inner.delete(key) if key in inner else inner
             else:
                 inner = inner.set(key, after)
