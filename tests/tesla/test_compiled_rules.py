@@ -193,6 +193,21 @@ def test_rules_that_are_written_alike_are_one_function():
     assert len(program.plan.columns) == 1
 
 
+def test_many_constants_are_part_of_a_key():
+    """Of a filter that is no equation candidates are asked, and so they are of equations: hashes may be the same."""
+    parts = ["last B(x == {0}, s == $s)", "each B(x == {0}.0) as O within 9 from A and not B({0} - 2 == x, s < $s)",
+             "not B(x == {0}, s == 'a')", "last B(s == 'b', x > {0})"]  # fmt: skip
+    rule = """from B[$x = x, $s = s] and last A within 9 from B and {1} within 9 from A
+      and $n = COUNT(B(x == {0}) within 30 from A) emit P(x = {0}, f = $n, s = $s) """
+    texts = [rule.format(i % 7, parts[i % 4].format(i % 7)).replace("'", '"') for i in range(28)]
+    text, stream = rules(TYPES + "".join(texts)), events(300)
+    keys = {(each.filters, tuple(map(str, each.keys))) for each in SetPlan(text).columns}
+    assert keys == {((), ()), ((), ("s", "x")), ((), ("x",)), ((), ("s",))}
+    expected = told(rule_engine(text, "cdp"), stream)
+    assert len({each.values[0] for each in expected}) == 7
+    assert alike(told(CompiledRules(text, {}, EngineSettings(), code=False), stream), expected)
+
+
 def test_an_index_finds_the_rules_that_an_event_triggers():
     lines = [f"rule e{i}: from B(x == {i}) emit P(x = {i}, f = 0, s = B.s)" for i in range(20)]
     lines += [f"rule g{i}: from B({i} <= x, s == 'ab') emit P(x = {-i}, f = 0, s = 'a')" for i in range(20)]
@@ -201,6 +216,8 @@ def test_an_index_finds_the_rules_that_an_event_triggers():
     assert {plan.index(i).operator for i in range(40)} == {"=="}
     text = rules(TYPES + "\n".join(lines).replace(", s == 'ab'", "").replace("'", '"'))
     assert {SetPlan(text).index(i).operator for i in range(40)} == {"==", ">="}
+    more = rules(TYPES + "".join(line.replace("B(x", "B(s == 'ab', x").replace("'", '"') for line in lines[:20]))
+    assert {SetPlan(more).index(i).attribute for i in range(20)} == {0}  # which tells them apart
     stream = [Occurrence("B", i, (x, "ab")) for i, x in enumerate((3, None, 19, -1, 25))]
     cdp, compiled = (rule_engine(text, name) for name in ("cdp", "compiled"))
     for event in stream:
