@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.fields import FrozenMap, Record
-from workbench.core.kinds import Each, in_turn
+from workbench.core.kinds import Each, PlacesJoined, Said, in_turn
 from workbench.core.ops import both, disjunction, either, equal, ite, negate
 from workbench.core.processor import (
     NOTHING,
@@ -106,6 +108,13 @@ class SliceLast(Slice):
             else:
                 inner = inner.set(key, after)
         return (inner,), (emission(self._sorted(said)),)
+
+    def joint(self, places: int) -> PlacesJoined:
+        def step(state: State, said: Sequence[Said]) -> Stepped:
+            pairs = [(key, value) for key, value, _ in itertools.chain.from_iterable(said)]
+            return state, (emission(self._sorted(pairs)),)
+
+        return self.initial(), step
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         said = []
