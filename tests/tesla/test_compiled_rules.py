@@ -12,7 +12,7 @@ from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import InputError, Refused
 from workbench.events import lines
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules import orders
+from workbench.executors.compiled.rules import matching, orders
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.check import rules
@@ -66,7 +66,7 @@ def told(engine, stream):
     return [each for event in stream for each in engine.process(event)]
 
 
-def test_blocks_and_states_say_what_single_events_say():
+def test_blocks_and_states_say_what_single_events_say(monkeypatch):
     text, stream = rules(MANY_KINDS), events(600)
     expected = told(rule_engine(text, "cdp", FACTS), stream)
     assert len(expected) > 100
@@ -77,6 +77,11 @@ def test_blocks_and_states_say_what_single_events_say():
         for part in engine.process_block(block.part(first, first + 250), sources=True):
             found += part.occurrences(text)
     assert alike(found, expected)
+    monkeypatch.setattr(matching, "MUCH_OUTPUT", 50)
+    engine = CompiledRules(text, FACTS, EngineSettings(), code=False)
+    parts = list(engine.process_block(event_block(text, stream, engine.texts.put), sources=True))
+    assert len(parts) > 10
+    assert alike([each for part in parts for each in part.occurrences(text)], expected)
     middle, other = (CompiledRules(text, FACTS, EngineSettings(), code=False) for _ in range(2))
     early = told(middle, stream[:300])
     other.restore(middle.snapshot())
