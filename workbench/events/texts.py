@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from workbench.events import compute as pc
@@ -60,6 +59,8 @@ class Letters:
     """All letters in a column of texts: a look at them together is sooner done than one at each text."""
 
     def __init__(self, column: Any) -> None:
+        import numpy as np
+
         self._bytes = bytes(written(column))
         least = np.frombuffer(self._bytes, np.uint8).min(initial=255)
         self.controls = bool(least < ord(" "))
