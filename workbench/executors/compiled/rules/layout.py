@@ -67,9 +67,12 @@ nulls; behind them its values and the numbers of its sources."""
 
 (
     DONE, GROW_ROWS, GROW_RING, GROW_OUTPUT, GROW_SCRATCH, GROW_JOURNAL, GROW_TABLE, BEYOND, ENDLESS, FAILED, GIVE_ROWS,
-    GROW_SPANS, GROW_ORDER,
-) = range(13)  # fmt: skip
+    GROW_SPANS, GROW_ORDER, GIVE_OUTPUT,
+) = range(14)  # fmt: skip
 """What a run ends with."""
+
+MUCH_OUTPUT = 1 << 19
+"""Words of composites that are given out before the next event: what is done with them finds them near at hand."""
 
 UNNUMBERED = -1
 """What `WATCHED` is of a type that has no place in the order."""

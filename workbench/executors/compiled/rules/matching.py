@@ -39,6 +39,7 @@ from workbench.executors.compiled.rules.layout import (
     FAILED,
     FOUND,
     GAPS,
+    GIVE_OUTPUT,
     GROW_JOURNAL,
     GROW_RING,
     GROW_ROWS,
@@ -56,6 +57,7 @@ from workbench.executors.compiled.rules.layout import (
     LINK,
     MADE,
     MASK,
+    MUCH_OUTPUT,
     NEVER,
     NOW,
     NULLS,
@@ -394,8 +396,9 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
             take_back(H, V, J)
             V[COUNT], V[NOW], V[MADE], V[PUBLISHED], V[FOUND] = count, now, made, published_before, found
             V[DUE] = -NEVER
-        elif moved:
-            i += 1
+        else:
+            i += moved
+            code = GIVE_OUTPUT if V[MADE] > MUCH_OUTPUT and i < last else DONE
     V[REACHED] = i
     if V[COSTS] >= 0:
         H[V[COSTS] - 1] += ticks() - since
