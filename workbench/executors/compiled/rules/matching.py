@@ -378,7 +378,7 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
     if mode == 3:
         return adopt_all(first, last, T, K, C, CF, W, F, H, V, X, XF, J, L)
     since = ticks() if V[COSTS] >= 0 else 0
-    ahead = mode == 0 and fetches(last - first, T, K, L)
+    ahead = mode == 0 and fetches(last - first, T, K, H, L)
     code = DONE
     i = first
     while i < last and code == DONE:
