@@ -148,7 +148,7 @@ class RunningProgram:
             self._stretch = 1
             return 0
         most = max(map(len, found.values()), default=0)
-        self._stretch = at.NEVER if most < MOST_ASKED // 8 else max(1, count * MOST_ASKED // (2 * most))
+        self._stretch = max(1, count * MOST_ASKED // (2 * most)) if most else at.NEVER
         for type, rows in found.items():
             self.memory.put_facts(type, rows, self.texts.put, self.loop or self.program.plain())
         self.single.moved()
