@@ -25,6 +25,7 @@ LAYERS = [
 
 PLACES = {
     "budget": "errors",
+    "forked": "errors",
     "stored": "errors",
     "extensions": "errors",
     "display": "errors",
@@ -37,9 +38,10 @@ PLACES = {
 BELOW: dict[str, dict[str, set[str]]] = {
     "processors": {"held": set(), "slices": {"held"}},
     "executors": {
-        "reference": set(), "threaded": {"reference"}, "compiled": {"threaded"}, "spark": {"reference", "compiled"},
+        "reference": set(), "processes": {"reference"}, "threaded": {"reference", "processes"},
+        "compiled": {"threaded"}, "spark": {"reference", "compiled"},
         "dataflow": {"reference", "threaded", "compiled"},
-        "backends": {"reference", "threaded", "compiled", "spark", "dataflow"},
+        "backends": {"reference", "processes", "threaded", "compiled", "spark", "dataflow"},
     },
     "executors/compiled": {
         "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},

@@ -26,8 +26,8 @@ from workbench.executors.dataflow.scheduler import Scheduler
 from workbench.executors.dataflow.stream_run import StreamRun
 from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, StepContents, VertexContext, VertexRun
 from workbench.executors.dataflow.vertices import VertexGraph, groups_together, looks_at_log, processors_apart
+from workbench.executors.overlapped import DoneStep, Overlapped
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.executors.threaded.overlapped import DoneStep, Overlapped
 from workbench.processors.held.group import flatten
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.executors.compiled.rules.ahead import fetch_ahead, fetches
 from workbench.executors.compiled.rules.layout import (
     ACCEPT,
     ACCEPT_CONSTANTS,
@@ -38,6 +39,7 @@ from workbench.executors.compiled.rules.layout import (
     FAILED,
     FOUND,
     GAPS,
+    GIVE_OUTPUT,
     GROW_JOURNAL,
     GROW_RING,
     GROW_ROWS,
@@ -55,6 +57,7 @@ from workbench.executors.compiled.rules.layout import (
     LINK,
     MADE,
     MASK,
+    MUCH_OUTPUT,
     NEVER,
     NOW,
     NULLS,
@@ -375,6 +378,7 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
     if mode == 3:
         return adopt_all(first, last, T, K, C, CF, W, F, H, V, X, XF, J, L)
     since = ticks() if V[COSTS] >= 0 else 0
+    ahead = mode == 0 and fetches(last - first, T, K, L)
     code = DONE
     i = first
     while i < last and code == DONE:
@@ -385,13 +389,16 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
         if not moved:
             code = told(until, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
         elif mode != 4:
+            if ahead:
+                fetch_ahead(i, last, types, places, A, T, K, H, W, L)
             code = happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
         if code != DONE:
             take_back(H, V, J)
             V[COUNT], V[NOW], V[MADE], V[PUBLISHED], V[FOUND] = count, now, made, published_before, found
             V[DUE] = -NEVER
-        elif moved:
-            i += 1
+        else:
+            i += moved
+            code = GIVE_OUTPUT if V[MADE] > MUCH_OUTPUT and i < last else DONE
     V[REACHED] = i
     if V[COSTS] >= 0:
         H[V[COSTS] - 1] += ticks() - since

@@ -164,6 +164,8 @@ class RunningProgram:
                 raise self._failed()
             if code == at.GIVE_ROWS:
                 yield self._given(made)
+            elif code == at.GIVE_OUTPUT:
+                yield self._taken(made)
             elif code not in (at.DONE, at.BEYOND):
                 self.grow(code)
             if first >= last or code == at.BEYOND:
