@@ -25,10 +25,9 @@ from workbench.events.lines import BOM, arriving
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import RowReader
 from workbench.events.values import UnreadableError, from_text, short
-from workbench.events.xml_paths import KeyedPlaces, Places, paths_in, place, plain_elements
+from workbench.events.xml_paths import Element, KeyedPlaces, Places, paths_in, place, plain_elements
 from workbench.events.xml_shape import PlainCell, RowShapes, plain_value
 
-Element = ElementTree.Element
 MOST = 100
 """Names of elements that are remembered for a message."""
 PIECE = 1 << 13

@@ -22,8 +22,8 @@ INTEGER, NUMBER = r"-?[0-9]{1,15}", r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?"
 INTEGERS, NUMBERS = (re.compile(rf"{each}(?:,{each})*") for each in (INTEGER, NUMBER))
 _tag, _text = attrgetter("tag"), attrgetter("text")
 
-Shape = tuple[tuple[str, ...], tuple[int, ...]]
-Texts = tuple["str | None", ...]
+RowShape = tuple[tuple[str, ...], tuple[int, ...]]
+CellTexts = tuple["str | None", ...]
 
 
 class PathElements(NamedTuple):
@@ -43,12 +43,12 @@ class PathPositions(NamedTuple):
 class PlainCell(NamedTuple):
     """The texts at a path in a row; `places` finds them again, as the reader does who leaves nothing out."""
 
-    keys: Texts | None
-    values: Texts
+    keys: CellTexts | None
+    values: CellTexts
     places: Callable[[], Any]
 
 
-Plan = Sequence["PathPositions | None"]
+RowPlan = Sequence["PathPositions | None"]
 
 
 class RowShapes:
@@ -61,10 +61,10 @@ class RowShapes:
 
     def __init__(self, elements: Sequence[Callable[[Element], PathElements | None] | None]) -> None:
         self._elements = elements
-        self._known: dict[Shape, Plan] = {}
+        self._known: dict[RowShape, RowPlan] = {}
         self._new = self._seen = 0
 
-    def cells(self, row: Element) -> Sequence[tuple[Texts | None, Texts] | None] | None:
+    def cells(self, row: Element) -> Sequence[tuple[CellTexts | None, CellTexts] | None] | None:
         """The texts at each path of a row, where they are plain; None where rows have too many shapes for that."""
         if self._new > MOST and self._new * 2 > self._seen:
             return None
@@ -77,7 +77,7 @@ class RowShapes:
         texts = list(map(_text, inside))
         return [at and (_at(at.keys, texts), tuple([texts[i] for i in at.values])) for at in plan]
 
-    def _learnt(self, shape: Shape, row: Element, inside: Sequence[Element]) -> Plan:
+    def _learnt(self, shape: RowShape, row: Element, inside: Sequence[Element]) -> RowPlan:
         self._new += 1
         if len(self._known) == MOST:
             self._known.clear()
@@ -91,11 +91,11 @@ class RowShapes:
         return plan
 
 
-def _at(positions: Sequence[int] | None, texts: Sequence[str | None]) -> Texts | None:
+def _at(positions: Sequence[int] | None, texts: Sequence[str | None]) -> CellTexts | None:
     return None if positions is None else tuple([texts[i] for i in positions])
 
 
-def plain_values(texts: Texts, domain: Domain) -> Sequence[Value] | None:
+def plain_values(texts: CellTexts, domain: Domain) -> Sequence[Value] | None:
     """What plain texts say; None where one of them has to be looked at by itself."""
     if None in texts:
         return None
