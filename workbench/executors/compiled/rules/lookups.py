@@ -41,8 +41,7 @@ def _chains(plan: SetPlan, name: str, asked: Collection[int]) -> Iterator[tuple[
         for planned in plan.steps[rule]:
             column = plan.columns[planned.column]
             if column.keys and not column.fact:
-                sides = zip(column.keys, planned.step.code.equations, strict=True)
-                places = [_place(planned.step, own, trigger, other) for own, (_, other) in sides]
+                places = [_place(planned.step, own, trigger, other) for own, other in planned.equations]
                 yield column.number, places, True
     for column in plan.columns:
         if column.type == name and column.keys and not column.fact and any(rule in asked for rule, _ in column.users):
