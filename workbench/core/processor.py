@@ -181,12 +181,16 @@ class Machine(NamedTuple):
     """What is emitted at the end of the stream, where something can be."""
     pending: Callable[[State], Any] | None = None
     """Whether a step that brings nothing can change something, where it ever can."""
+    queues: tuple[str, ...] = ()
+    """The queues inside it: after the next state `step` gives for each whether there is no room for what comes."""
+    lengths: Callable[[State], tuple[Any, ...]] = lambda _: ()
+    """How much each of them holds."""
 
     def on_symbols(self, state: State, front: Any, outs: int) -> Stepped:
         """Its step, of which it is not known that it can be run on terms; Refused where it cannot."""
         try:
             found = self.step(state, front)
-            wrong = misshapen(found, len(self.slots), outs)
+            wrong = misshapen(found, len(self.slots) + len(self.queues), outs)
         except WorkbenchError:
             raise
         except Exception as error:

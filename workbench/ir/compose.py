@@ -216,15 +216,19 @@ class _Crawl:
         """Run the machine on the fronts of a step, one after the other; what it emits on each output."""
         state = before = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         emitted: list[list[Maybe]] = [[] for _ in node.outputs]
-        full: list[Term] = []
+        full: dict[str, Term] = {}
         for number, (fires, front) in enumerate(rounds, 1):
             with strictly(fires) as found:
                 following, results = self._stepped(node, machine, state, front)
             self._escapes(f"{node.name}:inner_escape{number if number > 1 else ''}", found)
             if node.pending in self.pipeline.rooms:
                 (count,), room = following, self.pipeline.rooms[node.pending]
-                full.append(AND(fires, GT(count, room)))
+                full[node.pending] = OR(full.get(node.pending, FALSE), AND(fires, GT(count, room)))
                 following = (held_in(count, Range(0, room)),)
+            for queue, overflow in zip(machine.queues, following[len(machine.slots) :], strict=True):
+                name = f"{node.name}.{queue}"
+                full[name] = OR(full.get(name, FALSE), AND(fires, as_term(overflow, BOOL)))
+            following = following[: len(machine.slots)]
             state = tuple(
                 _guarded(fires, new, old, slot.domain)
                 for slot, old, new in zip(machine.slots, state, following, strict=True)
@@ -241,8 +245,9 @@ class _Crawl:
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
             self.wires.store(slot, old, new)
-        if full:
-            self._own_queue(node, state[0], disjunction(full))
+        lengths = state if node.pending in full else machine.lengths(state)
+        for (queue, overflow), length in zip(full.items(), lengths, strict=True):
+            self._own_queue(node, queue, length, overflow)
         if machine.finish and self.ends.all:
             late, now = bool(self.pipeline.late.intersection(node.inputs)), self.ends.now(node)
             with strictly(now) as found:
@@ -251,11 +256,12 @@ class _Crawl:
             return [finishing(now, slots, slots_of(out), late=late) for slots, out in zip(emitted, last, strict=True)]
         return emitted
 
-    def _own_queue(self, node: Node, waiting: Any, overflow: Term) -> None:
-        """The queue inside a processor, as others are."""
-        length = self.wires.define(f"{node.name}:length_pending", waiting)
-        happens = self.wires.define(f"{node.name}:overflow_pending", overflow)
-        self.queues[node.pending] = Queue(node.pending, self.pipeline.rooms[node.pending], length, happens)
+    def _own_queue(self, node: Node, queue: str, waiting: Any, overflow: Term) -> None:
+        """A queue inside a processor, as others are."""
+        own = queue.removeprefix(f"{node.name}.")
+        length = self.wires.define(f"{node.name}:length_{own}", waiting)
+        happens = self.wires.define(f"{node.name}:overflow_{own}", overflow)
+        self.queues[queue] = Queue(queue, self.pipeline.rooms[queue], length, happens)
 
     def _ticked(self, node: Node, machine: Machine) -> list[list[Maybe]]:
         """Run a clocked machine on what the step brings, even if that is nothing; what it emits on each output."""

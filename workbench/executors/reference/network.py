@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from workbench.core.domain import Value
-from workbench.core.kinds import Push
+from workbench.core.kinds import Keeping, Push
 from workbench.core.processor import State, events_of
 from workbench.core.program import Program, unknown
 from workbench.errors import DomainError, Overflow, PipelineError
@@ -54,7 +54,7 @@ class Network:
         self._holds = [domain.__contains__ for _, domain in self.flat.inputs]
         self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
         self._inside = [
-            (index, cell.node.pending) for index, cell in enumerate(self._cells) if cell.node.pending in self.flat.rooms
+            (index, cell.node) for index, cell in enumerate(self._cells) if self.flat.rooms.keys() & cell.node.inside
         ]
         self._bounded = [
             (queue, self.capacities[name], name) for name, queue in self.lines.items() if name in self.capacities
@@ -102,7 +102,11 @@ class Network:
     def lengths(self) -> dict[str, int]:
         """Queue name to the number of events waiting now."""
         found = {name: len(queue) for name, queue in self.lines.items()}
-        return found | {name: self._states[index][0] for index, name in self._inside} if self._inside else found
+        for index, node in self._inside:
+            processor = self._cells[index].processor
+            assert isinstance(processor, Keeping)
+            found.update(zip(node.inside, processor.waiting(self._states[index]), strict=True))
+        return found
 
     @cached_property
     def lines(self) -> Mapping[str, deque[Value]]:
