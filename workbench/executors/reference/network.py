@@ -8,7 +8,7 @@ needs no slot. After an error (overflow, a value outside its domain, a failing f
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -53,9 +53,7 @@ class Network:
         self._sources = self.flat.inputs
         self._holds = [domain.__contains__ for _, domain in self.flat.inputs]
         self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
-        self._inside = [
-            (index, cell.node) for index, cell in enumerate(self._cells) if self.flat.rooms.keys() & cell.node.inside
-        ]
+        self._inside = [index for index, cell in enumerate(self._cells) if self.flat.rooms.keys() & cell.node.inside]
         self._bounded = [
             (queue, self.capacities[name], name) for name, queue in self.lines.items() if name in self.capacities
         ]
@@ -102,11 +100,15 @@ class Network:
     def lengths(self) -> dict[str, int]:
         """Queue name to the number of events waiting now."""
         found = {name: len(queue) for name, queue in self.lines.items()}
-        for index, node in self._inside:
-            processor = self._cells[index].processor
-            assert isinstance(processor, Keeping)
-            found.update(zip(node.inside, processor.waiting(self._states[index]), strict=True))
+        for index in self._inside:
+            found.update(self.inner_lengths(index))
         return found
+
+    def inner_lengths(self, index: int) -> Iterator[tuple[str, int]]:
+        """The queues inside a processor, and how much each holds."""
+        cell = self._cells[index]
+        assert isinstance(cell.processor, Keeping)
+        return zip(cell.node.inside, cell.processor.waiting(self._states[index]), strict=True)
 
     @cached_property
     def lines(self) -> Mapping[str, deque[Value]]:

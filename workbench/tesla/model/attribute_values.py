@@ -1,8 +1,9 @@
 """Which values the attributes of events have in a model, where nobody says it.
 
-The rule of this module: rules compare attributes with constants and with each other; values that no rule tells apart are
-one. So each attribute gets the constants that it is compared with, directly or by way of others, and what lies below,
-between and above them; what is only compared for equality gets as many values as are asked for.
+The rule of this module: rules compare attributes with constants and with each other; values that no rule tells apart
+are one. So each attribute gets the constants that it is compared with, directly or by way of others, and what lies
+below, between and above them (two of each where the attribute is shown, since people tell them apart); what is only
+compared for equality gets as many values as are asked for.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Classes:
         self.constants: dict[Attribute, list[Value]] = defaultdict(list)
         self.shifts: dict[Attribute, list[tuple[str, Value]]] = defaultdict(list)
         self.ordered: set[Attribute] = set()
+        self.emitted: set[Attribute] = set()
 
     def of(self, one: Attribute) -> Attribute:
         """The attribute that stands for its class."""
@@ -46,8 +48,9 @@ class Classes:
                 self._above[two] = one
                 self.constants[one] += self.constants.pop(two, [])
                 self.shifts[one] += self.shifts.pop(two, [])
-                if two in self.ordered:
-                    self.ordered.add(one)
+                for marked in (self.ordered, self.emitted):
+                    if two in marked:
+                        marked.add(one)
 
 
 def classes(rule_sets: Sequence[RuleSet]) -> Classes:
@@ -63,6 +66,9 @@ def classes(rule_sets: Sequence[RuleSet]) -> Classes:
                     found.shifts[one] += shifts
                     if ordered:
                         found.ordered.add(one)
+    for rules in rule_sets:
+        emitted = ((rule.emits, each.name) for rule in rules.rules for each in rule.evaluations)
+        found.emitted |= set(map(found.of, emitted))
     return found
 
 
@@ -76,14 +82,14 @@ def _compared(rule: t.Rule) -> Iterator[_Compared]:
             over = [(part.type, part.attribute)] if part.attribute and part.function != "COUNT" else []
             yield [(rule.name, f"${part.parameter}"), *over], [], [], False
         else:
-            for each in part.assignments:
-                yield _leaves(rule, types, part.type, each.value, [(rule.name, f"${each.name}")])
-        for each in part.constraints:
-            yield from _comparisons(rule, types, part.type, each)
-    for each in rule.where_clause:
-        yield from _comparisons(rule, types, "", each)
-    for each in rule.evaluations:
-        yield _leaves(rule, types, "", each.value, [(rule.emits, each.name)])
+            for assigned in part.assignments:
+                yield _leaves(rule, types, part.type, assigned.value, [(rule.name, f"${assigned.name}")])
+        for constraint in part.constraints:
+            yield from _comparisons(rule, types, part.type, constraint)
+    for condition in rule.where_clause:
+        yield from _comparisons(rule, types, "", condition)
+    for emitted in rule.evaluations:
+        yield _leaves(rule, types, "", emitted.value, [(rule.emits, emitted.name)])
 
 
 def _comparisons(rule: t.Rule, types: Mapping[str, str], own: str, whole: t.Expression) -> Iterator[_Compared]:
@@ -121,7 +127,9 @@ def _constant(expression: t.Expression) -> Value | None:
     return None
 
 
-def tables(rule_sets: Sequence[RuleSet], count: int, given: Mapping[Attribute, Sequence[Value]]) -> dict[Attribute, Table]:
+def tables(
+    rule_sets: Sequence[RuleSet], count: int, given: Mapping[Attribute, Sequence[Value]]
+) -> dict[Attribute, Table]:
     """The values of the attributes of events that come from outside.
 
     Parameters
@@ -131,7 +139,7 @@ def tables(rule_sets: Sequence[RuleSet], count: int, given: Mapping[Attribute, S
     """
     found: dict[Attribute, Table] = {}
     grouped = classes(rule_sets)
-    asked = {attribute for rules in rule_sets for attribute in _asked(rules)}
+    asked = {attribute for rules in rule_sets for attribute in read_attributes(rules)}
     for rules in rule_sets:
         for name in rules.primitives:
             for attribute, domain in rules.declarations[name].domains.items():
@@ -142,14 +150,14 @@ def tables(rule_sets: Sequence[RuleSet], count: int, given: Mapping[Attribute, S
                     values = [domain.default]
                 else:
                     one = grouped.of(key)
-                    ordered = one in grouped.ordered
-                    values = _values(domain, grouped.constants[one], grouped.shifts[one], count, ordered=ordered)
+                    beside = (one in grouped.ordered) + (one in grouped.ordered and one in grouped.emitted)
+                    values = _values(domain, grouped.constants[one], grouped.shifts[one], count, beside)
                 found[key] = Table(float(value) if domain == FLOAT else value for value in values)
     return found
 
 
-def _asked(rules: RuleSet) -> Iterator[Attribute]:
-    """The attributes that some rule reads."""
+def read_attributes(rules: RuleSet) -> Iterator[Attribute]:
+    """The attributes of events and facts that some rule reads."""
     for rule in rules.rules:
         types = {part.name: part.type for part in rule.parts if isinstance(part, t.Predicate)}
         expressions: list[tuple[str, t.Expression]] = []
@@ -169,8 +177,9 @@ def _asked(rules: RuleSet) -> Iterator[Attribute]:
 
 
 def _values(
-    domain: Domain, constants: Sequence[Value], shifts: Sequence[tuple[str, Value]], count: int, *, ordered: bool
+    domain: Domain, constants: Sequence[Value], shifts: Sequence[tuple[str, Value]], count: int, beside: int
 ) -> Sequence[Value]:
+    """Values for a class of attributes; `beside`: how many on each side of what they are compared with."""
     if domain == BOOL:
         return [False, True]
     if domain not in (INT, FLOAT):
@@ -180,11 +189,12 @@ def _values(
     numbers = sorted({_exact(each) for each in constants if isinstance(each, int | float) and each is not True})
     if not numbers and not shifts:
         return list(range(count))
-    return [_number(each, domain) for each in _around(numbers or [Fraction(0)], shifts, ordered=ordered or bool(shifts))]
+    found = _around(numbers or [Fraction(0)], shifts, max(beside, bool(shifts)))
+    return [_number(each, domain) for each in found]
 
 
-def _around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Value]], *, ordered: bool) -> list[Fraction]:
-    """These numbers, what lies so far away as rules look, and one below, between and above them."""
+def _around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Value]], beside: int) -> list[Fraction]:
+    """These numbers, what lies so far away as rules look, and some below, between and above them."""
     found = set(numbers)
     for sign, shift in shifts:
         if isinstance(shift, int | float):
@@ -192,7 +202,7 @@ def _around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Value]], *,
             for each in numbers:
                 found |= {each + by, each - by} if sign in "+-" else {each * by, *([each / by] if by else [])}
     unit = Fraction(1, max(each.denominator for each in found))
-    around = {each + d for each in found for d in ((-unit, 0, unit) if ordered else (0,))}
+    around = {each + by * unit for each in found for by in range(-beside, beside + 1)}
     return sorted(around | {max(found) + unit})
 
 

@@ -6,22 +6,19 @@ The rule of this module: what bounds a model is decided here, once for all rule 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from workbench.core.domain import BOOL, Range, Value
+from workbench.core.domain import Domain, Range, Value
 from workbench.core.fields import Record
-from workbench.core.ops import ite
 from workbench.core.pipeline import Node
-from workbench.core.processor import Maybe
-from workbench.core.term import var
 from workbench.errors import InputError, Refused, did_you_mean
 from workbench.tesla import tree as t
+from workbench.tesla.model.attribute_values import read_attributes
 from workbench.tesla.model.attribute_values import tables as chosen_tables
 from workbench.tesla.model.chosen import Table
-from workbench.tesla.model.course import Frame, Noted, absence, waiting_of
-from workbench.tesla.model.layout import layout, written
+from workbench.tesla.model.frame import Frame, Noted, absence, waiting_of
+from workbench.tesla.model.layout import layout
 from workbench.tesla.model.ticks import COMES, ModelledRules, Shown
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.rule_processor import RuleGraph
@@ -67,45 +64,67 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     _known(rule_sets, bounds)
     united = any(map(has_units, rule_sets))
     unit = "us" if united else None
-    plain = [in_units(rules, unit) for rules in rule_sets]
-    tick = bounds.tick or math.gcd(*(int(each) for rules in plain for each in _amounts(rules))) or 1
+    tick = bounds.tick or math.gcd(*(each for rules in rule_sets for each in _amounts(in_units(rules, unit)))) or 1
     ticked = [in_units(rules, unit, tick=tick) for rules in rule_sets]
     inputs = chosen_tables(ticked, bounds.count, bounds.values)
     frames = [_frame(rules, inputs, bounds) for rules in ticked]
     outputs: dict[tuple[str, str], Table] = {}
     for frame in frames:
-        for rule in frame.rules.rules:
-            for each in frame.evaluations(rule):
-                key = (rule.emits, each.name)
-                outputs[key] = outputs.get(key, Table(())) | frame.table(*key)
+        for key in ((rule.emits, each.name) for rule in frame.rules.rules for each in frame.evaluations(rule)):
+            outputs[key] = outputs.get(key, Table(())) | frame.table(*key)
     waits = any(frame.absences for frame in frames)
-    longest = max((max((f.layout.oldest, *(int(r.pause.amount) for r in f.pausing if r.pause))) for f in frames), default=0)
-    most = 1 if waits else longest + 1
+    most = 1 if waits else max((frame.longest for frame in frames), default=0) + 1
     return tuple(
         _graph(rules, frame, (tick, unit), most, outputs) for rules, frame in zip(rule_sets, frames, strict=True)
     )
+
+
+def alike(left: RuleSet, right: RuleSet) -> tuple[RuleSet, RuleSet]:
+    """Two rule sets that are to be compared, each with the types of both, in one order.
+
+    Raises
+    ------
+    InputError: a type is declared in two ways, or one of them emits what the other does not.
+    """
+    declared = {**right.declarations, **left.declarations}
+    for name, each in declared.items():
+        other = right.declarations.get(name, each)
+        if (other.domains, other.fact) != (each.domains, each.fact):
+            raise InputError(
+                f"{name} is declared as {each} and as {other}", hint="only rules over the same types compare"
+            )
+    for one, other_one in ((left, right), (right, left)):
+        for name in one.composites:
+            if name not in other_one.composites:
+                what = f"{one.name} emits {name}, and {other_one.name} does not"
+                raise InputError(what, hint="only rules that emit the same types compare")
+    order = {name: declared[name] for name in (*left.declarations, *right.declarations)}
+    return replace(left, declarations=order), replace(right, declarations=order)
 
 
 def _graph(
     rules: RuleSet, frame: Frame, time: tuple[int, str | None], most: int, outputs: Mapping[tuple[str, str], Table]
 ) -> RuleGraph:
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
-    names = rules.primitives
-    tick, unit = time
+    facts = frame.facts or None
     processor = ModelledRules(
-        rules, names, frame=frame, tick=tick, unit=unit, most=most, outputs=own, facts=frame.facts or None
+        rules, rules.primitives, frame=frame, tick=time[0], unit=time[1], most=most, outputs=own, facts=facts
     )
-    inputs: list[tuple[str, Any]] = [("elapsed", Range(1, most) if most > 1 else Range(1, 1))]
-    for name in names:
-        shown = {each: Shown.of(frame.tables[name, each], exact=True).domain for each in rules.declarations[name].domains}
-        inputs.append((name, Record(tuple(shown.values()), tuple(shown)) if shown else COMES))
+    inputs = [("elapsed", Range(1, most)), *_inputs(rules, frame.tables)]
     pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)
     node = Node(rules.name, processor, tuple(name for name, _ in inputs), pipes)
     return RuleGraph(rules.name, tuple(inputs), (node,), tuple(zip(processor.results_named, pipes, strict=True)))
 
 
+def _inputs(rules: RuleSet, tables: Mapping[tuple[str, str], Table]) -> Iterator[tuple[str, Domain]]:
+    """What streams of events carry."""
+    for name in rules.primitives:
+        shown = {each: Shown.of(tables[name, each], exact=True).domain for each in rules.declarations[name].domains}
+        yield name, Record(tuple(shown.values()), tuple(shown)) if shown else COMES
+
+
 def _frame(rules: RuleSet, inputs: Mapping[tuple[str, str], Table], bounds: RuleBounds) -> Frame:
-    """What a machine of rules is made of: values of composites are those that its steps can make, found step by step."""
+    """What a machine of rules is made of; values of composites are those that its steps can make, found by steps."""
     _sound(rules)
     without = frozenset(_times(rules))
     tables, rounds = dict(inputs), 0
@@ -122,7 +141,8 @@ def _frame(rules: RuleSet, inputs: Mapping[tuple[str, str], Table], bounds: Rule
         }
         for (of, what), table in grown.items():
             if of not in rules.composites and len(table) > MOST_VALUES:
-                raise Refused(f"{of} remembers one of {len(table)} values ({what})", hint="give its attributes fewer values")
+                hint = "give the attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
+                raise Refused(f"{of} remembers one of {len(table)} values ({what})", hint=hint)
         if all(tables.get(key) == table for key, table in grown.items()):
             return replace(frame, noted=Noted())
         tables |= grown
@@ -131,20 +151,15 @@ def _frame(rules: RuleSet, inputs: Mapping[tuple[str, str], Table], bounds: Rule
 def _attempt(
     rules: RuleSet, tables: Mapping[tuple[str, str], Table], without: frozenset[tuple[str, str]], bounds: RuleBounds
 ) -> Frame:
-    whole = dict(tables)
-    for name in rules.composites:
-        for each in rules.declarations[name].domains:
-            whole.setdefault((name, each), Table(()))
-    found = layout(rules, whole, bounds.rooms, bounds.room)
+    """A frame with these tables; one step has been made with it, and the values that were met are noted."""
+    made = [(name, each) for name in rules.composites for each in rules.declarations[name].domains]
+    whole = {**dict.fromkeys(made, Table(())), **tables}
     waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in rules.rules}
-    frame = Frame(rules, whole, found, bounds.facts, _depth(rules, bounds.depth), waits, without)
-    outputs = {key: table for key, table in whole.items() if key[0] in rules.composites and key not in without}
+    kept = layout(rules, whole, bounds.rooms, bounds.room)
+    frame = Frame(rules, whole, kept, bounds.facts, _depth(rules, bounds.depth), waits, without)
+    outputs = {key: whole[key] for key in made if key not in without}
     processor = ModelledRules(rules, rules.primitives, frame=frame, tick=1, most=1, outputs=outputs)
-    shown = {name: [Shown.of(whole[name, each], exact=True).domain for each in rules.declarations[name].domains] for name in rules.primitives}
-    domains = [Range(1, 1), *(Record(tuple(d), tuple(rules.declarations[n].domains)) if d else COMES for n, d in shown.items())]
-    state = tuple(var(name, domain) for name, domain, _ in frame.variables())
-    front = tuple(Maybe(var(f"{i}:present", BOOL), var(f"{i}:value", domain)) for i, domain in enumerate(domains))
-    processor._stepped(state, front)
+    processor.machine((Range(1, 1), *(domain for _, domain in _inputs(rules, whole))))
     return frame
 
 
@@ -161,18 +176,14 @@ def _depth(rules: RuleSet, most: int) -> int:
     return length
 
 
-def _amounts(rules: RuleSet) -> list[Any]:
+def _amounts(rules: RuleSet) -> Iterator[int]:
     """How long windows and pauses are."""
-    found: list[Any] = []
     for rule in rules.rules:
-        for part in rule.predicates:
-            window = part.window
-            for each in (getattr(window, "most", None), getattr(window, "least", None)):
-                if each is not None and each.amount and not each.counts:
-                    found.append(each.amount)
+        for window in (part.window for part in rule.predicates):
+            found = (getattr(window, "most", None), getattr(window, "least", None))
+            yield from (int(each.amount) for each in found if each is not None and not each.counts)
         if rule.pause is not None:
-            found.append(rule.pause.amount)
-    return found
+            yield int(rule.pause.amount)
 
 
 def _sound(rules: RuleSet) -> None:
@@ -187,31 +198,19 @@ def _sound(rules: RuleSet) -> None:
             )  # fmt: skip
 
 
-def _times(rules: RuleSet) -> list[tuple[str, str]]:
+def _times(rules: RuleSet) -> Iterator[tuple[str, str]]:
     """The attributes of composites that are times, which no rule looks at."""
-    found = [
-        (rule.emits, each.name)
-        for rule in rules.rules
-        for each in rule.evaluations
-        if any(isinstance(leaf, t.TimeOf) for leaf in t.within(each.value))
-    ]
+    read = set(read_attributes(rules))
     for rule in rules.rules:
-        types = {part.name: part.type for part in rule.parts if isinstance(part, t.Predicate)}
-        read = {(types.get(leaf.of, ""), leaf.name) for each in written(rule) for leaf in t.within(each)
-                if isinstance(leaf, t.OtherAttribute)}  # fmt: skip
-        for part in rule.parts:
-            own = [each for each in part.constraints]
-            own += [each.value for each in part.assignments] if isinstance(part, t.Predicate) else []
-            read |= {(part.type, part.attribute or "")} if isinstance(part, t.Aggregate) else set()
-            read |= {(part.type, leaf.name) for each in own for leaf in t.within(each) if isinstance(leaf, t.OwnAttribute)}
-        for of, name in found:
-            if (of, name) in read:
-                raise Refused(
-                    f"{of}.{name} is a time, and {rule.name} looks at it: a model has only ages of events",
-                    where=rule.where,
-                    hint="compare times by windows: within 5 min from ...",
-                )
-    return found
+        for each in rule.evaluations:
+            if any(isinstance(leaf, t.TimeOf) for leaf in t.within(each.value)):
+                if (rule.emits, each.name) in read:
+                    raise Refused(
+                        f"{rule.emits}.{each.name} is a time, and rules look at it: a model has only ages of events",
+                        where=each.where,
+                        hint="compare times by windows: within 5 min from ...",
+                    )
+                yield rule.emits, each.name
 
 
 def _known(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
@@ -220,10 +219,7 @@ def _known(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
     for name in bounds.rooms:
         if name not in (*names, *waits):
             raise InputError(f"there is no column of '{name}'", hint=did_you_mean(name, (*names, *waits)))
-    for name, attribute in bounds.values:
-        known = [f"{n}.{a}" for rules in rule_sets for n in rules.primitives for a in rules.declarations[n].domains]
-        if f"{name}.{attribute}" not in known:
-            raise InputError(f"events have no attribute '{name}.{attribute}'", hint=did_you_mean(f"{name}.{attribute}", known))
-
-
-__all__ = ["RuleBounds", "ite", "modelled"]
+    known = [f"{n}.{a}" for rules in rule_sets for n in rules.primitives for a in rules.declarations[n].domains]
+    for name in map(".".join, bounds.values):
+        if name not in known:
+            raise InputError(f"events have no attribute '{name}'", hint=did_you_mean(name, known))

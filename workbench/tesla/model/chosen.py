@@ -1,8 +1,8 @@
 """Values of rules in a model: each is one of finitely many, and terms say which.
 
 The rule of this module: what an operator makes of values is what the specification's does (`tesla.values`), on plain
-Python values, null and floats among them; a term only ever says which value it is. So nothing of the arithmetic of rules
-is written a second time for models.
+Python values, null and floats among them; a term only ever says which value it is. So nothing of the arithmetic of
+rules is written a second time for models.
 """
 
 from __future__ import annotations
@@ -43,9 +43,8 @@ class Table:
         unique = {exactly(value): value for value in values}
         self.values = tuple(sorted(unique.values(), key=_in_order))
         self.places = {exactly(value): place for place, value in enumerate(self.values)}
-        self.sorted = all(type(each) is type(self.values[0]) for each in self.values) and all(
-            one < other for one, other in itertools.pairwise(self.values)
-        )
+        there: tuple[Any, ...] = self.values
+        self.sorted = len(set(map(type, there))) == 1 and all(a < b for a, b in itertools.pairwise(there))
 
     @property
     def domain(self) -> Range:
@@ -216,4 +215,4 @@ def holds(conditions: Iterable[t.Expression], look: Lookup) -> Term:
         if found is FALSE:
             break
         found = both(found, evaluated(each, look).is_true)
-    return found
+    return found  # type: ignore[no-any-return]

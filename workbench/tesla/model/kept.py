@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Range, Value
-from workbench.core.ops import ADD, EQ, GT, NE, both, conjunction, disjunction, either, held_in, ite, negate
+from workbench.core.ops import ADD, EQ, GT, NE, both, disjunction, either, held_in, ite, negate
 from workbench.core.term import FALSE, TRUE, Term, const
-from workbench.tesla.model.chosen import Chosen
+from workbench.tesla.model.chosen import Chosen, holds
 from workbench.tesla.model.layout import Column, Layout, Tables
 
 
@@ -107,11 +107,13 @@ class Line:
             age = ADD(slot.age, elapsed)
             gone = disjunction(both(slot.of(c), GT(age, c.limit)) for c in self.layout.columns.values())
             stays = both(slot.present, negate(gone))
-            found.append(_where(stays, replace(slot, age=held_in(age, Range(0, max(self.layout.oldest, 1)))), _EMPTY))
+            found.append(_where(stays, replace(slot, age=held_in(age, Range(0, max(self.layout.oldest, 1)))), None))
         limits = {column.limit for column in self.layout.columns.values()}
         return self._with(_closed(found) if len(limits) > 1 else found)
 
-    def with_event(self, column: Column, when: Term, values: Mapping[str, Chosen], used: Sequence[Term]) -> tuple[Line, Term]:
+    def with_event(
+        self, column: Column, when: Term, values: Mapping[str, Chosen], used: Sequence[Term]
+    ) -> tuple[Line, Term]:
         """The line with an event at its head, where `when`; and whether there is no room for it."""
         when = both(when, self._wanted(column, values))
         if when is FALSE:
@@ -132,26 +134,17 @@ class Line:
         return self._with(shifted), full
 
     def _wanted(self, column: Column, values: Mapping[str, Chosen]) -> Term:
-        from workbench.tesla.model.chosen import holds
-
-        def look(expression: Any) -> Chosen:
-            return values[expression.name]
-
-        found: Term = disjunction(holds(filter_, look) for filter_ in column.filters)
+        found: Term = disjunction(holds(each, lambda own: values[own.name]) for each in column.filters)  # type: ignore[attr-defined]
         return found
 
     def _same(self, slot: Kept, column: Column, values: Mapping[str, Chosen]) -> Term:
         """Whether a slot's event equals a new one in all that tells one from the other."""
         assert column.newest is not None
-        places = [column.attributes[name] for name in column.newest if name in column.attributes]
-        names = [name for name in column.newest if name in column.attributes]
-        return both(
-            TRUE,
-            conjunction(
-                EQ(slot.attributes[place], values[name].placed(self.tables[column.type, name])[0])
-                for place, name in zip(places, names, strict=True)
-            ),
-        )
+        found: Any = TRUE
+        for name in column.newest:
+            if (place := column.attributes.get(name)) is not None:
+                found = both(found, EQ(slot.attributes[place], values[name].placed(self.tables[column.type, name])[0]))
+        return found  # type: ignore[no-any-return]
 
     def marked(self, rule: int, consumed: Sequence[Term]) -> Line:
         """The line when a rule has consumed these events."""
@@ -163,12 +156,11 @@ class Line:
         )
 
 
-_EMPTY = None
-
-
 def _where(when: Term, one: Kept, other: Kept | None) -> Kept:
     """One slot's content where a condition holds, else the other's (None: it is empty)."""
-    others: Sequence[Any] = (0, 0, *[0] * len(one.attributes), *[False] * len(one.used)) if other is None else other.parts
+    others: Sequence[Any] = (
+        (0, 0, *[0] * len(one.attributes), *[False] * len(one.used)) if other is None else other.parts
+    )
     kind, age, *rest = (ite(when, a, b) for a, b in zip(one.parts, others, strict=True))
     return Kept(kind, age, tuple(rest[: len(one.attributes)]), tuple(rest[len(one.attributes) :]))
 
@@ -185,7 +177,7 @@ def _closed(slots: Sequence[Kept]) -> list[Kept]:
             here = both(place, both(negate(other.present), negate(free_before)))
             free_before = either(free_before, negate(other.present))
             after.append(_where(here, slot, other))
-        done = [*after, _where(both(place, negate(free_before)), slot, _EMPTY)]
+        done = [*after, _where(both(place, negate(free_before)), slot, None)]
     return done
 
 

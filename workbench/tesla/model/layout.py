@@ -1,7 +1,7 @@
 """What a model of rules has to keep of events: which types, how long, which attributes, how many.
 
-The rule of this module: it looks at the text of rules only. An event is kept where some predicate or aggregate may still
-ask for it, with the attributes that it is asked for; nothing that the rules' answers could depend on is left out.
+The rule of this module: it looks at the text of rules only. An event is kept where some predicate or aggregate may
+still ask for it, with the attributes that it is asked for; nothing that the rules' answers could depend on is left out.
 
 Source: design of rules in the model: a column is a queue of events with ages and a capacity; ages run to the longest
 chain of windows that leads from a trigger to the column.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.core.domain import Range
@@ -68,7 +68,7 @@ class Column:
 
     @cached_property
     def alike(self) -> bool:
-        """Whether all that looks for them has the same constraints on the event alone, so that all kept satisfy them."""
+        """Whether all that looks for them has the same constraints on the event alone, which all kept satisfy then."""
         return len({frozenset(map(str, role.plain)) for role in self.roles}) == 1
 
     @property
@@ -127,11 +127,6 @@ def bound(rule: t.Rule) -> list[t.Predicate]:
     return [part for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds]
 
 
-@dataclass
-class _Found:
-    roles: list[Role] = field(default_factory=list)
-
-
 def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int) -> Layout:
     """What is kept for these rules.
 
@@ -142,16 +137,16 @@ def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int) 
     rooms, room: capacities of columns by type, and of the others; one of which only the newest events count has room
         for one of each.
     """
-    found: dict[str, _Found] = {}
+    found: dict[str, list[Role]] = {}
     for rule in rules.rules:
         for role in _roles(rules, rule):
-            found.setdefault(role.part.type, _Found()).roles.append(role)
+            found.setdefault(role.part.type, []).append(role)
     columns: dict[str, Column] = {}
     sizes: list[int] = []
     for kind, name in enumerate((name for name in rules.events if name in found), 1):
-        roles = tuple(found[name].roles)
+        roles = tuple(found[name])
         newest = _newest(roles)
-        kept = _asked(roles, rules)
+        kept = _asked(roles)
         attributes: dict[str, int] = {}
         for attribute in sorted(kept, key=lambda each: -len(tables[name, each])):
             if len(tables[name, attribute]) > 1:
@@ -202,16 +197,17 @@ def _reach(window: t.EventWindow | None, reach: Mapping[str, int]) -> int:
 def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
     """The attributes of which the newest event alone counts, for those that are equal in them; None: it does not.
 
-    It does where all that looks for the events takes the last one, or asks whether there is one, in a window that ends at
-    the trigger, and compares them by equality only: what holds of an older event holds of the newer one then.
+    It does where all that looks for the events takes the last one, or asks whether there is one, in a window that ends
+    at the trigger, and compares them by equality only: what holds of an older event holds of the newer one then.
     """
     found: dict[str, None] = {}
     for role in roles:
         part, window = role.part, role.part.window
         if not isinstance(part, t.Predicate) or part.policy not in (t.Policy.LAST, t.Policy.NOT):
             return None
-        at_trigger = isinstance(window, t.WithinWindow) and window.of == role.rule.trigger.name
-        if not at_trigger or (window.least is not None and window.least.amount) or part.name in role.rule.consuming:
+        if not isinstance(window, t.WithinWindow) or window.of != role.rule.trigger.name:
+            return None
+        if (window.least is not None and window.least.amount) or part.name in role.rule.consuming:
             return None
         if sum(isinstance(p, t.Predicate) and p.policy.binds and p.type == part.type for p in role.rule.predicates) > 1:
             return None
@@ -240,7 +236,7 @@ def _equated(constraint: t.Expression, own: set[str]) -> str | None:
     return None
 
 
-def _asked(roles: Sequence[Role], rules: RuleSet) -> set[str]:
+def _asked(roles: Sequence[Role]) -> set[str]:
     """The attributes that are asked for after an event is kept."""
     same = len({frozenset(map(str, role.plain)) for role in roles}) == 1
     found: set[str] = set()

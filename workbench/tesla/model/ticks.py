@@ -1,15 +1,15 @@
 """Rules in a model: a processor whose time passes in ticks, with a finite machine.
 
-The rule of this module: the processor is that of `rule_processor`, with the same engine; only its clock and its values are
-others, so that a run of the model is a run of the rules. What a model cannot hold is an overflow, never another answer.
+The rule of this module: the processor is that of `rule_processor`, with the same engine; only its clock and its values
+are others, so that a run of the model is a run of the rules. What a model cannot hold is an overflow, never another
+answer.
 
 Source: design of rules in the model.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -17,16 +17,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Range, Value
 from workbench.core.fields import Record
 from workbench.core.kinds import Keeping
-from workbench.core.ops import ADD, EQ, SUB, both, disjunction, either, ite, negate
+from workbench.core.ops import ADD, EQ, SUB, both, disjunction, ite, negate
 from workbench.core.processor import Burst, Emission, Machine, Maybe, Slot, State, Stream, emission, slots_of
 from workbench.core.strict import leaves_domain
-from workbench.core.term import FALSE, TRUE, Term, const
-from workbench.errors import Overflow, Refused
-from workbench.tesla import tree as t
+from workbench.core.term import FALSE, TRUE, Term, const, var
+from workbench.core.units import spelled
+from workbench.errors import Overflow
 from workbench.tesla.model.chosen import Chosen, Table, exactly, selected
-from workbench.tesla.model.course import Composite, Course, Frame, either_all, waiting_of
-from workbench.tesla.model.kept import merged
-from workbench.tesla.model.layout import Column
+from workbench.tesla.model.course import Composite, Course, either_all
+from workbench.tesla.model.frame import Frame, waiting_of
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_memory import RuleMemory
 from workbench.tesla.rule_processor import ALL, RuleProcessor
@@ -129,6 +128,18 @@ class ModelledRules(RuleProcessor, Keeping):
         keys = [(name, each) for name in self.rules.composites for each in self.rules.declarations[name].domains]
         return {key: Shown.of(self.outputs[key]) for key in keys if key in self.outputs}
 
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        of = spelled(self.tick) if self.unit else str(self.tick)
+        longest = "" if self.most == 1 else f", and longer pauses than {self.most} of them do what one of so many does"
+        values = [
+            f"{name}.{attribute} is {self._tables[name, attribute].domain}"
+            for name in self.fed
+            for attribute in self.rules.declarations[name].domains
+        ]
+        found = [f"times are multiples of {of}{longest}"]
+        return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
+
     # --- queues inside ---
 
     @property
@@ -222,8 +233,8 @@ class ModelledRules(RuleProcessor, Keeping):
 
     def _event(self, place: int, given: Value, now: int | None) -> Occurrence:
         name = self.fed[place - 1]
-        values = []
-        for attribute, shown in zip(self.rules.declarations[name].domains, given if isinstance(given, tuple) else (), strict=True):
+        values, attributes = [], self.rules.declarations[name].domains
+        for attribute, shown in zip(attributes, given if attributes else (), strict=True):
             found = self._tables[name, attribute]
             key = next(key for key, each in found.as_shown.items() if each == shown)
             values.append(self.frame.tables[name, attribute].values[self.frame.tables[name, attribute].places[key]])
@@ -258,14 +269,18 @@ class ModelledRules(RuleProcessor, Keeping):
     def _machine_of(self, inputs: tuple[Domain, ...]) -> tuple[Machine, int]:
         frame = self.frame
         slots = tuple(Slot(*each) for each in frame.variables())
-        from workbench.core.term import var
-
         state = tuple(var(slot.name, slot.domain) for slot in slots)
         front = tuple(Maybe(var(f"{i}:present", BOOL), var(f"{i}:value", domain)) for i, domain in enumerate(inputs))
         _, emitted = self._stepped(state, front)
         width = max(1, *(len(slots_of(each)) for each in emitted))
         return (
-            Machine(slots, self._stepped, queues=tuple(frame.rooms), lengths=lambda s: Course.read(frame, s).lengths),
+            Machine(
+                slots,
+                self._stepped,
+                queues=tuple(frame.rooms),
+                lengths=lambda s: Course.read(frame, s).lengths,
+                shares=True,
+            ),
             width,
         )
 
@@ -292,8 +307,8 @@ class ModelledRules(RuleProcessor, Keeping):
 
     def _read(self, name: str, given: Any) -> dict[str, Chosen]:
         """The attributes of an event of a stream."""
-        found = {}
-        for attribute, item in zip(self.rules.declarations[name].domains, given if isinstance(given, tuple) else (), strict=True):
+        found, attributes = {}, self.rules.declarations[name].domains
+        for attribute, item in zip(attributes, given if attributes else (), strict=True):
             table, shown = self.frame.tables[name, attribute], self._tables[name, attribute]
             found[attribute] = _chosen(item, table, shown)
         return found
@@ -361,6 +376,3 @@ def _as_shown(chosen: Chosen, shown: Shown) -> Any:
         if key in shown.as_shown:
             found = ite(when, const(shown.as_shown[key], domain), found)
     return found
-
-
-__all__ = ["ModelledRules", "Shown", "merged", "Column", "Iterable", "Refused", "RuleSet", "either", "math", "t"]
