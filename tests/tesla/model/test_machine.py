@@ -123,14 +123,17 @@ where area=Smoke.area and value=Temp.value
 """
 
 
+EACH = NEWER.replace("POLICY", "each")
+
+
 @pytest.mark.parametrize(
     ("left", "right", "steps"),
     [
-        (OLDER, NEWER.replace("POLICY", "each"), None),
-        (NEWER.replace("POLICY", "last"), NEWER.replace("POLICY", "each"), 3),  # two warm events, and smoke
+        (OLDER, EACH, None),
+        (NEWER.replace("POLICY", "last"), EACH, 3),  # two warm events, and smoke
         (NEWER.replace("POLICY", "last"), NEWER.replace("POLICY", "first"), 3),  # of different warmth
-        (NEWER.replace("POLICY", "each"), NEWER.replace("POLICY", "each").replace("5 min", "4 min"), 3),  # warm, a pause, smoke
-        (NEWER.replace("POLICY", "each"), NEWER.replace("POLICY", "each").replace("area == $a, ", ""), 2),
+        (EACH, EACH.replace("5 min", "4 min"), 3),  # warm, a pause, smoke
+        (EACH, EACH.replace("area == $a, ", ""), 2),
     ],
 )
 def test_rules_differ_on_the_shortest_stream(left, right, steps):

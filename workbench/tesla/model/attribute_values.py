@@ -16,10 +16,10 @@ from typing import Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, Domain, Value
 from workbench.tesla import tree as t
-from workbench.tesla.model.chosen import Table
+from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.rule_set import RuleSet
 
-Attribute = tuple[str, str]
+AttributeKey = tuple[str, str]
 """A type and the name of an attribute; or a rule and the name of a parameter, with its sign."""
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
@@ -28,19 +28,19 @@ class Classes:
     """Attributes that are compared with each other, and the constants that they are compared with."""
 
     def __init__(self) -> None:
-        self._above: dict[Attribute, Attribute] = {}
-        self.constants: dict[Attribute, list[Value]] = defaultdict(list)
-        self.shifts: dict[Attribute, list[tuple[str, Value]]] = defaultdict(list)
-        self.ordered: set[Attribute] = set()
-        self.emitted: set[Attribute] = set()
+        self._above: dict[AttributeKey, AttributeKey] = {}
+        self.constants: dict[AttributeKey, list[Value]] = defaultdict(list)
+        self.shifts: dict[AttributeKey, list[tuple[str, Value]]] = defaultdict(list)
+        self.ordered: set[AttributeKey] = set()
+        self.emitted: set[AttributeKey] = set()
 
-    def of(self, one: Attribute) -> Attribute:
+    def of(self, one: AttributeKey) -> AttributeKey:
         """The attribute that stands for its class."""
         while one in self._above:
             one = self._above[one]
         return one
 
-    def join(self, attributes: Sequence[Attribute]) -> None:
+    def join(self, attributes: Sequence[AttributeKey]) -> None:
         """These are compared with each other."""
         for other in attributes[1:]:
             one, two = self.of(attributes[0]), self.of(other)
@@ -72,7 +72,7 @@ def classes(rule_sets: Sequence[RuleSet]) -> Classes:
     return found
 
 
-_Compared = tuple[list[Attribute], list[Value], list[tuple[str, Value]], bool]
+_Compared = tuple[list[AttributeKey], list[Value], list[tuple[str, Value]], bool]
 
 
 def _compared(rule: t.Rule) -> Iterator[_Compared]:
@@ -101,7 +101,12 @@ def _comparisons(rule: t.Rule, types: Mapping[str, str], own: str, whole: t.Expr
 
 
 def _leaves(
-    rule: t.Rule, types: Mapping[str, str], own: str, whole: t.Expression, more: list[Attribute], ordered: bool = False
+    rule: t.Rule,
+    types: Mapping[str, str],
+    own: str,
+    whole: t.Expression,
+    more: list[AttributeKey],
+    ordered: bool = False,
 ) -> _Compared:
     attributes, constants, shifts = list(more), list[Value](), list[tuple[str, Value]]()
     for each in t.within(whole):
@@ -128,8 +133,8 @@ def _constant(expression: t.Expression) -> Value | None:
 
 
 def tables(
-    rule_sets: Sequence[RuleSet], count: int, given: Mapping[Attribute, Sequence[Value]]
-) -> dict[Attribute, Table]:
+    rule_sets: Sequence[RuleSet], count: int, given: Mapping[AttributeKey, Sequence[Value]]
+) -> dict[AttributeKey, ValueTable]:
     """The values of the attributes of events that come from outside.
 
     Parameters
@@ -137,7 +142,7 @@ def tables(
     count: how many values an attribute has that is compared for equality only.
     given: the values of some of them.
     """
-    found: dict[Attribute, Table] = {}
+    found: dict[AttributeKey, ValueTable] = {}
     grouped = classes(rule_sets)
     asked = {attribute for rules in rule_sets for attribute in read_attributes(rules)}
     for rules in rule_sets:
@@ -152,11 +157,11 @@ def tables(
                     one = grouped.of(key)
                     beside = (one in grouped.ordered) + (one in grouped.ordered and one in grouped.emitted)
                     values = _values(domain, grouped.constants[one], grouped.shifts[one], count, beside)
-                found[key] = Table(float(value) if domain == FLOAT else value for value in values)
+                found[key] = ValueTable(float(value) if domain == FLOAT else value for value in values)
     return found
 
 
-def read_attributes(rules: RuleSet) -> Iterator[Attribute]:
+def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:
     """The attributes of events and facts that some rule reads."""
     for rule in rules.rules:
         types = {part.name: part.type for part in rule.parts if isinstance(part, t.Predicate)}

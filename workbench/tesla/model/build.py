@@ -16,8 +16,8 @@ from workbench.errors import InputError, Refused, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.model.attribute_values import read_attributes
 from workbench.tesla.model.attribute_values import tables as chosen_tables
-from workbench.tesla.model.chosen import Table
-from workbench.tesla.model.frame import Frame, Noted, absence, waiting_of
+from workbench.tesla.model.chosen import ValueTable
+from workbench.tesla.model.frame import Noted, RuleFrame, absence, waiting_of
 from workbench.tesla.model.layout import layout
 from workbench.tesla.model.ticks import COMES, ModelledRules, Shown
 from workbench.tesla.occurrence import Facts, has_units, in_units
@@ -68,10 +68,10 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     ticked = [in_units(rules, unit, tick=tick) for rules in rule_sets]
     inputs = chosen_tables(ticked, bounds.count, bounds.values)
     frames = [_frame(rules, inputs, bounds) for rules in ticked]
-    outputs: dict[tuple[str, str], Table] = {}
+    outputs: dict[tuple[str, str], ValueTable] = {}
     for frame in frames:
         for key in ((rule.emits, each.name) for rule in frame.rules.rules for each in frame.evaluations(rule)):
-            outputs[key] = outputs.get(key, Table(())) | frame.table(*key)
+            outputs[key] = outputs.get(key, ValueTable(())) | frame.table(*key)
     waits = any(frame.absences for frame in frames)
     most = 1 if waits else max((frame.longest for frame in frames), default=0) + 1
     return tuple(
@@ -103,7 +103,11 @@ def alike(left: RuleSet, right: RuleSet) -> tuple[RuleSet, RuleSet]:
 
 
 def _graph(
-    rules: RuleSet, frame: Frame, time: tuple[int, str | None], most: int, outputs: Mapping[tuple[str, str], Table]
+    rules: RuleSet,
+    frame: RuleFrame,
+    time: tuple[int, str | None],
+    most: int,
+    outputs: Mapping[tuple[str, str], ValueTable],
 ) -> RuleGraph:
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
     facts = frame.facts or None
@@ -116,14 +120,14 @@ def _graph(
     return RuleGraph(rules.name, tuple(inputs), (node,), tuple(zip(processor.results_named, pipes, strict=True)))
 
 
-def _inputs(rules: RuleSet, tables: Mapping[tuple[str, str], Table]) -> Iterator[tuple[str, Domain]]:
+def _inputs(rules: RuleSet, tables: Mapping[tuple[str, str], ValueTable]) -> Iterator[tuple[str, Domain]]:
     """What streams of events carry."""
     for name in rules.primitives:
         shown = {each: Shown.of(tables[name, each], exact=True).domain for each in rules.declarations[name].domains}
         yield name, Record(tuple(shown.values()), tuple(shown)) if shown else COMES
 
 
-def _frame(rules: RuleSet, inputs: Mapping[tuple[str, str], Table], bounds: RuleBounds) -> Frame:
+def _frame(rules: RuleSet, inputs: Mapping[tuple[str, str], ValueTable], bounds: RuleBounds) -> RuleFrame:
     """What a machine of rules is made of; values of composites are those that its steps can make, found by steps."""
     _sound(rules)
     without = frozenset(_times(rules))
@@ -131,8 +135,8 @@ def _frame(rules: RuleSet, inputs: Mapping[tuple[str, str], Table], bounds: Rule
     while True:
         rounds += 1
         frame = _attempt(rules, tables, without, bounds)
-        found = {key: Table(values.values()) for key, values in frame.noted.values.items()}
-        grown = {key: tables.get(key, Table(())) | table for key, table in found.items()}
+        found = {key: ValueTable(values.values()) for key, values in frame.noted.values.items()}
+        grown = {key: tables.get(key, ValueTable(())) | table for key, table in found.items()}
         # values of composites that lie further on are beyond the model; what rules remember is made of those it has
         grown = {
             key: table
@@ -149,14 +153,17 @@ def _frame(rules: RuleSet, inputs: Mapping[tuple[str, str], Table], bounds: Rule
 
 
 def _attempt(
-    rules: RuleSet, tables: Mapping[tuple[str, str], Table], without: frozenset[tuple[str, str]], bounds: RuleBounds
-) -> Frame:
+    rules: RuleSet,
+    tables: Mapping[tuple[str, str], ValueTable],
+    without: frozenset[tuple[str, str]],
+    bounds: RuleBounds,
+) -> RuleFrame:
     """A frame with these tables; one step has been made with it, and the values that were met are noted."""
     made = [(name, each) for name in rules.composites for each in rules.declarations[name].domains]
-    whole = {**dict.fromkeys(made, Table(())), **tables}
+    whole = {**dict.fromkeys(made, ValueTable(())), **tables}
     waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in rules.rules}
     kept = layout(rules, whole, bounds.rooms, bounds.room)
-    frame = Frame(rules, whole, kept, bounds.facts, _depth(rules, bounds.depth), waits, without)
+    frame = RuleFrame(rules, whole, kept, bounds.facts, _depth(rules, bounds.depth), waits, without)
     outputs = {key: whole[key] for key in made if key not in without}
     processor = ModelledRules(rules, rules.primitives, frame=frame, tick=1, most=1, outputs=outputs)
     processor.machine((Range(1, 1), *(domain for _, domain in _inputs(rules, whole))))

@@ -30,7 +30,7 @@ def exactly(value: Value | None) -> Any:
     return (float, value.hex()) if isinstance(value, float) else (type(value), value)
 
 
-class Table:
+class ValueTable:
     """The values that something can have, in their order; its place in the table stands for a value.
 
     Attributes
@@ -52,7 +52,7 @@ class Table:
         return Range(0, max(len(self.values) - 1, 0))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Table) and self.places == other.places
+        return isinstance(other, ValueTable) and self.places == other.places
 
     def __hash__(self) -> int:
         return hash(tuple(self.places))
@@ -60,8 +60,8 @@ class Table:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __or__(self, other: Table) -> Table:
-        return Table((*self.values, *other.values))
+    def __or__(self, other: ValueTable) -> ValueTable:
+        return ValueTable((*self.values, *other.values))
 
 
 def _in_order(value: Value | None) -> tuple[Any, ...]:
@@ -70,7 +70,7 @@ def _in_order(value: Value | None) -> tuple[Any, ...]:
     return (2, value, type(value).__name__) if isinstance(value, int | float) else (1, value)
 
 
-class Chosen:
+class ChosenValue:
     """A value that is one of finitely many: of their conditions exactly one holds where it is used.
 
     Parameters
@@ -82,17 +82,17 @@ class Chosen:
     __slots__ = ("cases", "place", "table")
 
     def __init__(
-        self, cases: Mapping[Any, tuple[Value | None, Term]], place: Term | None = None, table: Table | None = None
+        self, cases: Mapping[Any, tuple[Value | None, Term]], place: Term | None = None, table: ValueTable | None = None
     ) -> None:
         self.cases, self.place, self.table = cases, place, table
 
     @classmethod
-    def constant(cls, value: Value | None) -> Chosen:
+    def constant(cls, value: Value | None) -> ChosenValue:
         """This value."""
         return cls({exactly(value): (value, TRUE)})
 
     @classmethod
-    def at(cls, place: Any, table: Table) -> Chosen:
+    def at(cls, place: Any, table: ValueTable) -> ChosenValue:
         """The value at a place of a table."""
         if not table.values:
             return cls({})
@@ -101,7 +101,7 @@ class Chosen:
         return cls({key: (value, EQ(place, i)) for i, (key, value) in enumerate(_items(table))}, place, table)
 
     @classmethod
-    def of(cls, cases: Iterable[tuple[Value | None, Term]]) -> Chosen:
+    def of(cls, cases: Iterable[tuple[Value | None, Term]]) -> ChosenValue:
         """Of these values each under its condition."""
         found: dict[Any, tuple[Value | None, Term]] = {}
         for value, when in cases:
@@ -120,7 +120,7 @@ class Chosen:
         """Whether it is true; null is not."""
         return self.cases.get((bool, True), (True, FALSE))[1]
 
-    def placed(self, table: Table) -> tuple[Any, Term]:
+    def placed(self, table: ValueTable) -> tuple[Any, Term]:
         """Its place in a table, and when it is not in it."""
         if self.place is not None and self.table == table:
             return self.place, FALSE
@@ -134,11 +134,11 @@ class Chosen:
         return found, disjunction(outside) if outside else FALSE
 
 
-def _items(table: Table) -> Iterable[tuple[Any, Value | None]]:
+def _items(table: ValueTable) -> Iterable[tuple[Any, Value | None]]:
     return zip(table.places, table.values, strict=True)
 
 
-def applied(function: Callable[..., Value | None], operands: Sequence[Chosen]) -> Chosen:
+def applied(function: Callable[..., Value | None], operands: Sequence[ChosenValue]) -> ChosenValue:
     """What a function makes of values."""
     count = 1
     for each in operands:
@@ -147,25 +147,25 @@ def applied(function: Callable[..., Value | None], operands: Sequence[Chosen]) -
         hint = "give its attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
         raise Refused(f"an expression of rules has {count} combinations of values", hint=hint)
     found = itertools.product(*(each.cases.values() for each in operands))
-    return Chosen.of((function(*(v for v, _ in each)), conjunction(when for _, when in each)) for each in found)
+    return ChosenValue.of((function(*(v for v, _ in each)), conjunction(when for _, when in each)) for each in found)
 
 
-def either_of(when: Term, one: Chosen, other: Chosen) -> Chosen:
+def either_of(when: Term, one: ChosenValue, other: ChosenValue) -> ChosenValue:
     """One value where a condition holds, else the other."""
     if when is TRUE:
         return one
     if one.place is not None and other.place is not None and one.table == other.table:
         assert one.table is not None
-        return Chosen.at(ite(when, one.place, other.place), one.table)
+        return ChosenValue.at(ite(when, one.place, other.place), one.table)
     keys = {**one.cases, **other.cases}
     nothing = (None, FALSE)
-    return Chosen.of(
+    return ChosenValue.of(
         (value, ite(when, one.cases.get(key, nothing)[1], other.cases.get(key, nothing)[1]))
         for key, (value, _) in keys.items()
     )
 
 
-def selected(cases: Sequence[tuple[Term, Chosen]]) -> Chosen:
+def selected(cases: Sequence[tuple[Term, ChosenValue]]) -> ChosenValue:
     """The value of which the condition holds, of conditions that exclude each other."""
     if len(cases) == 1:
         return cases[0][1]
@@ -175,17 +175,17 @@ def selected(cases: Sequence[tuple[Term, Chosen]]) -> Chosen:
         for when, each in reversed(others):
             found = either_of(when, each, found)
         return found
-    return Chosen.of((value, both(when, case)) for when, each in cases for value, case in each.cases.values())
+    return ChosenValue.of((value, both(when, case)) for when, each in cases for value, case in each.cases.values())
 
 
-Lookup = Callable[[t.Expression], Chosen]
+Lookup = Callable[[t.Expression], ChosenValue]
 """What a parameter or an attribute is."""
 
 
-def evaluated(expression: t.Expression, look: Lookup) -> Chosen:
+def evaluated(expression: t.Expression, look: Lookup) -> ChosenValue:
     """What an expression is."""
     if isinstance(expression, t.Literal):
-        return Chosen.constant(expression.value)
+        return ChosenValue.constant(expression.value)
     if not isinstance(expression, t.Operation):
         return look(expression)
     operands = [evaluated(each, look) for each in expression.operands]
@@ -195,12 +195,12 @@ def evaluated(expression: t.Expression, look: Lookup) -> Chosen:
         table = one.table
         if table is not None and table == other.table and (table.sorted or (compared in (EQ, NE) and _plain(table))):
             truth = compared(one.place, other.place)
-            return Chosen.of([(True, truth), (False, negate(truth))])
+            return ChosenValue.of([(True, truth), (False, negate(truth))])
     function = OPERATORS[expression.operator, len(operands)]
     return applied(lambda *values: None if None in values else function(*values), operands)
 
 
-def _plain(table: Table) -> bool:
+def _plain(table: ValueTable) -> bool:
     """Whether two of its values are equal just where their places are."""
     there = table.values
     if None in there:

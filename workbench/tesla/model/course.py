@@ -1,6 +1,6 @@
 """One step of a rule set as terms: an event is processed, and all that it causes is published.
 
-The rule of this module: it follows `tesla.meaning` line by line; a `Course` is what that has under this name, with
+The rule of this module: it follows `tesla.meaning` line by line; a `ModelCourse` is what that has under this name, with
 terms in place of what has happened.
 
 Sources: thesis, 2.4.4 and 2.4.5 (order of execution, consumption), listing 4.1 (depth first); docs/rules.md.
@@ -17,19 +17,19 @@ from workbench.core.domain import Domain, Range
 from workbench.core.ops import ADD, EQ, GE, LT, NE, both, either, held_in, ite
 from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.tesla import tree as t
-from workbench.tesla.model.chosen import Chosen, evaluated, exactly, holds, selected
-from workbench.tesla.model.frame import Frame, absence, asked_later, memory_of, waiting_of
+from workbench.tesla.model.chosen import ChosenValue, evaluated, exactly, holds, selected
+from workbench.tesla.model.frame import RuleFrame, absence, asked_later, memory_of, waiting_of
 from workbench.tesla.model.kept import Line, merged
-from workbench.tesla.model.matching import Asked, Partial
-from workbench.tesla.model.waits import Waiting, closed, ticked, where, with_waiting
+from workbench.tesla.model.matching import Partial, RuleMatching
+from workbench.tesla.model.waits import WaitingMatch, closed, ticked, where, with_waiting
 from workbench.tesla.values import fitted
 
-Values = Mapping[str, Chosen]
+Values = Mapping[str, ChosenValue]
 """The attributes of an event."""
 
 
 @dataclass(frozen=True)
-class Composite:
+class ModelComposite:
     """What a rule emits: when, of which type, with which values."""
 
     when: Term
@@ -37,14 +37,16 @@ class Composite:
     values: Values
 
 
-class Course:
+class ModelCourse:
     """What has happened up to now, and goes on."""
 
-    def __init__(self, frame: Frame, line: Line, since: Mapping[str, list[Any]], waiting: Mapping[str, list[Waiting]]):
+    def __init__(
+        self, frame: RuleFrame, line: Line, since: Mapping[str, list[Any]], waiting: Mapping[str, list[WaitingMatch]]
+    ):
         self.frame, self.line = frame, line
         self.since = {name: list(each) for name, each in since.items()}
         self.waiting = {name: list(each) for name, each in waiting.items()}
-        self.composites: list[Composite] = []
+        self.composites: list[ModelComposite] = []
         self.full: dict[str, Any] = dict.fromkeys(frame.rooms, FALSE)
         self.beyond: Any = FALSE
         """Whether something leaves what the model has: values, or chains of causes."""
@@ -52,14 +54,14 @@ class Course:
     # --- as state ---
 
     @classmethod
-    def read(cls, frame: Frame, state: Sequence[Any]) -> Course:
+    def read(cls, frame: RuleFrame, state: Sequence[Any]) -> ModelCourse:
         """The course in a state."""
         values = iter(state)
         kept = [next(values) for _ in Line.variables(frame.layout)]
         since = {rule.name: [next(values) for _ in frame.keys(rule)] for rule in frame.pausing}
         waiting = {
             rule.name: [
-                Waiting(next(values), tuple(next(values) for _ in frame.remembered(rule)))
+                WaitingMatch(next(values), tuple(next(values) for _ in frame.remembered(rule)))
                 for _ in range(frame.waits[rule.name])
             ]
             for rule in frame.absences
@@ -107,7 +109,7 @@ class Course:
 
     def happens(self, when: Term, type: str, values: Values, depth: int = 0) -> None:
         """An event comes, then all that it causes; it is no part of the history before (`meaning._processed`)."""
-        caused: list[Composite] = []
+        caused: list[ModelComposite] = []
         used: list[Any] = [FALSE] * len(self.frame.layout.consuming)
         for rule in self.frame.rules.rules:
             self._satisfied(rule, type, when, values)
@@ -118,7 +120,7 @@ class Course:
             self.full[type] = either(self.full[type], full)
         self._publish(caused, depth)
 
-    def _publish(self, caused: Sequence[Composite], depth: int) -> None:
+    def _publish(self, caused: Sequence[ModelComposite], depth: int) -> None:
         """Each in full before the next (listing 4.1)."""
         for each in caused:
             self.composites.append(each)
@@ -128,10 +130,10 @@ class Course:
                 else:
                     self.happens(each.when, each.type, each.values, depth + 1)
 
-    def _triggered(self, rule: t.Rule, when: Term, values: Values, used: list[Any], depth: int) -> list[Composite]:
+    def _triggered(self, rule: t.Rule, when: Term, values: Values, used: list[Any], depth: int) -> list[ModelComposite]:
         """What a rule makes of its trigger, and what it consumes."""
         number = self.frame.layout.consuming.index(rule) if rule in self.frame.layout.consuming else None
-        asked = Asked(self.frame.rules, self.line, self.frame.facts, rule, number)
+        asked = RuleMatching(self.frame.rules, self.line, self.frame.facts, rule, number)
         matches = [
             (either_all(p.when for p in group), group)
             for group in map(list, _grouped(asked.matches(when, values)))
@@ -142,7 +144,7 @@ class Course:
             return []
         return self._made(rule, found, number, used)
 
-    def _emitted(self, rule: t.Rule, group: Sequence[Partial]) -> tuple[Values, list[Chosen]]:
+    def _emitted(self, rule: t.Rule, group: Sequence[Partial]) -> tuple[Values, list[ChosenValue]]:
         """The attributes of what matches that exclude each other emit, and for which values the rule is then silent."""
         values = {}
         declared = self.frame.rules.declarations[rule.emits].domains
@@ -153,7 +155,7 @@ class Course:
             self.frame.noted.note((rule.emits, each.name), found)
             place, outside = found.placed(table)
             self.beyond = either(self.beyond, both(either_all(p.when for p in group), outside))
-            values[each.name] = Chosen.at(place, table)
+            values[each.name] = ChosenValue.at(place, table)
         keys = [selected([(p.when, evaluated(each, p.look())) for p in group]) for each in rule.per]
         for i, key in enumerate(keys):
             self.frame.noted.note((memory_of(rule), f"per {i}"), key)
@@ -162,12 +164,12 @@ class Course:
     def _made(
         self,
         rule: t.Rule,
-        found: Sequence[tuple[Term, Values, list[Chosen], Sequence[Partial] | None]],
+        found: Sequence[tuple[Term, Values, list[ChosenValue], Sequence[Partial] | None]],
         number: int | None,
         used: list[Any],
-    ) -> list[Composite]:
+    ) -> list[ModelComposite]:
         """What is emitted of matches: `limit`, then `at most once`; only that consumes (`meaning._decided`)."""
-        made: list[Composite] = []
+        made: list[ModelComposite] = []
         count: Any = const(0, Range(0, 0))
         for when, values, key, group in found:
             if rule.limit is not None:
@@ -178,10 +180,10 @@ class Course:
             if number is not None and group is not None:
                 self._consumes(rule, number, when, group, used)
             if when is not FALSE:
-                made.append(Composite(when, rule.emits, values))
+                made.append(ModelComposite(when, rule.emits, values))
         return made
 
-    def _speaks(self, rule: t.Rule, when: Term, key: Sequence[Chosen]) -> Term:
+    def _speaks(self, rule: t.Rule, when: Term, key: Sequence[ChosenValue]) -> Term:
         """Whether a match is emitted by a rule that is silent for a while after it has emitted something."""
         assert rule.pause is not None
         most, spoken = int(rule.pause.amount), list[Term]()
@@ -209,7 +211,7 @@ class Course:
 
     # --- absence ----------------------------------------------------------------------------------------
 
-    def _awaits(self, rule: t.Rule, found: Sequence[tuple[Term, Values, list[Chosen], Sequence[Partial]]]) -> None:
+    def _awaits(self, rule: t.Rule, found: Sequence[tuple[Term, Values, list[ChosenValue], Sequence[Partial]]]) -> None:
         """Matches that are ones if something does not come wait behind those that wait already."""
         for when, values, keys, group in found:
             asked = [selected([(p.when, evaluated(leaf, p.look())) for p in group]) for leaf in asked_later(rule)]
@@ -232,7 +234,7 @@ class Course:
         for each in self.waiting[rule.name]:
             known = dict(zip(map(str, asked_later(rule)), self._read(rule, each), strict=False))
 
-            def look(expression: t.Expression, known: Mapping[str, Chosen] = known) -> Chosen:
+            def look(expression: t.Expression, known: Mapping[str, ChosenValue] = known) -> ChosenValue:
                 own = isinstance(expression, t.OwnAttribute)
                 return values[expression.name] if own else known[str(expression)]  # type: ignore[attr-defined]
 
@@ -242,11 +244,11 @@ class Course:
             kept.append(where(comes, None, each))
         self.waiting[rule.name] = closed(kept)
 
-    def _read(self, rule: t.Rule, waiting: Waiting) -> list[Chosen]:
+    def _read(self, rule: t.Rule, waiting: WaitingMatch) -> list[ChosenValue]:
         tables = self.frame.remembered(rule)
-        return [Chosen.at(place, table) for place, (_, table) in zip(waiting.places, tables, strict=True)]
+        return [ChosenValue.at(place, table) for place, (_, table) in zip(waiting.places, tables, strict=True)]
 
-    def _recalled(self, rule: t.Rule, waiting: Waiting) -> tuple[Values, list[Chosen]]:
+    def _recalled(self, rule: t.Rule, waiting: WaitingMatch) -> tuple[Values, list[ChosenValue]]:
         """What a match that has waited emits, and its values of `per`."""
         found = self._read(rule, waiting)[len(asked_later(rule)) :]
         names = [each.name for each in self.frame.evaluations(rule)]
@@ -263,11 +265,11 @@ def _grouped(partials: Sequence[Partial]) -> Iterator[list[Partial]]:
         yield list(group)
 
 
-def _fitted(found: Chosen, domain: Domain) -> Chosen:
+def _fitted(found: ChosenValue, domain: Domain) -> ChosenValue:
     """What an attribute of a type gets."""
     if all(exactly(fitted(value, domain)) == key for key, (value, _) in found.cases.items()):
         return found
-    return Chosen.of((fitted(value, domain), when) for value, when in found.cases.values())
+    return ChosenValue.of((fitted(value, domain), when) for value, when in found.cases.values())
 
 
 def either_all(conditions: Any) -> Term:

@@ -13,9 +13,9 @@ from typing import Any
 
 from workbench.core.domain import Domain, Range, Value
 from workbench.tesla import tree as t
-from workbench.tesla.model.chosen import Chosen, Table, exactly
+from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly
 from workbench.tesla.model.kept import Line
-from workbench.tesla.model.layout import Layout, Tables
+from workbench.tesla.model.layout import KeptLayout, Tables
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
 
@@ -26,13 +26,13 @@ class Noted:
 
     values: dict[tuple[str, str], dict[Any, Value | None]] = field(default_factory=dict)
 
-    def note(self, key: tuple[str, str], found: Chosen) -> None:
+    def note(self, key: tuple[str, str], found: ChosenValue) -> None:
         """These, too."""
         self.values.setdefault(key, {}).update((exactly(value), value) for value in found.values)
 
 
 @dataclass(frozen=True)
-class Frame:
+class RuleFrame:
     """What does not change in a run of rules in a model.
 
     Attributes
@@ -46,7 +46,7 @@ class Frame:
 
     rules: RuleSet
     tables: Tables
-    layout: Layout
+    layout: KeptLayout
     facts: Facts = field(default_factory=dict)
     depth: int = 4
     waits: Mapping[str, int] = field(default_factory=dict)
@@ -83,16 +83,16 @@ class Frame:
         """The values for each of which a rule is silent on its own."""
         return list(product(*(self.table(memory_of(rule), f"per {i}").places for i in range(len(rule.per)))))
 
-    def remembered(self, rule: t.Rule) -> list[tuple[tuple[str, str], Table]]:
+    def remembered(self, rule: t.Rule) -> list[tuple[tuple[str, str], ValueTable]]:
         """What a match that waits has to remember: of what it is the value, and its table."""
         found = [(memory_of(rule), f"absent {i}") for i in range(len(asked_later(rule)))]
         found += [(rule.emits, each.name) for each in self.evaluations(rule)]
         found += [(memory_of(rule), f"per {i}") for i in range(len(rule.per))]
         return [(key, self.table(*key)) for key in found]
 
-    def table(self, of: str, name: str) -> Table:
+    def table(self, of: str, name: str) -> ValueTable:
         """The values of an attribute, or of what a rule remembers; none where none have been met."""
-        return self.tables.get((of, name)) or Table(())
+        return self.tables.get((of, name)) or ValueTable(())
 
     def evaluations(self, rule: t.Rule) -> list[t.Evaluation]:
         """The attributes that a rule emits in a model: without those that are times."""

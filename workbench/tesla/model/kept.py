@@ -1,7 +1,7 @@
 """The events that rules may still ask for, as terms: a line of slots, the newest event first.
 
-The rule of this module: the line says what has come, in order, and nothing of rules but what `Layout` says; an empty
-slot holds zeros, so that equal lines are equal states.
+The rule of this module: the line says what has come, in order, and nothing of rules but what `KeptLayout` says; an
+empty slot holds zeros, so that equal lines are equal states.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 from workbench.core.domain import BOOL, Domain, Range, Value
 from workbench.core.ops import ADD, EQ, GT, NE, both, disjunction, either, held_in, ite, negate
 from workbench.core.term import FALSE, TRUE, Term, const
-from workbench.tesla.model.chosen import Chosen, holds
-from workbench.tesla.model.layout import Column, Layout, Tables
+from workbench.tesla.model.chosen import ChosenValue, holds
+from workbench.tesla.model.layout import KeptColumn, KeptLayout, Tables
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class Kept:
         found: Term = NE(self.kind, 0)
         return found
 
-    def of(self, column: Column) -> Term:
+    def of(self, column: KeptColumn) -> Term:
         """Whether it holds an event of this column."""
         found: Term = EQ(self.kind, column.kind)
         return found
 
-    def attribute(self, column: Column, name: str, tables: Tables) -> Chosen:
+    def attribute(self, column: KeptColumn, name: str, tables: Tables) -> ChosenValue:
         """An attribute of the event that it holds, one of this column."""
         table = tables[column.type, name]
         place = column.attributes.get(name)
-        return Chosen.at(0 if place is None else self.attributes[place], table)
+        return ChosenValue.at(0 if place is None else self.attributes[place], table)
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -57,13 +57,13 @@ class Line:
     slots: the newest event first, empty ones last.
     """
 
-    def __init__(self, layout: Layout, tables: Tables, slots: Sequence[Kept]) -> None:
+    def __init__(self, layout: KeptLayout, tables: Tables, slots: Sequence[Kept]) -> None:
         self.layout, self.tables, self.slots = layout, tables, tuple(slots)
 
     # --- as state ---
 
     @staticmethod
-    def variables(layout: Layout) -> list[tuple[str, Domain, Value]]:
+    def variables(layout: KeptLayout) -> list[tuple[str, Domain, Value]]:
         """Name, domain and initial value of what holds a line."""
         found: list[tuple[str, Domain, Value]] = []
         for number in range(1, layout.slots + 1):
@@ -74,7 +74,7 @@ class Line:
         return found
 
     @classmethod
-    def read(cls, layout: Layout, tables: Tables, state: Sequence[Any]) -> Line:
+    def read(cls, layout: KeptLayout, tables: Tables, state: Sequence[Any]) -> Line:
         """The line that these variables hold."""
         width, values = 2 + len(layout.sizes) + len(layout.consuming), list(state)
         slots = []
@@ -88,7 +88,7 @@ class Line:
         """What its variables are."""
         return tuple(part for slot in self.slots for part in slot.parts)
 
-    def length(self, column: Column) -> Any:
+    def length(self, column: KeptColumn) -> Any:
         """How many events of a column it holds."""
         total: Any = const(0, Range(0, 0))
         for slot in self.slots:
@@ -112,7 +112,7 @@ class Line:
         return self._with(_closed(found) if len(limits) > 1 else found)
 
     def with_event(
-        self, column: Column, when: Term, values: Mapping[str, Chosen], used: Sequence[Term]
+        self, column: KeptColumn, when: Term, values: Mapping[str, ChosenValue], used: Sequence[Term]
     ) -> tuple[Line, Term]:
         """The line with an event at its head, where `when`; and whether there is no room for it."""
         when = both(when, self._wanted(column, values))
@@ -133,11 +133,11 @@ class Line:
             gone, before = either(gone, here), slot
         return self._with(shifted), full
 
-    def _wanted(self, column: Column, values: Mapping[str, Chosen]) -> Term:
+    def _wanted(self, column: KeptColumn, values: Mapping[str, ChosenValue]) -> Term:
         found: Term = disjunction(holds(each, lambda own: values[own.name]) for each in column.filters)  # type: ignore[attr-defined]
         return found
 
-    def _same(self, slot: Kept, column: Column, values: Mapping[str, Chosen]) -> Term:
+    def _same(self, slot: Kept, column: KeptColumn, values: Mapping[str, ChosenValue]) -> Term:
         """Whether a slot's event equals a new one in all that tells one from the other."""
         assert column.newest is not None
         found: Any = TRUE

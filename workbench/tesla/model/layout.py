@@ -17,10 +17,10 @@ from functools import cached_property
 from workbench.core.domain import Range
 from workbench.errors import Refused
 from workbench.tesla import tree as t
-from workbench.tesla.model.chosen import Table
+from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.rule_set import RuleSet
 
-Tables = Mapping[tuple[str, str], Table]
+Tables = Mapping[tuple[str, str], ValueTable]
 """The values of each attribute: by type and name."""
 
 
@@ -45,7 +45,7 @@ class Role:
 
 
 @dataclass(frozen=True)
-class Column:
+class KeptColumn:
     """The events of a type that are kept.
 
     Attributes
@@ -78,7 +78,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Layout:
+class KeptLayout:
     """What is kept of events for rules whose windows are numbers of ticks.
 
     Attributes
@@ -88,7 +88,7 @@ class Layout:
     """
 
     rules: RuleSet
-    columns: Mapping[str, Column]
+    columns: Mapping[str, KeptColumn]
     sizes: tuple[int, ...]
 
     @property
@@ -127,7 +127,7 @@ def bound(rule: t.Rule) -> list[t.Predicate]:
     return [part for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds]
 
 
-def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int) -> Layout:
+def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int) -> KeptLayout:
     """What is kept for these rules.
 
     Parameters
@@ -141,7 +141,7 @@ def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int) 
     for rule in rules.rules:
         for role in _roles(rules, rule):
             found.setdefault(role.part.type, []).append(role)
-    columns: dict[str, Column] = {}
+    columns: dict[str, KeptColumn] = {}
     sizes: list[int] = []
     for kind, name in enumerate((name for name in rules.events if name in found), 1):
         roles = tuple(found[name])
@@ -156,8 +156,8 @@ def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int) 
         most = None if newest is None else math.prod(len(tables[name, each]) for each in newest)
         limit = max(role.reach for role in roles)
         capacity = rooms.get(name, room if most is None else min(most, max(room, 8)))
-        columns[name] = Column(name, kind, roles, limit, attributes, newest, capacity)
-    return Layout(rules, columns, tuple(sizes))
+        columns[name] = KeptColumn(name, kind, roles, limit, attributes, newest, capacity)
+    return KeptLayout(rules, columns, tuple(sizes))
 
 
 def _roles(rules: RuleSet, rule: t.Rule) -> Iterator[Role]:

@@ -17,7 +17,7 @@ from workbench.core.ops import GE, LE, SUB, both, negate
 from workbench.core.term import FALSE, TRUE, Term
 from workbench.errors import Refused
 from workbench.tesla import tree as t
-from workbench.tesla.model.chosen import Chosen, applied, either_of, evaluated, holds
+from workbench.tesla.model.chosen import ChosenValue, applied, either_of, evaluated, holds
 from workbench.tesla.model.kept import Line
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
@@ -42,14 +42,14 @@ class Partial:
 
     when: Term
     slots: Mapping[str, int] = field(default_factory=dict)
-    attributes: Mapping[str, Callable[[str], Chosen]] = field(default_factory=dict)
-    parameters: Mapping[str, Chosen] = field(default_factory=dict)
+    attributes: Mapping[str, Callable[[str], ChosenValue]] = field(default_factory=dict)
+    parameters: Mapping[str, ChosenValue] = field(default_factory=dict)
     choice: tuple[int, ...] = ()
 
-    def look(self, own: Callable[[str], Chosen] | None = None) -> Callable[[t.Expression], Chosen]:
+    def look(self, own: Callable[[str], ChosenValue] | None = None) -> Callable[[t.Expression], ChosenValue]:
         """What parameters and attributes are; `own` are those of the event that a predicate is about."""
 
-        def found(expression: t.Expression) -> Chosen:
+        def found(expression: t.Expression) -> ChosenValue:
             if isinstance(expression, t.BoundParameter):
                 return self.parameters[expression.name]
             if isinstance(expression, t.OwnAttribute):
@@ -67,7 +67,7 @@ class Partial:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RuleMatching:
     """Where a rule looks for events.
 
     Parameters
@@ -81,7 +81,7 @@ class Asked:
     rule: t.Rule
     number: int | None = None
 
-    def matches(self, when: Term, trigger: Mapping[str, Chosen]) -> list[Partial]:
+    def matches(self, when: Term, trigger: Mapping[str, ChosenValue]) -> list[Partial]:
         """All matches of an event that comes when `when`, in their order, `where` included; those of `absent` pend."""
         part = self.rule.trigger
         found = self._bound(Partial(when), part, trigger.__getitem__, TRIGGER)
@@ -131,7 +131,7 @@ class Asked:
                 yield found
 
     def _bound(
-        self, partial: Partial, part: t.Predicate, own: Callable[[str], Chosen], slot: int | None
+        self, partial: Partial, part: t.Predicate, own: Callable[[str], ChosenValue], slot: int | None
     ) -> Partial | None:
         """The match with this event or row (`slot` None), after the assignments; None where that is never one."""
         for each in part.assignments:
@@ -150,7 +150,7 @@ class Asked:
             return part.constraints
         return next(role.linked for role in column.roles if role.part is part)
 
-    def _own(self, type: str, slot: int) -> Callable[[str], Chosen]:
+    def _own(self, type: str, slot: int) -> Callable[[str], ChosenValue]:
         column = self.line.layout.columns[type]
         return lambda name: self.line.slots[slot].attribute(column, name, self.line.tables)
 
@@ -180,18 +180,18 @@ class Asked:
 
     # --- facts ------------------------------------------------------------------------------------------
 
-    def _rows(self, part: t.Predicate | t.Aggregate) -> list[Mapping[str, Chosen]]:
+    def _rows(self, part: t.Predicate | t.Aggregate) -> list[Mapping[str, ChosenValue]]:
         names = list(self.rules.declarations[part.type].positions)
         rows = list(self.facts.get(part.type, ()))
         for by in reversed(part.ordering if isinstance(part, t.Predicate) else ()):
             place = names.index(by.name)
             rows.sort(key=lambda row: _rank(row[place]), reverse=by.descending)
-        return [{name: Chosen.constant(value) for name, value in zip(names, row, strict=True)} for row in rows]
+        return [{name: ChosenValue.constant(value) for name, value in zip(names, row, strict=True)} for row in rows]
 
     # --- aggregates -------------------------------------------------------------------------------------
 
     def _aggregated(self, partial: Partial, part: t.Aggregate) -> Partial:
-        members: list[tuple[Term, Chosen]] = []
+        members: list[tuple[Term, ChosenValue]] = []
         if self.rules.declarations[part.type].fact:
             for row in self._rows(part):
                 members.append(self._member(partial, part, row.__getitem__, TRUE, None))
@@ -201,7 +201,7 @@ class Asked:
         domain = self.rules.declarations[part.type].domains.get(part.attribute or "")
         declared = part.declared
         ordered = declared is not None
-        bag = Chosen.constant(())
+        bag = ChosenValue.constant(())
         for when, value in members:
             if when is FALSE:
                 continue
@@ -214,10 +214,10 @@ class Asked:
         return replace(partial, parameters={**partial.parameters, part.parameter: found})
 
     def _member(
-        self, partial: Partial, part: t.Aggregate, own: Callable[[str], Chosen], when: Term, slot: int | None
-    ) -> tuple[Term, Chosen]:
+        self, partial: Partial, part: t.Aggregate, own: Callable[[str], ChosenValue], when: Term, slot: int | None
+    ) -> tuple[Term, ChosenValue]:
         inside = both(when, holds(self._constraints(part, slot), partial.look(own)))
-        return inside, own(part.attribute) if part.attribute else Chosen.constant(True)
+        return inside, own(part.attribute) if part.attribute else ChosenValue.constant(True)
 
 
 def _added(part: t.Aggregate, bag: Any, value: Value | None, ordered: bool) -> tuple[Value, ...]:

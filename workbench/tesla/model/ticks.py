@@ -23,9 +23,9 @@ from workbench.core.strict import leaves_domain
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.core.units import spelled
 from workbench.errors import Overflow
-from workbench.tesla.model.chosen import Chosen, Table, exactly, selected
-from workbench.tesla.model.course import Composite, Course, either_all
-from workbench.tesla.model.frame import Frame, waiting_of
+from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly, selected
+from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
+from workbench.tesla.model.frame import RuleFrame, waiting_of
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_memory import RuleMemory
 from workbench.tesla.rule_processor import ALL, RuleProcessor
@@ -45,7 +45,7 @@ class Shown(NamedTuple):
     as_shown: Mapping[Any, Value]
 
     @classmethod
-    def of(cls, table: Table, *, exact: bool = False) -> Shown:
+    def of(cls, table: ValueTable, *, exact: bool = False) -> Shown:
         """Numbers as numbers where they lie close together, else by their names; `exact`: the domain has no others."""
         values = table.values or (0,)
         keys = list(map(exactly, values))
@@ -73,11 +73,11 @@ class ModelledRules(RuleProcessor, Keeping):
     rooms_of: the capacities of the columns, where they are given.
     """
 
-    frame: Frame = field(hash=False, compare=False, repr=False, kw_only=True)
+    frame: RuleFrame = field(hash=False, compare=False, repr=False, kw_only=True)
     tick: int = field(kw_only=True)
     unit: str | None = field(default=None, kw_only=True)
     most: int = field(kw_only=True)
-    outputs: Mapping[tuple[str, str], Table] = field(hash=False, compare=False, repr=False, kw_only=True)
+    outputs: Mapping[tuple[str, str], ValueTable] = field(hash=False, compare=False, repr=False, kw_only=True)
 
     keyword: ClassVar[str] = ""
     holds: ClassVar[str] = "events"
@@ -278,7 +278,7 @@ class ModelledRules(RuleProcessor, Keeping):
                 slots,
                 self._stepped,
                 queues=tuple(frame.rooms),
-                lengths=lambda s: Course.read(frame, s).lengths,
+                lengths=lambda s: ModelCourse.read(frame, s).lengths,
                 shares=True,
             ),
             width,
@@ -287,13 +287,13 @@ class ModelledRules(RuleProcessor, Keeping):
     def _stepped(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         """One step on terms: of the state, and for each input the event that may be there."""
         frame, (elapsed, *arrivals) = self.frame, front
-        before = Course.read(frame, state)
-        ways: list[tuple[Term, Course]] = []
-        course = Course.read(frame, state)
+        before = ModelCourse.read(frame, state)
+        ways: list[tuple[Term, ModelCourse]] = []
+        course = ModelCourse.read(frame, state)
         course.passes(TRUE, elapsed.value)
         ways.append((elapsed.present, course))
         for name, arrival in zip(self.fed, arrivals, strict=True):
-            course = Course.read(frame, state)
+            course = ModelCourse.read(frame, state)
             course.happens(TRUE, name, self._read(name, arrival.value))
             ways.append((arrival.present, course))
         beyond = either_all(both(when, each.beyond) for when, each in ways)
@@ -305,7 +305,7 @@ class ModelledRules(RuleProcessor, Keeping):
         full = tuple(either_all(both(when, each.full[name]) for when, each in ways) for name in frame.rooms)
         return (*after, *full), self._emitted(ways)
 
-    def _read(self, name: str, given: Any) -> dict[str, Chosen]:
+    def _read(self, name: str, given: Any) -> dict[str, ChosenValue]:
         """The attributes of an event of a stream."""
         found, attributes = {}, self.rules.declarations[name].domains
         for attribute, item in zip(attributes, given if attributes else (), strict=True):
@@ -313,7 +313,7 @@ class ModelledRules(RuleProcessor, Keeping):
             found[attribute] = _chosen(item, table, shown)
         return found
 
-    def _emitted(self, ways: Sequence[tuple[Term, Course]]) -> tuple[Emission, ...]:
+    def _emitted(self, ways: Sequence[tuple[Term, ModelCourse]]) -> tuple[Emission, ...]:
         """What is emitted, in the order of publication; of the ways that a step can go there is one."""
         outputs = []
         for name in self.results_named:
@@ -329,7 +329,7 @@ class ModelledRules(RuleProcessor, Keeping):
             for slots, domain in zip(outputs, self.results(self.shapes), strict=True)
         )
 
-    def _value(self, name: str, here: Sequence[tuple[Term, Composite]]) -> Any:
+    def _value(self, name: str, here: Sequence[tuple[Term, ModelComposite]]) -> Any:
         if name == ALL:
             kinds = Enum(self.rules.composites)
             found: Any = const(kinds.labels[0], kinds)
@@ -348,21 +348,21 @@ def _nothing(domain: Domain) -> Any:
     return const(domain.default, domain)
 
 
-def _chosen(item: Term, table: Table, shown: Shown) -> Chosen:
+def _chosen(item: Term, table: ValueTable, shown: Shown) -> ChosenValue:
     """The value that a stream shows."""
     if len(table) == 1:
-        return Chosen.constant(table.values[0])
+        return ChosenValue.constant(table.values[0])
     if isinstance(shown.domain, Range) and shown.domain.size == len(table):
-        return Chosen.at(SUB(item, shown.domain.lo), table)
+        return ChosenValue.at(SUB(item, shown.domain.lo), table)
     if isinstance(shown.domain, Bool):
-        return Chosen.of([(False, negate(item)), (True, item)])
+        return ChosenValue.of([(False, negate(item)), (True, item)])
     places: Any = const(0, table.domain)
     for key, each in shown.as_shown.items():
         places = ite(EQ(item, const(each, shown.domain)), const(table.places[key], table.domain), places)
-    return Chosen.at(places, table)
+    return ChosenValue.at(places, table)
 
 
-def _as_shown(chosen: Chosen, shown: Shown) -> Any:
+def _as_shown(chosen: ChosenValue, shown: Shown) -> Any:
     """What a stream shows of a value."""
     domain = shown.domain
     if isinstance(domain, Bool):
