@@ -53,7 +53,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
         "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"}, "dataflow": {"ask", "decide", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
-    "tesla": {"caches": set(), "engines": {"caches"}},
+    "tesla": {"caches": set(), "engines": {"caches"}, "explain": set(), "model": set()},
     "tesla/engines": {"facts": set(), "aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
@@ -102,6 +102,12 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/rules/single.py", "numpy"),
     ("executors/compiled/rules/transfer.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numpy"),
+    *((f"executors/dataflow/machine/{name}.py", "numpy") for name in ("run", "set_loops", "sets", "tables")),
+    *(
+        (f"executors/dataflow/machine/{name}.py", package)
+        for name in ("set_loops", "run_loops")
+        for package in ("numba", "llvmlite")
+    ),
     ("executors/compiled/rules_gpu/columns.py", "numba"),
     ("executors/compiled/rules_gpu/columns.py", "numpy"),
     ("executors/compiled/rules_gpu/device.py", "numba"),

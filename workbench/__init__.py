@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from workbench.show.explorer import explorer as explorer
     from workbench.show.timeline import render_timeline as render_timeline
     from workbench.tesla.check import load_rules as load_rules, rules as rules
+    from workbench.tesla.rule_explanation import RuleExplanation as RuleExplanation
     from workbench.tesla.live import RunningRules as RunningRules
     from workbench.tesla.rule_set import RuleSet as RuleSet
     from workbench.verify.analyses import (

@@ -340,3 +340,28 @@ def test_times_of_a_block_do_not_go_back():
     block = event_block(text, [Occurrence("A", 5, (1, 1.0)), Occurrence("A", 4, (1, 1.0))], engine.texts.put)
     with pytest.raises(InputError, match="goes back from 5 to 4"):
         engine.process_block(block)
+
+
+def test_what_is_fetched_ahead_is_where_events_are_looked_up_or_put(monkeypatch):
+    """By numbers and texts of their own; not by what is computed, or by what an event binds that is found first."""
+    text = rules(
+        TYPES + "from A[$x = x] and last A(x == $x, f == A.f) as One within 9 from A"
+        " and last B(x == One.x) within 9 from A emit P(x = 0, f = 0.0, s = B.s)\n"
+        "from B and last B(s == B.s) as Old within 9 from B emit P(x = 0, f = 0.0, s = B.s)\n"
+        "from A and last B(x + 1 == A.x) within 9 from A emit P(x = 0, f = 0.0, s = B.s)"
+    )
+    engine = CompiledRules(text, {}, EngineSettings(), code=False)
+    fetched = set()
+    monkeypatch.setitem(engine.loop.scope, "LARGE", 0)
+    monkeypatch.setitem(engine.loop.scope, "fetch", lambda array, place: fetched.add((len(array), place)))
+    stream = [Occurrence("AB"[i % 2], i, (i % 3, ("ab"[i % 3 > 1], i % 3 / 2)[i % 2 == 0])) for i in range(40)]
+    list(engine.process_block(event_block(text, stream, engine.texts.put)))
+    memory, missed = engine.memory, []
+    for column in engine.program.columns:
+        begin, mask = memory.K[column.number, at.HEADS : at.HEADS_MASK + 1].tolist()
+        used = {(len(memory.H), begin + i) for i in range(mask + 1) if memory.H[begin + i] >= 0}
+        missed += [] if used <= fetched else [str(column)]
+    assert missed == ["B by x + 1"]
+    for row in memory.T[:2]:  # of some of the events in the middle the rows, first and last word
+        begin, width = int(row[at.BASE]), int(row[at.WIDTH])
+        assert any({(len(memory.W), begin + i * width + n) for n in (0, width - 1)} <= fetched for i in range(5, 15))

@@ -94,6 +94,7 @@ class RuleThreads:
         self._code = False if settings.plain else code
         self._first: BeforeThreads | None = BeforeThreads(rules, facts, settings, code)
         self.program, self.texts = self._first.program, self._first.texts
+        self.by_blocks = self._first.by_blocks
         self.now: int | None = None
         self.passed: int | None = None
         self.count, self._events = 0, 0
