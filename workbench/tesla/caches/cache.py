@@ -77,11 +77,15 @@ class CachedAnswer:
     Attributes
     ----------
     hits: how often it was asked for, as far as the policy counts.
+    ages: after how many requests it was asked for the last times.
+    place: where a list has it.
     """
 
-    __slots__ = ("answer", "cost", "hits", "key", "newer", "older", "since", "size", "stamp")
+    __slots__ = ("ages", "answer", "cost", "hits", "key", "newer", "older", "place", "since", "size", "stamp")
+    ages: tuple[int, int]
     newer: CachedAnswer
     older: CachedAnswer
+    place: int
     since: float
     stamp: int
 
