@@ -25,6 +25,7 @@ LAYERS = [
 
 PLACES = {
     "budget": "errors",
+    "forked": "errors",
     "stored": "errors",
     "extensions": "errors",
     "display": "errors",
@@ -37,9 +38,10 @@ PLACES = {
 BELOW: dict[str, dict[str, set[str]]] = {
     "processors": {"held": set(), "slices": {"held"}},
     "executors": {
-        "reference": set(), "threaded": {"reference"}, "compiled": {"threaded"}, "spark": {"reference", "compiled"},
+        "reference": set(), "processes": {"reference"}, "threaded": {"reference", "processes"},
+        "compiled": {"threaded"}, "spark": {"reference", "compiled"},
         "dataflow": {"reference", "threaded", "compiled"},
-        "backends": {"reference", "threaded", "compiled", "spark", "dataflow"},
+        "backends": {"reference", "processes", "threaded", "compiled", "spark", "dataflow"},
     },
     "executors/compiled": {
         "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},
@@ -101,6 +103,12 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/rules/single.py", "numpy"),
     ("executors/compiled/rules/transfer.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numpy"),
+    *((f"executors/dataflow/machine/{name}.py", "numpy") for name in ("run", "set_loops", "sets", "tables")),
+    *(
+        (f"executors/dataflow/machine/{name}.py", package)
+        for name in ("set_loops", "run_loops")
+        for package in ("numba", "llvmlite")
+    ),
     ("executors/compiled/rules_gpu/columns.py", "numba"),
     ("executors/compiled/rules_gpu/columns.py", "numpy"),
     ("executors/compiled/rules_gpu/device.py", "numba"),

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from workbench.executors.spark.keyed import run_keyed as run_keyed
     from workbench.executors.threaded.certificate import Certificate as Certificate
     from workbench.executors.dataflow.executor import Dataflow as Dataflow
+    from workbench.executors.processes.executor import Processes as Processes
     from workbench.executors.threaded.executor import Threaded as Threaded
     from workbench.executors.threaded.manager import ThreadManager as ThreadManager
     from workbench.executors.threaded.pipelined import Pipelined as Pipelined, vouch as vouch

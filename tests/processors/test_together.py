@@ -51,7 +51,7 @@ STREAMS = ([3, -1, 4, 1, -5], [2, 7, 1, 8, 2])
 @pytest.mark.parametrize("body", [several, nested], ids=str)
 def test_a_group_in_lockstep_is_one_function(body):
     group = Group(body)
-    assert group._together is not None
+    assert group.together is not None
     assert stepped(group, STREAMS) == body.denote(STREAMS)
 
 
@@ -70,7 +70,7 @@ def test_its_state_is_that_of_the_walk(body):
 @pytest.mark.parametrize("body", [silent, late, merging], ids=str)
 def test_others_are_walked(body):
     group = Group(body)
-    assert group._together is None
+    assert group.together is None
     if body is not merging:
         assert stepped(group, STREAMS) == body.denote(STREAMS)
 

@@ -12,7 +12,7 @@ from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import InputError, Refused
 from workbench.events import lines
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules import orders
+from workbench.executors.compiled.rules import matching, orders
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.check import rules
@@ -66,7 +66,7 @@ def told(engine, stream):
     return [each for event in stream for each in engine.process(event)]
 
 
-def test_blocks_and_states_say_what_single_events_say():
+def test_blocks_and_states_say_what_single_events_say(monkeypatch):
     text, stream = rules(MANY_KINDS), events(600)
     expected = told(rule_engine(text, "cdp", FACTS), stream)
     assert len(expected) > 100
@@ -77,6 +77,11 @@ def test_blocks_and_states_say_what_single_events_say():
         for part in engine.process_block(block.part(first, first + 250), sources=True):
             found += part.occurrences(text)
     assert alike(found, expected)
+    monkeypatch.setattr(matching, "MUCH_OUTPUT", 50)
+    engine = CompiledRules(text, FACTS, EngineSettings(), code=False)
+    parts = list(engine.process_block(event_block(text, stream, engine.texts.put), sources=True))
+    assert len(parts) > 10
+    assert alike([each for part in parts for each in part.occurrences(text)], expected)
     middle, other = (CompiledRules(text, FACTS, EngineSettings(), code=False) for _ in range(2))
     early = told(middle, stream[:300])
     other.restore(middle.snapshot())
@@ -193,6 +198,21 @@ def test_rules_that_are_written_alike_are_one_function():
     assert len(program.plan.columns) == 1
 
 
+def test_many_constants_are_part_of_a_key():
+    """Of a filter that is no equation candidates are asked, and so they are of equations: hashes may be the same."""
+    parts = ["last B(x == {0}, s == $s)", "each B(x == {0}.0) as O within 9 from A and not B({0} - 2 == x, s < $s)",
+             "not B(x == {0}, s == 'a')", "last B(s == 'b', x > {0})"]  # fmt: skip
+    rule = """from B[$x = x, $s = s] and last A within 9 from B and {1} within 9 from A
+      and $n = COUNT(B(x == {0}) within 30 from A) emit P(x = {0}, f = $n, s = $s) """
+    texts = [rule.format(i % 7, parts[i % 4].format(i % 7)).replace("'", '"') for i in range(28)]
+    text, stream = rules(TYPES + "".join(texts)), events(300)
+    keys = {(each.filters, tuple(map(str, each.keys))) for each in SetPlan(text).columns}
+    assert keys == {((), ()), ((), ("s", "x")), ((), ("x",)), ((), ("s",))}
+    expected = told(rule_engine(text, "cdp"), stream)
+    assert len({each.values[0] for each in expected}) == 7
+    assert alike(told(CompiledRules(text, {}, EngineSettings(), code=False), stream), expected)
+
+
 def test_an_index_finds_the_rules_that_an_event_triggers():
     lines = [f"rule e{i}: from B(x == {i}) emit P(x = {i}, f = 0, s = B.s)" for i in range(20)]
     lines += [f"rule g{i}: from B({i} <= x, s == 'ab') emit P(x = {-i}, f = 0, s = 'a')" for i in range(20)]
@@ -201,6 +221,8 @@ def test_an_index_finds_the_rules_that_an_event_triggers():
     assert {plan.index(i).operator for i in range(40)} == {"=="}
     text = rules(TYPES + "\n".join(lines).replace(", s == 'ab'", "").replace("'", '"'))
     assert {SetPlan(text).index(i).operator for i in range(40)} == {"==", ">="}
+    more = rules(TYPES + "".join(line.replace("B(x", "B(s == 'ab', x").replace("'", '"') for line in lines[:20]))
+    assert {SetPlan(more).index(i).attribute for i in range(20)} == {0}  # which tells them apart
     stream = [Occurrence("B", i, (x, "ab")) for i, x in enumerate((3, None, 19, -1, 25))]
     cdp, compiled = (rule_engine(text, name) for name in ("cdp", "compiled"))
     for event in stream:
@@ -302,3 +324,28 @@ def test_times_of_a_block_do_not_go_back():
     block = event_block(text, [Occurrence("A", 5, (1, 1.0)), Occurrence("A", 4, (1, 1.0))], engine.texts.put)
     with pytest.raises(InputError, match="goes back from 5 to 4"):
         engine.process_block(block)
+
+
+def test_what_is_fetched_ahead_is_where_events_are_looked_up_or_put(monkeypatch):
+    """By numbers and texts of their own; not by what is computed, or by what an event binds that is found first."""
+    text = rules(
+        TYPES + "from A[$x = x] and last A(x == $x, f == A.f) as One within 9 from A"
+        " and last B(x == One.x) within 9 from A emit P(x = 0, f = 0.0, s = B.s)\n"
+        "from B and last B(s == B.s) as Old within 9 from B emit P(x = 0, f = 0.0, s = B.s)\n"
+        "from A and last B(x + 1 == A.x) within 9 from A emit P(x = 0, f = 0.0, s = B.s)"
+    )
+    engine = CompiledRules(text, {}, EngineSettings(), code=False)
+    fetched = set()
+    monkeypatch.setitem(engine.loop.scope, "LARGE", 0)
+    monkeypatch.setitem(engine.loop.scope, "fetch", lambda array, place: fetched.add((len(array), place)))
+    stream = [Occurrence("AB"[i % 2], i, (i % 3, ("ab"[i % 3 > 1], i % 3 / 2)[i % 2 == 0])) for i in range(40)]
+    list(engine.process_block(event_block(text, stream, engine.texts.put)))
+    memory, missed = engine.memory, []
+    for column in engine.program.columns:
+        begin, mask = memory.K[column.number, at.HEADS : at.HEADS_MASK + 1].tolist()
+        used = {(len(memory.H), begin + i) for i in range(mask + 1) if memory.H[begin + i] >= 0}
+        missed += [] if used <= fetched else [str(column)]
+    assert missed == ["B by x + 1"]
+    for row in memory.T[:2]:  # of some of the events in the middle the rows, first and last word
+        begin, width = int(row[at.BASE]), int(row[at.WIDTH])
+        assert any({(len(memory.W), begin + i * width + n) for n in (0, width - 1)} <= fetched for i in range(5, 15))

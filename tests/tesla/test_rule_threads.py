@@ -8,7 +8,7 @@ from tests.tesla.events import KeptCode
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import InputError, Refused
-from workbench.executors.compiled.rules import engine
+from workbench.executors.compiled.rules import engine, layout, matching
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.threads import RuleThreads
@@ -68,6 +68,7 @@ def test_several_threads_tell_what_one_tells(pool, monkeypatch):
     monkeypatch.setattr(engine, "STRETCH", 7)
     composites = late = 0
     for seed in range(6):
+        monkeypatch.setattr(matching, "MUCH_OUTPUT", 1 << 19)
         rng = random.Random(seed)
         chosen = rng.sample(pool, len(pool) - 1)
         made = rules(TYPES + "\n".join(f"rule r{i}: {each}" for i, each in enumerate(chosen)).replace("'", '"'))
@@ -76,6 +77,8 @@ def test_several_threads_tell_what_one_tells(pool, monkeypatch):
         split = RuleSplit([range(len(made.rules))], split.keys) if pool is JOINED else RuleSplit(split.groups)
         cuts = sorted(rng.choices(range(len(case.events) + 1), k=rng.choice((1, 4))))
         one = CompiledRules(made, case.facts, EngineSettings(), code=False)
+        for module in (matching, layout):  # much is given out in parts
+            monkeypatch.setattr(module, "MUCH_OUTPUT", 20)
         settings = EngineSettings(threads=rng.choice((2, 3)))
         several = RuleThreads(made, case.facts, settings, split, code=None if seed % 2 else False)
         expected, found = fed(one, case, cuts), fed(several, case, cuts)

@@ -32,7 +32,7 @@ from workbench.errors import LimitMet, Location, WorkbenchError, did_you_mean
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 DEFECT = 3
-YOUNG = 50_000
+YOUNG = 100_000
 """New objects between two searches for garbage: nearly all that is imported and composed stays."""
 EPILOG = """exit codes: 0 all hold (within bounds counts), 1 some property fails, 2 the input or the
 installation is at fault, 3 undecided. WORKBENCH_DEBUG=1 shows the traceback of an error."""

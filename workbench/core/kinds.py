@@ -178,6 +178,46 @@ class Holder(Processor):
         return False
 
 
+Said = tuple[Any, ...]
+"""What the copies in one place say of a front."""
+PlacePart = tuple[State, Callable[[State, tuple[Any, ...]], tuple[State, Said]]]
+"""The first state of the copies in one place, and their step."""
+PlacesJoined = tuple[State, Callable[[State, Sequence[Said]], Stepped]]
+"""The first state of what joins them, and its step: what a holder emits, given what each place says of a front."""
+
+
+class FailedCopy(Exception):
+    """A copy in a share has failed, for the reason that is the cause; `order` is its place among the others."""
+
+    def __init__(self, order: Any) -> None:
+        self.order = order
+
+
+class Divisible(Holder):
+    """A holder whose copies need nothing of each other, so that they may lie in several places.
+
+    Each place is given every front, and steps the copies that are its own. Nothing else is asked of an executor: what
+    a share costs is the work on its copies.
+    """
+
+    @property
+    @abstractmethod
+    def undivided(self) -> str:
+        """Why a (typed) one is not divided; empty if it can be."""
+
+    @abstractmethod
+    def share(self, place: int, places: int) -> PlacePart:
+        """What one of `places` places does, counted from 0. Its step raises `FailedCopy` where a copy fails."""
+
+    @abstractmethod
+    def joint(self, places: int) -> PlacesJoined:
+        """What makes one of what all of them say."""
+
+    def first_failed(self, orders: Sequence[Any]) -> Any:
+        """Of copies that failed at one front, the one that `step` comes to first."""
+        return min(orders)
+
+
 def keeps_copies(processor: Processor) -> bool:
     """Whether a (typed) processor, or one inside it, has copies to step."""
     return isinstance(processor, Holder) and processor.copies

@@ -250,6 +250,11 @@ class Processor(ABC):
         return None
 
     @property
+    def on_total(self) -> Callable[..., Any] | None:
+        """Of one in lockstep whose state is its last event: the event that this and the values of a front make."""
+        return None
+
+    @property
     def joins(self) -> bool:
         """Whether it waits for an event on every input, and so has queues."""
         return self.in_arity > 1 and not self.merges

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -119,8 +120,8 @@ class CsvReader(RowReader):
 
     def _header(self, data: bytes, shown: str, *, last: bool) -> tuple[int, int] | None:
         """The lines and the bytes that the names of the columns take, if any; None where they have not come yet."""
-        texts = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
-        there = iter(texts)
+        whole = io.BytesIO(data[: data.rfind(b"\n") + 1])
+        taken, there = itertools.tee(line for lines in whole for line in lines.splitlines(keepends=True))
         found = csv.reader(map(bytes.decode, there), strict=True, delimiter=self.between)
         try:
             row = next(found, None)
@@ -131,7 +132,7 @@ class CsvReader(RowReader):
         if row is None:
             return None
         begins = self._is_header(row, f"{shown}:1")
-        return (found.line_num, sum(map(len, texts[: found.line_num]))) if begins else (0, 0)
+        return (found.line_num, sum(map(len, itertools.islice(taken, found.line_num)))) if begins else (0, 0)
 
     def _found(self, data: bytes, shown: str, first: int, *, last: bool) -> _Rows:
         """The rows of a text, but for one at its end that may go on."""

@@ -46,7 +46,12 @@ class CsvWriter(RowWriter):
         ((name, text),) = self._texts.items()
         if values := outputs[name]:
             self.end()
-            self.csv.writerows((text(value),) for value in values)
+            try:
+                lines = "\n".join(map(_PLAIN[type(self.domains[name])], values))
+            except (KeyError, ValueError):  # what may have to be quoted, or has too many digits
+                self.csv.writerows((text(value),) for value in values)
+            else:
+                self.stream.write(lines + "\n")
 
     def table(self, table: Any) -> None:
         from workbench.events.tables import whole
@@ -93,16 +98,17 @@ class TsvWriter(CsvWriter):
     between = "\t"
 
 
+_PLAIN: Mapping[type[Domain], Callable[[Value], str]] = {
+    Bool: {True: "true", False: "false"}.__getitem__,
+    **dict.fromkeys((Range, Reals, Integer, Integers), str),
+}
+"""What makes cells of values whose texts are never quoted."""
+
+
 def _text_of(domain: Domain) -> Callable[[Value], Any]:
     """What makes a cell of a value: the fastest way to what `to_text` says."""
-    if isinstance(domain, Bool):
-        return {True: "true", False: "false"}.__getitem__
-    if isinstance(domain, Range | Reals | Integer):
-        return _as_it_is  # `csv` writes numbers as Python does
+    if isinstance(domain, Bool | Range | Reals | Integer):
+        return _PLAIN[type(domain)]
     if isinstance(domain, Integers):
         return lambda value: value if -FAR < value < FAR else to_text(value, domain)
     return lambda value: to_text(value, domain)
-
-
-def _as_it_is(value: Value) -> Value:
-    return value

@@ -43,14 +43,35 @@ def cell_texts(column: Any, between: str) -> Any:
         return float_texts(column)
     if not pa.types.is_string(column.type):
         return column
-    odd = pc.match_substring_regex(column, rf"\r|{BLANK}")
-    if pc.any(odd).as_py() or pc.any(pc.utf8_is_space(column)).as_py():
+    found = Letters(column)
+    if found.spaced and (
+        pc.any(pc.match_substring_regex(column, rf"\r|{BLANK}")).as_py() or pc.any(pc.utf8_is_space(column)).as_py()
+    ):
         return None
-    special = pc.match_substring_regex(column, f'["\\n{between}]')
-    if not pc.any(special).as_py():
+    if not found.holds('"', "\n", between):
         return column
+    special = pc.match_substring_regex(column, f'["\\n{between}]')
     quoted = pc.binary_join_element_wise(MARK, pc.replace_substring(column, '"', '""'), MARK, constant(""))
     return pc.if_else(special, quoted, column)
+
+
+class Letters:
+    """All letters in a column of texts: a look at them together is sooner done than one at each text."""
+
+    def __init__(self, column: Any) -> None:
+        import numpy as np
+
+        self._bytes = bytes(written(column))
+        least = np.frombuffer(self._bytes, np.uint8).min(initial=255)
+        self.controls = bool(least < ord(" "))
+        """Whether there is a character of ASCII among them that is no letter."""
+        shortest = pc.min_max(pc.binary_length(column))["min"].as_py()
+        self.spaced = bool(least <= ord(" ")) or shortest == 0 or not self._bytes.isascii()
+        """Whether a text may be nothing but space."""
+
+    def holds(self, *letters: str) -> bool:
+        """Whether one of these is among them."""
+        return any(each.encode() in self._bytes for each in letters)
 
 
 def is_quoted(texts: Any, column: Any) -> bool:
@@ -100,7 +121,8 @@ def _json(column: Any) -> Any:
         return float_texts(column) if pc.all(pc.is_finite(column), min_count=0).as_py() else None
     if not pa.types.is_string(column.type):
         return column.cast(pa.string())
-    if pc.any(pc.match_substring_regex(column, r'["\\\x00-\x1f]')).as_py():
+    found = Letters(column)
+    if found.controls or found.holds('"', "\\"):
         return None
     return pc.binary_join_element_wise(MARK, column, MARK, constant(""))
 
@@ -109,7 +131,7 @@ MARK = constant('"')
 
 
 def written(texts: Any) -> memoryview:
-    """All texts of a column without nulls, one after the other."""
+    """All texts of a column, one after the other."""
     _, places, data = texts.buffers()
     first, last = memoryview(places).cast("i")[texts.offset], memoryview(places).cast("i")[texts.offset + len(texts)]
-    return memoryview(data)[first:last]
+    return memoryview(data or b"")[first:last]

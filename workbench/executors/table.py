@@ -64,6 +64,14 @@ class Start:
         value = getattr(self.options, name, None)
         return default if value is None else value
 
+    @property
+    def live(self) -> bool:
+        """Whether the log comes as somebody writes it."""
+        from workbench.events.files import is_stream
+        from workbench.events.inputs import named_files
+
+        return any(map(is_stream, named_files(self.option("input")) or ()))
+
 
 @dataclass(frozen=True)
 class BackendRow:
@@ -123,6 +131,9 @@ FAULTS = (
     BackendOption("--rate", "the probability that a fault strikes (default: 0.1)", {"type": float, "metavar": "P"}),
 )
 THREADS = {"type": "positive", "metavar": "N"}
+PROCESSES = BackendOption(
+    "--processes", "the copies of quantifiers, windows and slices in so many worker processes", THREADS
+)
 REASSOCIATE = BackendOption(
     "--reassociate",
     "in several threads floats may be added and multiplied in another order; results differ by rounding",

@@ -40,9 +40,6 @@ NODE_NAMES = {
 """Names of anonymous nodes for operators; words of the language cannot be names in a property."""
 
 
-FILE_PROCESSORS = frozenset(cls for cls in PROCESSORS.values() if issubclass(cls, FileProcessor))
-
-
 class NamingBuilder(Builder):
     """A Builder that keeps the user's names for the user."""
 
@@ -348,7 +345,7 @@ class Body(args.Reader):
         parts = e.parts
         if isinstance(e, s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
             cls = PROCESSORS[e.name]
-            if cls in FILE_PROCESSORS:
+            if issubclass(cls, FileProcessor):
                 return True
             words |= args.words(cls)
             parts = tuple(part for part in parts if args.keyword_argument(cls, part, self) is None)
@@ -392,7 +389,7 @@ class Body(args.Reader):
             given = self.file.given(self.file.pipelines[e.name], items, self)
             return Group(self.file.pipeline(e.name, given, e.where))
         if isinstance(e, s.Identifier | s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
-            if PROCESSORS[e.name] in FILE_PROCESSORS:
+            if issubclass(PROCESSORS[e.name], FileProcessor):
                 hint = f"write it outside: {args.signature(PROCESSORS[e.name])}"
                 raise LanguageError(f"{what} cannot be '{e.name}', which is given streams", where=e.where, hint=hint)
             return self._instance(PROCESSORS[e.name], e.arguments if isinstance(e, s.Call) else (), e.where)

@@ -57,6 +57,8 @@ class RunOptions(TypedDict, total=False):
     """How likely a fault is to strike where it can."""
     threads: int
     """How many (threaded, dataflow, numba, parallel)."""
+    processes: int
+    """In how many worker processes the copies of quantifiers, windows and slices are (reference)."""
     phases: int
     """The most steps on their way at once (dataflow)."""
     groups: bool

@@ -176,6 +176,7 @@ class LogRun:
     def _lists(self, block: LogBlock) -> Mapping[str, list[Value]] | None:
         """The events of a block for an executor of Python values whose only output makes the rows."""
         single = len(self.program.ports.shown) == 1 and self.row.name == "reference"
+        single = single and not self.start.option("processes")
         return block.lists() if single else None
 
     def _lockstep(self, lists: Mapping[str, list[Value]]) -> Iterator[Mapping[str, list[Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -10,7 +11,7 @@ from workbench.core import function as f
 from workbench.core.determinism import Determinism
 from workbench.core.domain import ANY, BOOL, INT, Bool, Domain, Range, Value, outside
 from workbench.core.fields import fitted
-from workbench.core.function import Function, TypedFunction, as_function, fits
+from workbench.core.function import Function, TypedFunction, as_function, fits, on_values
 from workbench.core.ops import PLAIN, WORD_HI, as_term, held_in
 from workbench.core.processor import Maybe, Processor, State, Stream, event, typed_function
 from workbench.core.term import is_symbolic
@@ -146,6 +147,10 @@ class Cumulate(Processor):
         if type(total) not in PLAIN and is_symbolic(total) and self.domain is not None:
             total = as_term(total, self.domain)
         return (total,), (event(total),)
+
+    @property
+    def on_total(self) -> Callable[..., Any]:
+        return on_values(self.function)
 
     @cached_property
     def _closed(self) -> bool:

@@ -23,7 +23,7 @@ from workbench.core.domain import INT, Integer
 from workbench.core.function import user_function
 from workbench.core.processor import END
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, WorkbenchError
-from workbench.executors.dataflow import stream_run
+from workbench.executors.dataflow import flow_threads, stream_run
 from workbench.executors.dataflow.executor import Dataflow
 from workbench.executors.dataflow.interleaving import mistakes
 from workbench.executors.dataflow.listings import Variant
@@ -236,7 +236,7 @@ def test_what_is_there_comes_out_before_the_next_step_is_read():
     def typed():
         for i in range(5):
             assert len(seen) >= i - 1
-            threading.Event().wait(2 * stream_run.SLOW)
+            threading.Event().wait(2 * flow_threads.SLOW)
             yield {"x": i}
 
     for outputs in running.streamed(typed()):
@@ -276,7 +276,7 @@ def test_ctrl_c_anywhere_under_a_schedule():
 
         schedule.run(body)
 
-    files = [stream_run.__file__, stream_run.__file__.replace("stream_run", "executor")]
+    files = [flow_threads.__file__, stream_run.__file__, stream_run.__file__.replace("stream_run", "executor")]
     assert everywhere(run, also=files, step=3) > 50
 
 

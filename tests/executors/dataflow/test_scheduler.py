@@ -1,4 +1,4 @@
-"""The incremental sets against the listings, and the listings against definitions (7) to (9)."""
+"""The incremental sets, in Python and in machine code, against the listings; these against definitions (7) to (9)."""
 
 import random
 from typing import Any
@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from workbench.errors import PipelineError
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, mistakes
-from workbench.executors.dataflow.listings import Listings, Variant, defined
+from workbench.executors.dataflow.listings import Listings, PhaseSets, Variant, defined
+from workbench.executors.dataflow.machine.sets import MachineSets
 from workbench.executors.dataflow.minima import Minima
 from workbench.executors.dataflow.numbering import NumberedGraph, numbered
 from workbench.executors.dataflow.scheduler import Scheduler
@@ -48,17 +49,20 @@ def together(graph, chance, variant, threads, phases):
     seed, density = chance.random(), chance.choice((0.3, 0.7, 1.0))
     work = Messages(graph, seed, density)
     ours = Interleaving(Scheduler(graph, variant), work, variant)
-    theirs = Interleaving(Listings(graph, variant), Messages(graph, seed, density), variant)
+    sets: list[PhaseSets] = [Listings(graph, variant), *([] if variant else [MachineSets(graph, phases)])]
+    others = [Interleaving(each, Messages(graph, seed, density), variant) for each in sets]
     while choices := ours.choices(threads, phases):
         choice = chance.choice(choices)
         ours.do(choice)
-        theirs.do(choice)
         if choice.what == "begin":
             work.begin(ours.sets.begun)
-        for one, other in ((ours.sets, theirs.sets),):
+        one = ours.sets
+        for theirs in others:
+            theirs.do(choice)
+            other = theirs.sets
             assert (one.partial, one.full, one.ready) == (other.partial, other.full, other.ready), choice
             assert [one.x(p) for p in range(1, phases + 1)] == [other.x(p) for p in range(1, phases + 1)], choice
-        assert sorted(ours.queue) == sorted(theirs.queue)
+            assert sorted(ours.queue) == sorted(theirs.queue)
         yield ours, work
 
 
@@ -92,17 +96,33 @@ def test_many_phases_at_once_in_any_order():
     """Rows of phases with the same x, long ones, and more than there is room for at first."""
     graph = numbered({v: [v - 1] * (v > 1) for v in range(1, 5)})[0]
     for order in (min, max):
-        sets = Scheduler(graph)
-        ours, theirs = (Interleaving(each, Messages(graph, 1, 0.6)) for each in (sets, Listings(graph)))
-        for run in (ours, theirs):
+        kept = Scheduler(graph), MachineSets(graph, 150)
+        theirs, *ours = (Interleaving(each, Messages(graph, 1, 0.6)) for each in (Listings(graph), *kept))
+        for run in (theirs, *ours):
             for _ in range(150):
                 run.do(FlowChoice("begin"))
-        while ours.queue:
-            pair = order(ours.queue, key=lambda pair: pair[1])
-            for run in (ours, theirs):
+        while theirs.queue:
+            pair = order(theirs.queue, key=lambda pair: pair[1])
+            for run in (theirs, *ours):
                 run.replay([FlowChoice("take", 0, pair), FlowChoice("end", 0)])
-            assert ours.queue == theirs.queue
-        assert sets.complete == 150
+                assert sorted(run.queue) == sorted(theirs.queue)
+        assert [sets.complete for sets in kept] == [150, 150]
+
+
+def test_many_vertices_and_phases_in_machine_code():
+    """Sets of more numbers than a word has bits, and than so many words have; rows of phases that are used again."""
+    chance = random.Random(1)
+    graph = numbered({v: [v // 8] if v >= 8 else [] for v in range(1, 5001)})[0]
+    work = Messages(graph, 7, 0.2)
+    scheduler, machine = Scheduler(graph), MachineSets(graph, 30)
+    runs = [Interleaving(sets, work) for sets in (scheduler, machine)]
+    for done in range(6000):
+        begins = scheduler.begun - scheduler.complete < 30 and (not runs[0].queue or chance.random() < 0.1)
+        pair = (0, 0) if begins else chance.choice(runs[0].queue)
+        for run in runs:
+            run.replay([FlowChoice("begin")] if begins else [FlowChoice("take", 0, pair), FlowChoice("end", 0)])
+        assert sorted(runs[0].queue) == sorted(runs[1].queue), done
+    assert scheduler.complete == machine.complete > 60
 
 
 def test_a_numbering_that_is_not_satisfactory_is_refused():

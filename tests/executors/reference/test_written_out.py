@@ -6,11 +6,13 @@ import pytest
 
 import workbench as wb
 from workbench.builder import pipeline
+from workbench.core import function as f
 from workbench.core.domain import INT
 from workbench.core.function import user_function
 from workbench.errors import WorkbenchError
 from workbench.executors.reference.executor import Reference
 from workbench.processors.apply import ApplyFunction
+from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 
 TEXT = """
@@ -31,7 +33,7 @@ def fails(x: Any, y: Any) -> Any:
     def inverse(x: int) -> int:
         return 36 // (x - 9)
 
-    return {"sum": x + y, "out": ApplyFunction(user_function(inverse, result=INT))(Filter()(x, y > 1))}
+    return {"sum": Cumulate(f.ADD)(x + y), "out": ApplyFunction(user_function(inverse, result=INT))(Filter()(x, y > 1))}
 
 
 def stepwise(running: Reference, streams: dict[str, list[Any]], shown: dict[str, list[Any]]) -> None:

@@ -17,10 +17,10 @@ from workbench.core.domain import INT, Integer, Overflowing
 from workbench.core.function import user_function
 from workbench.core.processor import END
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, WorkbenchError
+from workbench.executors.overlapped import Overlapped
 from workbench.executors.reference.executor import Reference
 from workbench.executors.threaded.executor import Threaded, default_placement
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.executors.threaded.overlapped import Overlapped
 from workbench.executors.threaded.placement import Placement, balanced
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate

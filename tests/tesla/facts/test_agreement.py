@@ -6,14 +6,24 @@ import sqlite3
 from dataclasses import replace
 from functools import partial
 
-from workbench.conformance.compare.rule_engines import held_to_meaning
+import pytest
+
+from workbench.conformance.compare.rule_engines import held_to_meaning, same_occurrence
 from workbench.conformance.generate.rule_cases import VALUES, random_case
 from workbench.core.domain import BOOL, FLOAT, INT, STR
+from workbench.errors import Refused
+from workbench.executors.compiled.rules import running
+from workbench.executors.compiled.rules.engine import CompiledRules
+from workbench.tesla.check import rules
+from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.facts.database import FactDatabase
 from workbench.tesla.engines.facts.stored import stored
 from workbench.tesla.engines.facts.table import FactTable
 from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.event_block import event_block
+from workbench.tesla.meaning import meaning
+from workbench.tesla.occurrence import Occurrence
 
 CASES = 150
 """Numbers of random cases; a third of their rules have facts."""
@@ -104,3 +114,56 @@ def test_a_table_of_our_own_has_the_rows_that_went_in():
     table = stored(case.rules.declarations["F"], rows, "rows.csv")
     assert repr(list(table)) == repr(rows)
     assert len(table) == 3
+
+
+# --- tables that compiled rules do not keep ---------------------------------------------------------------------------
+
+BY_BLOCKS = """
+declare A(x: int, f: float, s: string, b: bool)
+declare fact F(x: int, f: float, s: string)
+declare fact G(x: int, s: string, b: bool)
+declare fact Few(x: int, s: string)
+declare O(x: int, f: float, s: string)
+from A[$x = x](x > 0, 2 != x) and each F[$f = f](x == $x, f < A.f) and not G(b == A.b, x == $x)
+emit O(x = $x, f = $f, s = F.s)
+from A and last F(s == A.s) ordered by f desc and each G(F.x == x) and $n = COUNT(F(x == A.x, s == "a"))
+where $n > 0 emit O(x = $n, f = F.f, s = G.s)
+from A[$s = s](f >= 0.5) and each Few(x == A.x) and first F(s == Few.s, x >= A.x) ordered by x
+and $g = SUM(G(s == $s).x) emit O(x = $g, f = F.f, s = Few.s)
+from A and each A as Old within 5 from A and each G[$x = x](A.s == s, x != Old.x) limit 9 emit O(x = $x, f = 0, s = G.s)
+"""
+VALUES_OF = {
+    INT: (None, 0, 1, 2, 3), FLOAT: (None, -0.5, 0.0, 0.5, 2.0), STR: (None, "", "a", "é'; --"),
+    BOOL: (None, True, False),
+}  # fmt: skip
+
+
+def random_rows(rules, name, count, draw):
+    domains = rules.declarations[name].domains.values()
+    return [tuple(draw.choice(VALUES_OF[each]) for each in domains) for _ in range(count)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_compiled_rules_ask_for_what_a_block_looks_at(tmp_path, monkeypatch, seed):
+    """Of tables that are too large to be kept. Where a block looks at too much it is split, or `cdp` asks."""
+    monkeypatch.setattr(running, "MOST_FACTS", 30)
+    monkeypatch.setattr(running, "MOST_ASKED", (1000, 50, 12)[seed % 3])
+    draw, found = random.Random(seed), rules(BY_BLOCKS)
+    tables = RandomTables(tmp_path / "f.db", found, random.Random(seed))
+    for name, count in (("F", 60), ("G", 40), ("Few", 6)):
+        tables.add(name, random_rows(found, name, count, draw))
+    stream = [Occurrence("A", time, row) for time, row in enumerate(random_rows(found, "A", 60, draw))]
+    try:
+        engine = CompiledRules(found, tables.facts(), EngineSettings(), code=False)
+    except Refused:  # a view has no row ids
+        assert any(name.startswith("view") for name in map(str, tables.names.values()))
+        return
+    assert engine.by_blocks
+    block, told = event_block(found, stream, engine.texts.put), []
+    for first in range(0, len(block), 25):
+        for part in engine.process_block(block.part(first, first + 25), sources=True):
+            told += part if isinstance(part, list) else part.occurrences(found)
+    meant = meaning(found, stream, tables.rows)
+    assert len(meant) > 30
+    assert len(told) == len(meant)
+    assert all(map(same_occurrence, told, meant))

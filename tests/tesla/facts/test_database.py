@@ -352,13 +352,33 @@ def test_a_snapshot_goes_on_with_the_facts_of_then(file, tables):
 
 def test_compiled_rules_keep_tables_that_are_small(file, tables, monkeypatch):
     monkeypatch.setattr(running, "MOST_FACTS", 2)
+    monkeypatch.setattr(running, "MOST_SCANNED", 2)
+    text = LINES.replace("(bus == $b)", "(bus <= $b)")
     with pytest.raises(Refused, match="has more than 2 rows"):
-        engine(tables(), "compiled")
+        engine(tables(text), "compiled", text)
     file.execute("DELETE FROM Line WHERE name = 'ring'")
     found = engine(tables(), "compiled", plain=True)
+    assert not found.by_blocks
     assert lines(found.process(Late(0, 1))) == ["north"]
-    file.execute("INSERT INTO Line VALUES (1, 'more')")  # then cdp asks the database
+    file.execute("INSERT INTO Line VALUES (1, 'more')")  # then the database is asked
     assert lines(found.process(Late(1, 1))) == ["north", "more"]
+    assert found.by_blocks
+
+
+def test_compiled_rules_ask_for_each_block_where_tables_are_large(file, tables, monkeypatch):
+    """What changes is seen at the next block; what fails is asked event by event, and told then."""
+    monkeypatch.setattr(running, "MOST_FACTS", 2)
+    facts = tables(failure="drop")
+    found = engine(facts, "compiled", plain=True)
+    assert found.by_blocks
+    assert lines(found.process(Late(0, 1))) == ["north", "ring"]
+    file.execute("INSERT INTO Line VALUES (1, 'more')")
+    assert lines(found.process(Named(1, "more"))) == ["more"]
+    assert lines(found.process(Named(2, "\ud800"))) == []
+    assert lines(found.process(Late(3, 1))) == ["north", "ring", "more"]
+    file.execute("DROP TABLE Line")
+    assert found.process(Late(4, 1)) == []
+    assert facts.dropped.total() == 1
 
 
 def test_rules_that_ask_the_same_have_one_query(file, tables):

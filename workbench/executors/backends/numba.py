@@ -23,22 +23,14 @@ def _make(pipeline: Program, start: Start) -> Backend:
         raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
     from workbench.executors.compiled.execute.executor import Compiled
 
-    return Compiled(pipeline, live=_live(start))
+    return Compiled(pipeline, live=start.live)
 
 
 def _keyed(pipeline: Program, start: Start) -> KeyedColumns:
     from workbench.executors.compiled.execute.executor import Compiled
     from workbench.executors.compiled.keyed.tables import compiled_keys
 
-    return compiled_keys(Compiled(pipeline, live=_live(start)), threads=start.option("threads", 1))
-
-
-def _live(start: Start) -> bool:
-    """Whether the log comes as somebody writes it."""
-    from workbench.events.files import is_stream
-    from workbench.events.inputs import named_files
-
-    return any(map(is_stream, named_files(start.option("input")) or ()))
+    return compiled_keys(Compiled(pipeline, live=start.live), threads=start.option("threads", 1))
 
 
 ROW = BackendRow(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.executors.table import FAULTS, KEYED, BackendRow, Start
+from workbench.errors import InputError
+from workbench.executors.table import FAULTS, KEYED, PROCESSES, BackendRow, Start
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
@@ -15,14 +16,21 @@ if TYPE_CHECKING:
 def _make(pipeline: Program, start: Start) -> Backend:
     from workbench.executors.reference.executor import Reference
 
+    if count := start.option("processes"):
+        from workbench.executors.processes.executor import Processes
+
+        return start.closing.enter_context(Processes(pipeline, count, oracle=start.oracle, live=start.live))
     return Reference(pipeline, oracle=start.oracle)
 
 
 def _keyed(pipeline: Program, start: Start) -> KeyedSteps:
-    del start
     from workbench.executors.keyed import KeyedSteps
     from workbench.executors.reference.executor import Reference
 
+    if start.option("processes"):
+        raise InputError(
+            "--processes divides one run, and --key makes many", hint="add --backend spark, or leave one out"
+        )
     return KeyedSteps(Reference(pipeline))
 
 
@@ -31,7 +39,7 @@ ROW = BackendRow(
     "any Python values, an event at a time, queues of any length",
     _make,
     _keyed,
-    options=(*FAULTS, *KEYED),
+    options=(*FAULTS, PROCESSES, *KEYED),
     compared="the specification (the `denote` of every processor), step by step; pull mode, without its steps",
     rank=0,
 )

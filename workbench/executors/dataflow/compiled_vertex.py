@@ -10,9 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from workbench.core.domain import Value
+from workbench.core.fields import Map, scalars
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Refused, WorkbenchError
+from workbench.executors.compiled.code.loop import rows_of
 from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.compiled.lower.system import texts_in
 from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, VertexContext
 
 
@@ -24,6 +27,12 @@ class CompiledVertex:
     flat, cells: the pipeline, and the numbers of the vertex's processors.
     slots: those of the pipes.
     readers: of each slot the other vertices that read it.
+
+    Attributes
+    ----------
+    running: what runs it.
+    first: the number of its first processor.
+    inputs, outputs: the pipes that lead into it and out of it: name and slot; of outputs whether they are wide, too.
 
     Raises
     ------
@@ -41,47 +50,71 @@ class CompiledVertex:
         if region.clocked or any(processor.timed for processor in region.typed.values()):
             raise Refused(f"{region.name} depends on the steps at which events arrive")
         self.running = Compiled(region)
-        self._first, self._readers = cells[0], readers
-        self._inputs = [(name, slots[name]) for name, _ in region.inputs]
-        self._outputs = [(name, slots[name], flat.widths[name] != 1) for name, _ in region.outputs]
+        self.first, self._readers = cells[0], readers
+        self.inputs = [(name, slots[name]) for name, _ in region.inputs]
+        self.outputs = [(name, slots[name], flat.widths[name] != 1) for name, _ in region.outputs]
+
+    def refuse_words(self) -> None:
+        """Refused: its pipes do not carry a row of words at most in a step, so that it takes Python to run it."""
+        self.running.widen()
+        system, name = self.running.system, self.running.flat.name
+        if texts_in(system):
+            raise Refused(f"{name} computes with texts, which have other numbers elsewhere")
+        if any(isinstance(part, Map) for domain in self.running.flat.domains.values() for _, part in scalars(domain)):
+            raise Refused(f"{name} carries maps")
+        outputs = [system.pipes[pipe] for _, pipe in system.outputs]
+        if any(pipe.width != 1 or pipe.more is not None or rows_of(pipe) is not None for pipe in outputs):
+            raise Refused(f"pipes out of {name} carry several events in a step")
 
     def run_all(self, steps: Sequence[FlowStep], context: VertexContext, failure: FirstFailure) -> list[Sequence[int]]:
         """For each phase the vertices that get messages."""
-        live = [step for step in steps if self._first < failure.bound(step.number)]
-        try:
-            before = live[:-1] if live and live[-1].ends else live
-            made = self.running.outputs([self._events(step) for step in before]) if before else []
-            made += [self._ended(step) for step in live[len(before) :]]
-        except WorkbenchError:  # nothing of the steps before the last has happened
+        live = [step for step in steps if self.first < failure.bound(step.number)]
+        if context.watched:
             made = self._one_by_one(live, context)
+        else:
+            made = self._made(live, context)
         sent = [self._carry(step, outputs) for step, outputs in zip(live, made, strict=False)]
         return [*sent, *[()] * (len(steps) - len(sent))]
 
+    def _made(self, live: Sequence[FlowStep], context: VertexContext) -> list[dict[str, list[Value]]]:
+        """What comes out; before the error, if there is one."""
+        try:
+            before = live[:-1] if live and live[-1].ends else live
+            made = self.running.outputs([self._events(step) for step in before]) if before else []
+            return made + [self._ended(step) for step in live[len(before) :]]
+        except WorkbenchError:  # nothing of the steps before the last has happened
+            return self._one_by_one(live, context)
+
     def _events(self, step: FlowStep) -> dict[str, Value]:
-        return {name: step.contents[slot] for name, slot in self._inputs if slot in step.contents}
+        return {name: step.contents[slot] for name, slot in self.inputs if slot in step.contents}
 
     def _ended(self, step: FlowStep) -> dict[str, list[Value]]:
         """What comes out at the end of the streams, events that come then included."""
         events = self._events(step)
         made = self.running.outputs([events])[0] if events else {}
         last = self.running.end()
-        return {name: [*made.get(name, ()), *last[name]] for name, _, _ in self._outputs}
+        return {name: [*made.get(name, ()), *last[name]] for name, _, _ in self.outputs}
 
     def _one_by_one(self, steps: Sequence[FlowStep], context: VertexContext) -> list[dict[str, list[Value]]]:
-        """What comes out before the error."""
+        """What comes out before the error; where that is watched, what queues hold then is noted."""
         made: list[dict[str, list[Value]]] = []
         for step in steps:
             self.running.steps = step.number  # as errors say it
             try:
-                made.append(self._ended(step) if step.ends else self.running.outputs([self._events(step)])[0])
+                if context.watched and not step.ends:
+                    record = self.running.step(self._events(step))
+                    step.queues |= record.queues
+                    made.append(dict(record.outputs))
+                else:
+                    made.append(self._ended(step) if step.ends else self.running.outputs([self._events(step)])[0])
             except WorkbenchError as error:
-                context.fail(step.number, self._first, error)
+                context.fail(step.number, self.first, error)
                 break
         return made
 
     def _carry(self, step: FlowStep, outputs: Mapping[str, list[Value]]) -> Sequence[int]:
         sent: dict[int, None] = {}
-        for name, slot, wide in self._outputs:
+        for name, slot, wide in self.outputs:
             if events := outputs[name]:
                 step.contents[slot] = events if wide else events[0]
                 sent.update(dict.fromkeys(self._readers[slot]))
@@ -89,13 +122,18 @@ class CompiledVertex:
 
 
 def region_of(flat: Pipeline, cells: Sequence[int]) -> Pipeline:
-    """These processors as a pipeline: its inputs are the pipes that lead to them, its outputs those that leave them."""
+    """These processors as a pipeline: its inputs are the pipes that lead to them, its outputs those that leave them.
+
+    Refused: there are none of these.
+    """
     nodes = [flat.nodes[index] for index in cells]
     made = {pipe for node in nodes for pipe in node.outputs}
     given = dict.fromkeys(pipe for node in nodes for pipe in node.inputs if pipe not in made)
     inside = {node.name for node in nodes}
     left = {pipe for node in flat.nodes if node.name not in inside for pipe in node.inputs}
     left |= {pipe for _, pipe in flat.outputs}
+    if left.isdisjoint(made):
+        raise Refused(f"nothing reads what {nodes[0].name} emits")
     queues = {queue for node in nodes for queue in node.queues}
     return Pipeline(
         nodes[0].name,

@@ -8,9 +8,9 @@ at a single step (`step`, `push`) is the reference executor's.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,21 +19,26 @@ from workbench.core.processor import END
 from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused
 from workbench.executors.backend import Oracle, StepRecord, Steps
+from workbench.executors.dataflow.flow_threads import FlowThreads
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving
 from workbench.executors.dataflow.listings import Pair, Variant
 from workbench.executors.dataflow.scheduler import Scheduler
 from workbench.executors.dataflow.stream_run import StreamRun
 from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, StepContents, VertexContext, VertexRun
 from workbench.executors.dataflow.vertices import VertexGraph, groups_together, looks_at_log, processors_apart
+from workbench.executors.overlapped import DoneStep, Overlapped
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.executors.threaded.overlapped import DoneStep, Overlapped
 from workbench.processors.held.group import flatten
 
 if TYPE_CHECKING:
     from workbench.executors.dataflow.compiled_vertex import CompiledVertex
+    from workbench.executors.dataflow.machine.run import FlowPlan
 
 AHEAD = 256
 """Phases in flight where nothing else is said."""
+PATIENCE, PATIENT = 20_000, 1_000_000
+"""Vertices and phases that Python runs before machine code does: that of the vertices takes some time to make, and what
+runs them some seconds, where no process has made it before."""
 
 
 class Dataflow(Overlapped):
@@ -45,6 +50,7 @@ class Dataflow(Overlapped):
     manager: grants threads beside the caller, which runs vertices, too.
     groups: whether a group is one vertex; else all processors in it are.
     compiled: whether a group is one vertex of machine code, where numba takes it; what it carries inside is not seen.
+        Where it takes all vertices, machine code runs the graph, too.
     ahead: the most steps that have been read and whose outputs have not been taken.
     batch: the most phases of a vertex that a thread runs in turn; None: as many as take some tenths of a millisecond.
     order: the vertices as they are to be numbered, the log first; none: by Kahn's algorithm.
@@ -82,8 +88,9 @@ class Dataflow(Overlapped):
         parts = groups_together(pipeline, flat) if groups or compiled else processors_apart(flat)
         self.vertices = VertexGraph.of(flat, parts, order)
         self.executions: Counter[str] = Counter()
-        self._flow: StreamRun | None = None
+        self._flow: FlowThreads | None = None
         self._planned: Any = None
+        self._in_words, self._made = False, 0
         super().__init__(pipeline, capacities, oracle)
         self._vertex_of = {node.name: self.vertices.names.index(parts[node.name]) + 1 for node in flat.nodes}
         self._readers = self._reading_vertices()
@@ -135,46 +142,129 @@ class Dataflow(Overlapped):
     def _through(self, steps: Steps, *, watched: bool) -> Iterator[DoneStep]:
         self._check_whole()
         failure, taken, lengths = FirstFailure(self.manager.primitives), self.steps, self.lengths() if watched else {}
-        context = VertexContext(self._states, failure.note)
+        context = VertexContext(self._states, failure.note, watched=watched)
         if watched or self._bounded:
             context.look = partial(self._look, failure, watched)
-        flow = self._flow = StreamRun(
-            self._sets, self._runs(), context, iter(steps), self._admit, failure, self.manager, self.ahead, self.batch
-        )
         try:
             self._busy = True
-            for step in flow.steps():
-                taken += 1
-                step.queues = lengths = {**lengths, **step.queues} if watched else lengths
-                yield step
+            for flow in self._flows(iter(steps), context, failure, watched=watched):
+                self._flow = flow
+                try:
+                    for step in flow.steps():
+                        taken += 1
+                        step.queues = lengths = {**lengths, **step.queues} if watched else lengths
+                        yield step
+                finally:
+                    flow.stop()
+                    self.executions.update(dict(zip(self.vertices.names, flow.executions[1:], strict=True)))
         finally:
-            flow.stop()
             self._behind = taken != self.steps
-            self.executions.update(dict(zip(self.vertices.names, flow.executions[1:], strict=True)))
             self._busy = False  # at last: if Ctrl-C comes before, it wants a reset
 
-    def _runs(self) -> list[VertexRun | CompiledVertex]:
-        """The vertices by their numbers; made again where somebody observes the processors."""
+    def _flows(
+        self, steps: Iterator[Mapping[str, Value]], context: VertexContext, failure: FirstFailure, *, watched: bool
+    ) -> Iterator[FlowThreads]:
+        """What runs the steps: where all vertices are machine code, that does, once it is worth its making."""
+        runs = self._runs()
+        given = failure, self.manager, self.ahead, self.batch
+
+        def run(part: Iterator[Mapping[str, Value]]) -> StreamRun:
+            return StreamRun(self._sets, runs, context, part, self._admit, *given)
+
+        if watched or not self._in_words:
+            yield run(steps)
+            return
+        from workbench.executors.dataflow.machine.run import MachineRun, made_before
+
+        patience = (PATIENCE if made_before() else PATIENT) // len(runs) - self._made
+        if patience > 0:
+            first = run(itertools.islice(steps, patience))
+            yield first
+            self._made += first.executions[1]
+            if first.executions[1] < patience:
+                return
+        if not self._closed:
+            machine = MachineRun(self._machine_plan(), steps, self.steps, *given)
+            yield machine
+            steps = itertools.chain([END], steps) if machine.ends else iter(())
+        yield run(steps)
+
+    def _machine_plan(self) -> FlowPlan:
+        """What machine code runs without Python."""
+        from workbench.executors.dataflow.machine.run import FlowPlan
+
+        runs = self._runs()
+        slots = dict.fromkeys(self._positions.values())
+        slots |= dict.fromkeys(slot for _, slot in self._shown)
+        slots |= dict.fromkeys(slot for run in runs[2:] for _, slot, _ in run.outputs)
+        domains = [self.flat.domains[pipe] for pipe in self._pipes]
+        inputs = [(name, slot, domains[slot]) for name, slot in self._positions.items()]
+        shown = list(dict.fromkeys(slot for _, slot in self._shown))
+        pairs = [(slot, domains[slot]) for slot in slots]
+        return FlowPlan(self.vertices.graph, runs, inputs, pairs, shown, self._readers, self._wide, self._stepped)
+
+    def _arrived(self, events: Mapping[str, Value]) -> dict[int, Value]:
+        """The events of a step, by slot; one of an oracle at the complement of its own."""
+        found: dict[int, Value] = {}
+        for name, value in events.items():
+            position = self._positions[name] if name in self._positions else self.flat.ports.position(name)
+            value = self._admitted(position, value)
+            found[~position if name in self._oracles else position] = value
+        return found
+
+    def _stepped(self, events: Mapping[str, Value]) -> dict[int, Value]:
+        """The same, and the step counts."""
+        found = self._arrived(events)
+        self.steps += 1
+        return found
+
+    def _runs(self) -> list[Any]:
+        """The vertices by their numbers, `VertexRun` or `CompiledVertex`; made again where somebody observes them."""
         if self._planned is not self._plan:
             plan, log = self._plan, VertexRun((), (), {})
-            self._vertex_runs = [log, log, *(self._run_of(cells) for cells in self.vertices.cells[1:])]
+            made = self._compiled_runs() if self._compiles else {}
+            self._in_words = self._compiles and len(made) + 1 == len(self.vertices.cells)
+            runs = [
+                made[cells]
+                if cells in made and (self._in_words or len(cells) > 1)
+                else VertexRun([plan[index] for index in cells], self._readers, self._oracles)
+                for cells in self.vertices.cells[1:]
+            ]
+            self._vertex_runs = [log, log, *runs]
             self._planned = plan
         return self._vertex_runs
 
-    def _run_of(self, cells: Sequence[int]) -> VertexRun | CompiledVertex:
-        if self._compiles and len(cells) > 1:
-            from workbench.executors.dataflow.compiled_vertex import CompiledVertex
+    def _compiled_runs(self) -> dict[tuple[int, ...], CompiledVertex]:
+        """Groups that are machine code, by their processors; single processors as well, where that makes all of them.
 
-            slots = {pipe: slot for slot, pipe in enumerate(self._pipes)}
-            with suppress(Refused):
-                return CompiledVertex(self.flat, cells, slots, self._readers)
-        return VertexRun([self._plan[index] for index in cells], self._readers, self._oracles)
+        Then machine code can run the whole graph.
+        """
+        from workbench.executors.dataflow.compiled_vertex import CompiledVertex
+
+        slots = {pipe: slot for slot, pipe in enumerate(self._pipes)}
+        made: dict[tuple[int, ...], CompiledVertex] = {}
+        whole = not self._bounded and not self.flat.oracles
+        for cells in sorted(self.vertices.cells[1:], key=len, reverse=True):
+            if len(cells) == 1 and not whole:
+                break
+            try:
+                made[cells] = CompiledVertex(self.flat, cells, slots, self._readers)
+                made[cells].refuse_words()
+            except Refused:
+                whole = False
+        return made if whole else {cells: run for cells, run in made.items() if len(cells) > 1}
 
     @property
     def compiled(self) -> tuple[str, ...]:
         """The vertices that are machine code."""
         pairs = zip(self.vertices.names, self._runs()[1:], strict=True)
         return tuple(name for name, run in pairs if not isinstance(run, VertexRun))
+
+    @property
+    def runs_machine(self) -> bool:
+        """Whether all vertices are machine code that runs the graph, too, where nobody watches its pipes."""
+        self._runs()
+        return self._in_words
 
     def step(self, events: Mapping[str, Value]) -> StepRecord:
         if not self._compiles:
@@ -198,14 +288,10 @@ class Dataflow(Overlapped):
         if ends:
             self._close_inputs(None)
         sent = dict.fromkeys(self._at_end if ends else self._at_steps)
-        for name, value in events.items():
-            position = self._positions[name] if name in self._positions else self.flat.ports.position(name)
-            value = self._admitted(position, value)
-            if name in self._oracles:
-                contents[~position] = value
-            else:
-                contents[position] = value
-                sent.update(dict.fromkeys(self._readers[position]))
+        for slot, value in self._arrived(events).items():
+            contents[slot] = value
+            if slot >= 0:  # what oracles say is news to nobody
+                sent.update(dict.fromkeys(self._readers[slot]))
         step = FlowStep(self.steps, contents, ends, self._wide)
         self.steps += 1
         return step, tuple(sent)
@@ -245,6 +331,7 @@ class Dataflow(Overlapped):
                 return lambda: receivers
             step, states = read[phase - 1], self._states.copy()
             apart = FlowStep(step.number, StepContents(step.contents), step.ends, step.wide)
+            sent: Collection[int]
             (sent,) = runs[vertex].run_all([apart], VertexContext(states, failure.note), failure)
 
             def end() -> Collection[int]:

@@ -86,11 +86,13 @@ class VertexContext:
     states: of all processors.
     fail: is told what goes wrong: the step, the place in it, and the error.
     look: looks at the queues of a processor that has run, by its number; None: nobody wants to know.
+    watched: whether somebody wants to know what all queues hold.
     """
 
     states: list[State]
     fail: Callable[[int, int, Exception], None]
     look: Callable[[int, FlowStep], None] | None = None
+    watched: bool = False
 
 
 class VertexRun:

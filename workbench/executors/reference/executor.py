@@ -145,14 +145,9 @@ class Reference(Network):
         whole = None if self._closed or any(self.lines.values()) else self._whole
         if whole is None or not all(map(_holds_all, self._sources, streams)):
             return 0
-        states, before = self._states, self.steps
+        before = self.steps
         with suppress(Exception):
-            for front in zip(*streams, strict=False):
-                contents = whole(states, front)
-                self.steps += 1
-                for keep, content in zip(sinks, contents, strict=True):
-                    if content is not ABSENT:
-                        keep(content)
+            whole(self, zip(*streams, strict=False), sinks)
         return self.steps - before
 
     def end(self, name: str | None = None) -> dict[str, list[Value]]:

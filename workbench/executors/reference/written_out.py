@@ -1,38 +1,51 @@
-"""A step through a whole pipeline, written out as one Python function, for steps in which every input has an event.
+"""Steps through a whole pipeline, written out as one Python function, as long as every input has an event in each.
 
 Where a join reads only pipes that carry an event in each of these steps, nothing ever waits. The function of
-`filter(x + cumulate(x, *), even(x))`, where `s` is the state of a processor and `p` what a pipe carries:
+`filter(x + cumulate(x, *), even(x))`, where `s` is the state of a processor, `t` the one after the step, and `p` what
+a pipe carries:
 
-    def advance(states, front):
-        [p0] = front
-        [s0, s1, s2, s3] = states
-        s0, [e1] = step0(s0, (p0,))
-        p1 = e1[1]
-        p2 = function1(p0, p1)
-        p3 = function2(p0)
-        s3, [e4] = step3(s3, (p2, p3))
-        p4 = e4[1] if e4[0] else absent
-        states[:] = (s0, s1, s2, s3)
-        return (p4,)
+    def advance(network, fronts, sinks):
+        [s0, s1, s2, s3] = network._states
+        [keep0] = sinks
+        count = 0
+        try:
+            for [p0] in fronts:
+                p1 = function0(s0[0], p0)
+                t0 = (p1,)
+                p2 = function1(p0, p1)
+                p3 = function2(p0)
+                t3, [e4] = step3(s3, (p2, p3))
+                p4 = e4[1] if e4[0] else absent
+                s0, s3 = t0, t3
+                count += 1
+                if p4 is not absent:
+                    keep0(p4)
+        finally:
+            network._states[:] = [s0, s1, s2, s3]
+            network.steps += count
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from workbench.core.processor import State, events_of
+from workbench.core.processor import events_of
 from workbench.executors.reference.cell import ABSENT, Cell
+from workbench.processors.held.together import statement
 
-WrittenOut = Callable[[list[State], tuple[Any, ...]], tuple[Any, ...]]
-"""From the states, which it changes unless it fails, and an event of each input to what the outputs carry."""
+WrittenOut = Callable[[Any, Iterable[tuple[Any, ...]], Sequence[Callable[[Any], None]]], None]
+"""Takes a network through steps, from an event of each input in each; what outputs carry is given to a sink each.
+
+A step that fails has not been made, and those before it have."""
 
 
 def written_out(cells: Sequence[Cell], wide: Sequence[bool], inputs: int, shown: Sequence[int]) -> WrittenOut | None:
     """The function; None where something could wait, or reads several events a step."""
     certain = set(range(inputs))
-    lines = [f"[{_listed('p', certain)}] = front", f"[{_listed('s', range(len(cells)))}] = states"]
+    body: list[str] = []
     scope: dict[str, Any] = {"absent": ABSENT, "events_of": events_of}
+    changed: list[int] = []
     for number, cell in enumerate(cells):
         met = certain.issuperset(cell.sources)
         if cell.clocked or cell.processor.merges or not (met or len(cell.sources) == 1):
@@ -41,27 +54,39 @@ def written_out(cells: Sequence[Cell], wide: Sequence[bool], inputs: int, shown:
             return None
         if met and cell.processor.lockstep:
             certain |= {target for target in cell.targets if not wide[target]}
-        made = list(_made(number, cell, wide, scope))
+        made = _made(number, cell, wide, scope)
+        if len(made) > 1:
+            changed.append(number)
         if not met:
-            lines += [f"{_listed('p', cell.targets)} = {'absent, ' * len(cell.targets)}"]
-            lines.append(f"if p{cell.sources[0]} is not absent:")
+            before = [f"t{number} = s{number}"] if len(made) > 1 else []
+            body += [*before, f"{_listed('p', cell.targets)} = {'absent, ' * len(cell.targets)}"]
+            body.append(f"if p{cell.sources[0]} is not absent:")
             made = [f"    {line}" for line in made]
-        lines += made
-    lines += [f"states[:] = ({_listed('s', range(len(cells)))})", f"return ({_listed('p', shown)})"]
-    text = "def advance(states, front):\n" + "".join(f"    {line}\n" for line in lines)
+        body += made
+    if changed:
+        body.append(f"{_listed('s', changed)} = {_listed('t', changed)}")
+    body.append("count += 1")
+    for number, pipe in enumerate(shown):
+        body += [] if pipe in certain else [f"if p{pipe} is not absent:"]
+        body.append(f"{'' if pipe in certain else '    '}keep{number}(p{pipe})")
+    states = _listed("s", range(len(cells)))
+    lines = [f"[{states}] = network._states", f"[{_listed('keep', range(len(shown)))}] = sinks", "count = 0", "try:"]
+    lines += [f"    for [{_listed('p', range(inputs))}] in fronts:", *(f"        {line}" for line in body)]
+    lines += ["finally:", f"    network._states[:] = [{states}]", "    network.steps += count"]
+    text = "def advance(network, fronts, sinks):\n" + "".join(f"    {line}\n" for line in lines)
     exec(compile(text, "<pipeline>", "exec"), scope)
     found: WrittenOut = scope["advance"]
     return found
 
 
 def _made(number: int, cell: Cell, wide: Sequence[bool], scope: dict[str, Any]) -> Sequence[str]:
-    """What a processor does with a front."""
-    processor, front = cell.processor, _listed("p", cell.sources)
-    if cell.step == processor.step and processor.on_values is not None:
-        scope[f"function{number}"] = processor.on_values
-        return [f"p{cell.targets[0]} = function{number}({front})"]
+    """What a processor does with a front; a line where it has no state."""
+    processor = cell.processor
+    if cell.step == processor.step and (made := statement(processor, number, cell.sources, cell.targets, scope)):
+        return made
     scope[f"step{number}"] = cell.step
-    made = [f"s{number}, [{_listed('e', cell.targets)}] = step{number}(s{number}, ({front}))"]
+    front = _listed("p", cell.sources)
+    made = [f"t{number}, [{_listed('e', cell.targets)}] = step{number}(s{number}, ({front}))"]
     for pipe in cell.targets:
         if wide[pipe]:
             made.append(f"p{pipe} = list(events_of(e{pipe})) or absent")
@@ -70,5 +95,5 @@ def _made(number: int, cell: Cell, wide: Sequence[bool], scope: dict[str, Any]) 
     return made
 
 
-def _listed(letter: str, numbers: Sequence[int] | set[int]) -> str:
+def _listed(letter: str, numbers: Iterable[int]) -> str:
     return "".join(f"{letter}{number}, " for number in numbers)

@@ -25,12 +25,12 @@ from workbench.core.processor import END
 from workbench.core.program import Program
 from workbench.errors import Overflow
 from workbench.executors.backend import Oracle, Steps
+from workbench.executors.overlapped import Overlapped
 from workbench.executors.pending import Done, Pending
 from workbench.executors.reference.cell import failure
 from workbench.executors.threaded.launcher import Launcher, Results
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.non_blocking import NonBlocking
-from workbench.executors.threaded.overlapped import Overlapped
 from workbench.executors.threaded.placement import Placement, Stage, balanced
 from workbench.executors.threaded.prefetch import CAPACITY, Ahead, check_room
 from workbench.processors.held.group import flatten

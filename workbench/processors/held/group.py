@@ -153,7 +153,8 @@ class Group(Holder):
         return tuple(self._pipes[pipe] for _, pipe in self.flat.outputs)
 
     @cached_property
-    def _together(self) -> Callable[[State, tuple[Any, ...]], Stepped] | None:
+    def together(self) -> Callable[[State, tuple[Any, ...]], Stepped] | None:
+        """Its step, one copy after the other, as a single function, where nothing waits in it."""
         return together(self._members, self.in_arity, self._shown)
 
     @cached_property
@@ -173,8 +174,8 @@ class Group(Holder):
         return any(keeps_copies(processor) for processor in self.flat.typed.values())
 
     def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
-        if self._together is not None and each is in_turn:
-            return self._together(state, front)
+        if self.together is not None and each is in_turn:
+            return self.together(state, front)
         after, carried = self._walk(state, [(value,) for value in front], ends=False, each=each)
         return after, tuple([emission(carried[pipe]) for pipe in self._shown])
 

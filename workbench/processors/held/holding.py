@@ -30,7 +30,8 @@ class SingleHolder(Holder):
     @cached_property
     def _push(self) -> Push:
         """The step of the inner processor, kept at hand for every event."""
-        return self._inner.step
+        together = self._inner.together if isinstance(self._inner, Group) else None
+        return together or self._inner.step
 
     @cached_property
     def _begun(self) -> State:

@@ -8,7 +8,7 @@ all copies together, and is emitted, in order, as soon as it is known.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -17,7 +17,7 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Anything, Domain, Value
 from workbench.core.fields import Map, Tuple
 from workbench.core.function import Function, TypedFunction, as_function, on_values, same_domain
-from workbench.core.kinds import Each, Push, begun, in_turn
+from workbench.core.kinds import Divisible, Each, FailedCopy, PlacePart, PlacesJoined, Push, Said, begun, in_turn
 from workbench.core.maps import some_key
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
@@ -43,7 +43,7 @@ from workbench.processors.held.holding import SingleHolder, advance, check_verdi
 
 
 @dataclass(frozen=True)
-class ForAll(SingleHolder):
+class ForAll(SingleHolder, Divisible):
     """Whether the inner processor holds of every value that a front has.
 
     Parameters
@@ -130,9 +130,7 @@ class ForAll(SingleHolder):
             jobs = [(copy, (value, *front)) for at in positions if not isinstance(at, bool) for value, copy in at]
             push = begun(self._inner, each, jobs)
         after = [at if isinstance(at, bool) else self._fed(at, front, push) for at in positions]
-        known = 0
-        while known < len(after) and isinstance(after[known], bool):
-            known += 1
+        known = _known(after)
         return tuple(after[known:]), (emission(after[:known]),)
 
     def _broken(self, said: Maybe) -> Any:
@@ -152,6 +150,40 @@ class ForAll(SingleHolder):
         if broken:
             return self.breaks
         return tuple(silent) if silent else not self.breaks
+
+    # --- in several places: every so manieth position has all of its copies in one of them ------------------------
+
+    @property
+    def undivided(self) -> str:
+        return ""
+
+    def share(self, place: int, places: int) -> PlacePart:
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, Said]:
+            number, oldest, positions = state
+            after: list[Any] = []
+            if number % places == place:
+                positions = (*positions, [(value, self._begun) for value in self._values(front)])
+            try:
+                for at in positions:
+                    after.append(at if isinstance(at, bool) else self._fed(at, front, self._push))
+            except Exception as error:
+                raise FailedCopy(oldest + places * len(after)) from error
+            known = _known(after)
+            return (number + 1, oldest + places * known, tuple(after[known:])), tuple(after[:known])
+
+        return (0, place, ()), step
+
+    def joint(self, places: int) -> PlacesJoined:
+        def step(state: State, said: Sequence[Said]) -> Stepped:
+            turn, before = state
+            waiting = [[*old, *new] for old, new in zip(before, said, strict=True)]
+            verdicts: list[Value] = []
+            while waiting[turn]:
+                verdicts.append(waiting[turn].pop(0))
+                turn = (turn + 1) % places
+            return (turn, tuple(map(tuple, waiting))), (emission(verdicts),)
+
+        return (0, ((),) * places), step
 
     # --- the finite machine: where a copy gives its verdict at once, it has no state ------------------------------
 
@@ -211,6 +243,11 @@ class Exists(ForAll):
     keyword: ClassVar[str] = "exists"
     symbol: ClassVar[str] = "∃"
     breaks: ClassVar[bool] = True
+
+
+def _known(positions: Sequence[Any]) -> int:
+    """How many verdicts there are before the first position that waits."""
+    return next((i for i, at in enumerate(positions) if not isinstance(at, bool)), len(positions))
 
 
 def _greater() -> Pipeline:

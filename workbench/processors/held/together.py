@@ -2,16 +2,16 @@
 
 Where every pipe carries exactly one event at each front, nothing ever waits, and there is nothing to decide: the
 processors step one after the other. A processor that holds a pipeline runs it for every event, often for every slice.
-The function of `x + cumulate(x, *)`, where `s` is the state of a processor, `q` its queues, `p` what a pipe carries:
+The function of `x + cumulate(x, *)`, where `s` is the state of a processor, `t` the one after the step, `q` its queues
+and `p` what a pipe carries:
 
     def step(state, front):
         [p0] = front
         [(s0, q0), (s1, q1)] = state
-        s0, [e1] = step0(s0, (p0,))
-        p1 = e1.value
-        s1, [e2] = step1(s1, (p0, p1))
-        p2 = e2.value
-        return ((s0, q0), (s1, q1)), (e2,)
+        p1 = function0(s0[0], p0)
+        t0 = (p1,)
+        p2 = function1(p0, p1)
+        return ((t0, q0), (s1, q1)), (event(p2),)
 """
 
 from __future__ import annotations
@@ -46,18 +46,39 @@ def together(
     """
     if not all(member.processor.lockstep and not member.processor.merges for member in members):
         return None
-    made = {pipe for member in members for pipe in member.targets}
     lines = [f"[{_listed('p{}', range(inputs))}] = front", f"[{_listed('(s{0}, q{0})', range(len(members)))}] = state"]
+    scope: dict[str, Any] = {"event": event}
+    after = []
     for i, member in enumerate(members):
-        lines.append(f"s{i}, [{_listed('e{}', member.targets)}] = step{i}(s{i}, ({_listed('p{}', member.sources)}))")
-        lines += [f"p{pipe} = e{pipe}.value" for pipe in member.targets]
-    results = "".join(f"e{pipe}, " if pipe in made else f"event(p{pipe}), " for pipe in shown)
-    lines.append(f"return ({_listed('(s{0}, q{0})', range(len(members)))}), ({results})")
-    scope: dict[str, Any] = {"event": event, **{f"step{i}": member.processor.step for i, member in enumerate(members)}}
+        made = statement(member.processor, i, member.sources, member.targets, scope)
+        if not made:
+            scope[f"step{i}"] = member.processor.step
+            emitted, front = _listed("e{}", member.targets), _listed("p{}", member.sources)
+            made = [f"t{i}, [{emitted}] = step{i}(s{i}, ({front}))"]
+            made += [f"p{pipe} = e{pipe}[1]" for pipe in member.targets]
+        lines += made
+        after.append(f"({'t' if len(made) > 1 else 's'}{i}, q{i}), ")
+    lines.append(f"return ({''.join(after)}), ({_listed('event(p{}), ', shown, '')})")
     exec(compile("def step(state, front):\n" + "".join(f"    {line}\n" for line in lines), "<group>", "exec"), scope)
     found: Callable[[State, tuple[Any, ...]], Stepped] = scope["step"]
     return found
 
 
-def _listed(form: str, numbers: Sequence[int]) -> str:
-    return "".join(form.format(number) + ", " for number in numbers)
+def statement(
+    processor: Processor, number: int, sources: Sequence[int], targets: Sequence[int], scope: dict[str, Any]
+) -> list[str]:
+    """What a processor does with a front, where a function on values makes its event; else nothing.
+
+    The next state is in the last of two lines, where there is a state.
+    """
+    for before, function in (("", processor.on_values), (f"s{number}[0], ", processor.on_total)):
+        if function is not None:
+            scope[f"function{number}"] = function
+            (pipe,) = targets
+            made = f"p{pipe} = function{number}({before}{_listed('p{}', sources)})"
+            return [made, f"t{number} = (p{pipe},)"] if before else [made]
+    return []
+
+
+def _listed(form: str, numbers: Sequence[int], between: str = ", ") -> str:
+    return "".join(form.format(number) + between for number in numbers)

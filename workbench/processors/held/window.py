@@ -21,10 +21,21 @@ from typing import Any, ClassVar, Literal, Self
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Range, Value
 from workbench.core.fields import Tuple
-from workbench.core.kinds import Each, in_turn, stepping
+from workbench.core.kinds import Divisible, Each, FailedCopy, PlacePart, PlacesJoined, Said, in_turn, stepping
 from workbench.core.ops import EQ, GE, LT, both, ite
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stored, Stream
+from workbench.core.processor import (
+    NOTHING,
+    Machine,
+    Maybe,
+    Processor,
+    Slot,
+    State,
+    Stored,
+    Stream,
+    emission,
+    events_of,
+)
 from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
@@ -46,7 +57,7 @@ Encoding = Literal["auto", "events", "copies"]
 
 
 @dataclass(frozen=True)
-class Window(SingleHolder):
+class Window(SingleHolder, Divisible):
     """The last event that `inner` emits on each `width` successive fronts.
 
     Parameters
@@ -135,6 +146,29 @@ class Window(SingleHolder):
         else:
             state, out = (*state[1:], front if self._fold is None else front[0]), self._emitted(*copies[0])
         return (*state, _Copies(copies[1:])), out
+
+    # --- in several places: every so manieth window is looked at in one of them -----------------------------
+
+    @property
+    def undivided(self) -> str:
+        return "" if self.copies else "there are no copies: it is folded, at the same cost for every width"
+
+    def share(self, place: int, places: int) -> PlacePart:
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, Said]:
+            number, seen = state
+            if number % places != place:
+                fronts = (*seen, front if self._fold is None else front[0])
+                return (number + 1, fronts if len(fronts) < self.width else fronts[1:]), ()
+            try:
+                seen, (out,) = self.step(seen, front)
+            except Exception as error:
+                raise FailedCopy(number) from error
+            return (number + 1, seen), tuple(events_of(out))
+
+        return (0, self.initial()), step
+
+    def joint(self, places: int) -> PlacesJoined:
+        return (), lambda state, said: (state, (emission(next(filter(None, said), ())),))
 
     # --- the finite machine ----------------------------------------------------------------------------------
 

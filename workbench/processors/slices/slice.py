@@ -6,7 +6,8 @@ output is the map from each slice to the last event that it has emitted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -15,7 +16,18 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, Bool, Domain, Value
 from workbench.core.fields import MOST_KEYS, FrozenMap, Map
 from workbench.core.function import Function, TypedFunction, as_function, on_values
-from workbench.core.kinds import Each, begun, in_turn, keeps_copies, stepping
+from workbench.core.kinds import (
+    Divisible,
+    Each,
+    FailedCopy,
+    PlacePart,
+    PlacesJoined,
+    Said,
+    begun,
+    in_turn,
+    keeps_copies,
+    stepping,
+)
 from workbench.core.ops import as_term, both, equal, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
@@ -45,7 +57,7 @@ from workbench.processors.trim import Trim
 
 
 @dataclass(frozen=True)
-class Slice(SingleHolder):
+class Slice(SingleHolder, Divisible):
     """The last event that each slice has emitted, as a map from the slices' keys, for every front.
 
     Parameters
@@ -199,6 +211,55 @@ class Slice(SingleHolder):
             if found.present:
                 last, spoke = last.set(key, found.value), True
         return (Maybe(spoke, last),)
+
+    # --- in several places: a slice lies in one of them, by its key ----------------------------------------------
+
+    @property
+    def undivided(self) -> str:
+        return "what is in its slices acts at the end of the stream" if self._inner.finishes else ""
+
+    def share(self, place: int, places: int) -> PlacePart:
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, Said]:
+            inner, *last = state
+            if self.to_all is not None and self.to_all(*front):
+                fed: Iterable[tuple[Value, State]] = inner.items()
+            else:
+                key = self._key(*front)
+                if hash((key,)) % places != place:
+                    return state, ()
+                fed = ((key, inner.get(key, self._begun)),)
+            said = []
+            for key, before in fed:
+                try:
+                    after, (out,) = self._push(before, front)
+                    found = last_event(out, NOTHING)
+                    over = found.present and self.until is not None and bool(self.until(found.value))
+                except Exception as error:
+                    raise FailedCopy(key) from error
+                if not over:
+                    inner = inner.set(key, after)
+                elif key in inner:
+                    inner = inner.delete(key)
+                if found.present:
+                    said.append((key, found.value, over))
+            return (inner, *last), tuple(said)
+
+        return self.initial(), step
+
+    def first_failed(self, orders: Sequence[Any]) -> Any:
+        return next(iter(FrozenMap(dict.fromkeys(orders))))  # their order in a map does not depend on the others
+
+    def joint(self, places: int) -> PlacesJoined:
+        def step(state: State, said: Sequence[Said]) -> Stepped:
+            copies, last = state
+            for key, value, over in itertools.chain.from_iterable(said):
+                if not (over and self.forget):
+                    last = last.set(key, value)
+                elif key in last:
+                    last = last.delete(key)
+            return (copies, last), (event(last),)
+
+        return self.initial(), step
 
     # --- the finite machine: a copy of the inner one for each key ----------------------------------------------
 

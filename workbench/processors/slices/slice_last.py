@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.fields import FrozenMap, Record
-from workbench.core.kinds import Each, in_turn
+from workbench.core.kinds import Each, PlacesJoined, Said, in_turn
 from workbench.core.ops import both, disjunction, either, equal, ite, negate
 from workbench.core.processor import (
     NOTHING,
@@ -98,14 +100,21 @@ class SliceLast(Slice):
         (inner,) = state
         said = []
         for key, (after, (out,)) in self._stepped(inner, front, each):
-            found = last_event(out, NOTHING)
-            if found.present:
-                said.append((key, found.value))
-            if found.present and self.until is not None and self.until(found.value):
+            present, value = last_event(out, NOTHING)
+            if present:
+                said.append((key, value))
+            if present and self.until is not None and self.until(value):
                 inner = inner.delete(key) if key in inner else inner
             else:
                 inner = inner.set(key, after)
         return (inner,), (emission(self._sorted(said)),)
+
+    def joint(self, places: int) -> PlacesJoined:
+        def step(state: State, said: Sequence[Said]) -> Stepped:
+            pairs = [(key, value) for key, value, _ in itertools.chain.from_iterable(said)]
+            return state, (emission(self._sorted(pairs)),)
+
+        return self.initial(), step
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         said = []

@@ -99,7 +99,7 @@ def chosen_engine(
     if settings.threads > 1:
         return EngineChoice("compiled", "only machine code has several threads")
     if events is None:
-        why = _refusal(make, given)
+        why = _refusal(make, "singly")
         return EngineChoice("cdp", why) if why else EngineChoice("compiled", "it begins at once, and gets faster")
     if events < FEW:
         return EngineChoice("cdp", f"there are few events, about {events:,}")
@@ -127,10 +127,10 @@ def _refusal(make: MakesNamed, given: EventsGiven) -> str:
     if find_spec("numba") is None:
         return "numba is not installed, which makes machine code"
     try:
-        make("compiled")
+        made = make("compiled")
     except Refused as error:
         return error.what
-    return ""
+    return "tables are too large to be kept" if given == "singly" and getattr(made, "by_blocks", False) else ""
 
 
 def _compiled(engine: RuleEngine, costs: EngineCosts, fast: float, slow: float) -> float:

@@ -8,6 +8,7 @@ Sources: Cugola and Margara, 4.2 and 6 (columns shared by predicates, what they 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +24,11 @@ MOST_CHOSEN = 16
 """Columns of one type that are kept for constant filters: each event is asked by every one of them."""
 FEW_TRIGGERED = 8
 """Rules of one type that are asked one by one: an index is slower for fewer."""
+CROWDED = (
+    "; its constant filter is asked there: too many filters of this type to ask each event",
+    "; its constants are part of the key: too many filters of this type to ask each event",
+)
+"""Why a predicate has no column for its filter, if it is asked of candidates, and if it is not."""
 
 
 @dataclass
@@ -75,14 +81,18 @@ class PlannedStep:
     Attributes
     ----------
     column: the number of the one that it looks into.
+    equations: what the column's keys are of an event, and what they have to be equal to.
     filtered: whether what is in it has passed the predicate's own filter.
+    decided: whether column and key decide all that an event of its own can tell.
     access, reason: how it looks there, and why so.
     band, order: the bounds by which a sorted column finds them, and which that is, where there are any.
     """
 
     step: RuleStep
     column: int
+    equations: tuple[tuple[t.Expression, t.Expression], ...]
     filtered: bool
+    decided: bool
     access: str
     reason: str
     band: Band | None = None
@@ -133,10 +143,10 @@ class SetPlan:
         self.columns: list[PlannedColumn] = []
         self.orders: list[PlannedOrder] = []
         self._places: dict[Any, PlannedColumn] = {}
-        wanted = {self._wanted(step) for _, _, step in self._kept() if self._wanted(step)[1]}
-        per_type: dict[str, int] = {}
-        for type, *_ in wanted:
-            per_type[type] = per_type.get(type, 0) + 1
+        wanted = {
+            (step.type, own_filters(step), tuple(own for own, _ in own_equations(step))) for _, _, step in self._kept()
+        }
+        per_type = Counter(type for type, filters, _ in wanted if filters)
         self._crowded = {type for type, count in per_type.items() if count > MOST_CHOSEN}
         made = {id(step): self._step(rule, plan, step) for rule, plan, step in self._kept()}
         self.steps = [[made[id(step)] for step in plan.steps[1:]] for plan in self.plans]
@@ -149,16 +159,14 @@ class SetPlan:
 
     # --- columns ----------------------------------------------------------------------------------------
 
-    def _wanted(self, step: RuleStep) -> tuple[str, tuple[t.Expression, ...], tuple[t.Expression, ...]]:
-        own = substitution(step.part)
-        filters = tuple(substituted(each, own) for each in step.code.local)
-        return step.type, filters, tuple(substituted(each, own) for each, _ in step.code.equations)
-
     def _step(self, rule: int, plan: RulePlan, step: RuleStep) -> PlannedStep:
-        type, filters, keys = self._wanted(step)
+        filters, equations = own_filters(step), own_equations(step)
         ordering = step.part.ordering if isinstance(step.part, t.Predicate) else ()
-        crowded = not step.fact and type in self._crowded
-        column = self._column(type, () if crowded or step.fact else filters, keys, step.fact, ordering)
+        crowded = not step.fact and step.type in self._crowded and bool(filters)
+        named = tuple(filter(None, map(constant_equation, filters))) if crowded else ()
+        equations = tuple(sorted(equations + named, key=lambda pair: str(pair[0])))
+        keys = tuple(own for own, _ in equations)
+        column = self._column(step.type, () if crowded or step.fact else filters, keys, step.fact, ordering)
         column.users.append((rule, step))
         reach, latest = (0, None) if step.fact else (plan.horizon(step), plan.count(step))
         if step.window is not None and step.window.after:
@@ -167,14 +175,15 @@ class SetPlan:
             reach, column.latest = 0, max(column.latest, latest)
         column.reach = None if None in (column.reach, reach) else max(column.reach or 0, reach or 0)
         filtered = not step.fact and not crowded
+        decided = not step.fact and len(named) == (len(filters) if crowded else 0)
         band = None
         if not (column.keys or step.fact):
             band = band_of(step.declared, _asked(step, filtered), substitution(step.part))
         order = None if band is None else self._order(column.number, band.attribute)
-        access, reason = self._access(step, column, crowded)
+        access, reason = self._access(step, column, CROWDED[decided] if crowded else "", decided)
         if band is not None:
             access, reason = _sorted_access(step, band, access, reason)
-        return PlannedStep(step, column.number, filtered, access, reason, band, order)
+        return PlannedStep(step, column.number, equations, filtered, decided, access, reason, band, order)
 
     def _order(self, column: int, attribute: str) -> PlannedOrder:
         found = next((each for each in self.orders if each[1:] == (column, attribute)), None)
@@ -195,11 +204,9 @@ class SetPlan:
         return self._places[name]
 
     @staticmethod
-    def _access(step: RuleStep, column: PlannedColumn, crowded: bool) -> tuple[str, str]:
+    def _access(step: RuleStep, column: PlannedColumn, later: str, decided: bool) -> tuple[str, str]:
         more = " and the other constraints" if step.code.constrained else ""
-        later = (
-            "; its constant filter is asked there: too many filters of this type to ask each event" if crowded else ""
-        )
+        alone = decided and not step.code.constrained
         if column.fact:
             keyed = f"the rows whose {_words(column.keys)} is equal" if column.keys else "all rows"
             return f"{keyed}, in their order", "facts do not change" + later
@@ -207,10 +214,10 @@ class SetPlan:
             ends = {t.Policy.LAST: ", up to the first that fits", t.Policy.NOT: ", up to the first that fits"}
             how = f"a chain of events with the same {_words(column.keys)}, newest first"
             end = ", back to the window's end"
-            if isinstance(step.part, t.Aggregate) and not (step.code.constrained or crowded):
+            if isinstance(step.part, t.Aggregate) and alone:
                 end += ", over what is known of some together where there are many"
             return how + ends.get(step.policy, end), f"an equation{more}{later}"  # type: ignore[arg-type]
-        if isinstance(step.part, t.Aggregate) and step.attribute is None and not (step.code.constrained or crowded):
+        if isinstance(step.part, t.Aggregate) and step.attribute is None and alone:
             return "the window's ends, found by time, are all that counts", "nothing but the window chooses"
         if step.policy in (t.Policy.LAST, t.Policy.NOT):
             return "the window's events, newest first, up to the first that fits", "no equation" + later
@@ -226,14 +233,28 @@ class SetPlan:
             found.setdefault(plan.trigger.type, []).append(rule)
         return found
 
+    @cached_property
+    def _constants(self) -> Mapping[tuple[str, int, str], int]:
+        """How many constants rules compare an attribute of what triggers them with, and how."""
+        found: dict[tuple[str, int, str], set[Any]] = {}
+        for plan in self.plans:
+            for each in _indexes(plan.trigger):
+                found.setdefault((plan.trigger.type, each.attribute, each.operator), set()).add(each.constant)
+        return {name: len(constants) for name, constants in found.items()}
+
     def index(self, rule: int) -> TriggerIndex | None:
-        """By what a rule is found when an event comes; None where it is asked each time."""
+        """By what a rule is found when an event comes; None where it is asked each time.
+
+        That is an equation, if there is one, by the attribute that tells most rules apart.
+        """
         step = self.plans[rule].trigger
         if len(self.triggered[step.type]) < FEW_TRIGGERED:
             return None
-        own = substitution(step.part)
-        found = [each for part in step.code.local if (each := _indexed(step, substituted(part, own))) is not None]
-        return min(found, key=lambda each: each.operator != "==", default=None)
+
+        def telling(each: TriggerIndex) -> tuple[bool, int]:
+            return each.operator == "==", self._constants[step.type, each.attribute, each.operator]
+
+        return max(_indexes(step), key=telling, default=None)
 
     # --- order ------------------------------------------------------------------------------------------
 
@@ -291,6 +312,32 @@ def _sorted_access(step: RuleStep, band: Band, access: str, reason: str) -> tupl
     return how, f"{reason}, but {band}"
 
 
+def own_filters(step: RuleStep) -> tuple[t.Expression, ...]:
+    """The constraints of a predicate that an event of its own decides."""
+    own = substitution(step.part)
+    return tuple(substituted(each, own) for each in step.code.local)
+
+
+def own_equations(step: RuleStep) -> tuple[tuple[t.Expression, t.Expression], ...]:
+    """What an event of its own has, and what is bound before, which have to be equal."""
+    own = substitution(step.part)
+    return tuple((substituted(one, own), other) for one, other in step.code.equations)
+
+
+def constant_equation(condition: t.Expression) -> tuple[t.Expression, t.Expression] | None:
+    """What an event of its own has, and a constant, if these have to be equal."""
+    if not (isinstance(condition, t.Operation) and condition.operator == "=="):
+        return None
+    one, other = condition.operands
+    if _constant(one):
+        one, other = other, one
+    return (one, other) if _constant(other) and not _constant(one) else None
+
+
+def _constant(expression: t.Expression) -> bool:
+    return all(isinstance(each, t.Operation | t.Literal) for each in t.within(expression))
+
+
 def substitution(part: t.Predicate | t.Aggregate) -> dict[str, t.Expression]:
     """The parameters that a predicate assigns, as expressions of its own attributes and of what is bound before."""
     found: dict[str, t.Expression] = {}
@@ -321,6 +368,11 @@ def _names(condition: t.Expression) -> Iterator[str]:
             yield each.of
         elif isinstance(each, t.TimeOf):
             yield each.name
+
+
+def _indexes(step: RuleStep) -> list[TriggerIndex]:
+    """What an index can ask of a trigger."""
+    return [found for each in own_filters(step) if (found := _indexed(step, each)) is not None]
 
 
 def _indexed(step: RuleStep, condition: t.Expression) -> TriggerIndex | None:

@@ -40,11 +40,19 @@ class MachineLoop:
     def bound(self, *given: Any) -> Callable[[], int]:
         """The same as a call for later ones with the same arguments, whose arrays have to stay where they are."""
         kinds, words = _passed(given)
+        return partial(self._function(kinds), words)
+
+    def located(self, *given: Any) -> tuple[int, list[int]]:
+        """The same for machine code: where it lies, as long as this object lives, and the words that it takes."""
+        kinds, words = _passed(given)
+        return self._function(kinds).address, list(struct.unpack(f"={len(words) // 8}q", words))
+
+    def _function(self, kinds: Kinds) -> ObjectFunction:
         if kinds not in self._made:
             with self._lock:
                 if kinds not in self._made:
                     self._made[kinds] = self._kept(kinds) or self._compiled(kinds)
-        return partial(self._made[kinds], words)
+        return self._made[kinds]
 
     def fetch(self, given: Sequence[Any]) -> None:
         """Have what is kept for arguments of these kinds, and have another process compile it, if need be."""

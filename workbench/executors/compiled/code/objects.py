@@ -75,13 +75,15 @@ def cache_folder() -> Path:
     return Path(base) / "workbench" / "loops"
 
 
-def code_of(module: str, name: str) -> str:
-    """A source whose `run` is a function of a module."""
-    spec = find_spec(module)
-    assert spec is not None
-    assert spec.origin is not None
-    text = checksum(Path(spec.origin).read_bytes()).hex()
-    return f"from {module} import {name} as run  # {text}\n"
+def code_of(module: str, name: str, *others: str) -> str:
+    """A source whose `run` is a function of a module, which takes what it calls from other modules."""
+    texts = b""
+    for each in (module, *others):
+        spec = find_spec(each)
+        assert spec is not None
+        assert spec.origin is not None
+        texts += Path(spec.origin).read_bytes()
+    return f"from {module} import {name} as run  # {checksum(texts).hex()}\n"
 
 
 def host_machine() -> Any:
@@ -102,14 +104,20 @@ def optimised(module: Any, machine: Any) -> None:
 
 
 class ObjectFunction:
-    """A function of an object file, which lives as long as this does."""
+    """A function of an object file, which lives as long as this does.
+
+    Attributes
+    ----------
+    address: of its code: given where its result, then an error, and its words lie, it says 0 where it has a result.
+    """
 
     def __init__(self, file: ObjectFile) -> None:
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), host_machine())
         self._engine.add_object_file(binding.ObjectFileRef.from_data(file.code))
         self._engine.finalize_object()
         kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
-        self._code = kind(self._engine.get_function_address(ENTRY))
+        self.address = int(self._engine.get_function_address(ENTRY))
+        self._code = kind(self.address)
 
     def __call__(self, words: bytes) -> int:
         made = (ctypes.c_int64 * 2)()

@@ -316,7 +316,7 @@ class OutputColumn:
             return self._maps(self.domain)
         parts = [part for _, part in scalars(self.domain)]
         columns = [
-            [x if isinstance(part, Texts) else decode_any(part, x) for x in array.tolist()]
+            [decode_any(part, number) for number in array.tolist()] if isinstance(part, Enum) else array.tolist()
             for part, array in zip(parts, self.fields, strict=True)
         ]
         if scalars(self.domain) == (((), self.domain),):

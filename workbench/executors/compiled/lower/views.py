@@ -219,12 +219,15 @@ def _put(view: WithEntry, base: InTable) -> Levels:
     key = as_term(view.key, view.domain.key)
     if isinstance(view.value, MapView):
         inner = changes(view.value, InTable(base.table, (key,)))
-        (outer, _), (_, inside) = found, inner
-        return [*outer, EntryChange(TRUE, key, TRUE, None)], inside
+        return _last(found[0], EntryChange(TRUE, key, TRUE, None)), inner[1]
     value = as_term(view.value, view.domain.value)
     written = EntryChange(TRUE, (*base.prefix, key) if base.prefix else key, view.there, value)
-    *outer, own = found
-    return (*outer, [*(each for each in own if each.key != written.key), written])
+    return (*found[:-1], _last(found[-1], written))
+
+
+def _last(before: Sequence[EntryChange], change: EntryChange) -> list[EntryChange]:
+    """Changes, of which this one comes last; what it overwrites is left out."""
+    return [*(each for each in before if each.key != change.key), change]
 
 
 def _either(condition: Term, a: EntryChange | None, b: EntryChange | None) -> EntryChange:

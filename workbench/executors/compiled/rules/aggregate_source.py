@@ -106,7 +106,7 @@ class AggregateSource(BandSource):
         """What a span would have; None where it would not do."""
         step = planned.step
         assert isinstance(step.part, t.Aggregate)
-        if step.fact or step.code.constrained or not planned.filtered:
+        if step.code.constrained or not planned.decided:
             return None
         counts = step.part.function == "COUNT"
         return spans.NUMBERS if counts else KINDS.get((step.part.function, step.values))  # type: ignore[arg-type]

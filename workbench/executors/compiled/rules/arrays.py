@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.domain import FLOAT
 from workbench.errors import Refused
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules.lines import OTHERS, WORD
+from workbench.executors.compiled.rules.lines import OTHERS
 from workbench.executors.compiled.rules.orders import order_words
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.engines.facts.order import in_written_order
+from workbench.tesla.engines.set_plan import PlannedColumn
+from workbench.tesla.event_block import CodesOfTexts, LargeNumberError, attribute_column
 from workbench.tesla.occurrence import Facts
 
 FIRST = 64
@@ -39,9 +42,7 @@ class RuleArrays:
         what is to be published; where in `O` what has been published is.
     """
 
-    def __init__(
-        self, program: RuleProgram, facts: Facts, row_words: Callable[[str, Sequence[Any]], list[int]], answers: int
-    ) -> None:
+    def __init__(self, program: RuleProgram, facts: Facts, codes: CodesOfTexts, answers: int) -> None:
         self.program = program
         self.T, self.K, self.R = (array.copy() for array in (program.T, program.K, program.R))
         self.W: Any = np.zeros(1 << 10, np.int64)
@@ -52,10 +53,8 @@ class RuleArrays:
         self._free: dict[tuple[str, int], list[int]] = {}
         self._used = {"W": 0, "H": 2 * len(program.types)}
         self._output(1 << 12)
-        for y, name in enumerate(program.types):
-            declared = program.plan.rules.declarations.get(name)
-            rows = len(facts.get(name, ())) if declared is not None and declared.fact else FIRST
-            self._rows(y, max(FIRST, 1 << (rows - 1).bit_length() if rows else 1))
+        for y in range(len(program.types)):
+            self._rows(y, FIRST)
         self.V[at.TABLE_WIDTH] = 4 + max((len(each.rule.per) for each in program.plan.plans), default=0)
         self._table(FIRST)
         self.V[at.DUE], (self.V[at.AWAITING], self.V[at.AWAITING_END]) = at.NEVER, program.awaiting
@@ -70,10 +69,10 @@ class RuleArrays:
             size = 1 + len(self.R) * at.COST_WORDS + len(program.types)
             self.V[at.COSTS] = self._place("H", size) + 1
         for planned in program.columns:
-            if planned.fact:
-                self._facts(planned, facts, row_words)
-            elif not planned.whole and not planned.keys:
+            if not planned.fact and not planned.whole and not planned.keys:
                 self._ring(planned.number, FIRST)
+        for name in dict.fromkeys(each.type for each in program.columns if each.fact):
+            self.put_facts(name, facts.get(name, ()), codes, program.plain())
         for order in range(len(program.plan.columns), len(self.K) - 1):
             self.K[order, at.LEVELS], self.K[order, at.ORDER_STATE] = -1, self._place("H", at.ORDER_WORDS)
 
@@ -157,47 +156,75 @@ class RuleArrays:
         column = self.K[self.K[order, at.OF_COLUMN]]
         levels, mask, state = (int(self.K[order, each]) for each in (at.LEVELS, at.LEVELS_MASK, at.ORDER_STATE))
         if levels >= 0:
-            self._free.setdefault(("H", order_words(mask)), []).append(levels)
+            self._leave("H", levels, order_words(mask))
         mask = int(column[at.RING_MASK] if column[at.RING] >= 0 else self.T[column[at.TYPE], at.MASK])
         self.K[order, at.LEVELS], self.K[order, at.LEVELS_MASK] = self._place("H", order_words(mask)), mask
         self.H[state : state + at.DEBT] = 0
 
-    def _facts(self, planned: Any, facts: Facts, row_words: Callable[[str, Sequence[Any]], list[int]]) -> None:
-        """Rows of facts, and their places in the order that is written, those of one hash together."""
-        y, k = self.program.types.index(planned.type), planned.number
-        rows = [tuple(row) for row in facts.get(planned.type, ())]
+    # --- facts ------------------------------------------------------------------------------------------
+
+    def put_facts(
+        self, type: str, rows: Sequence[Sequence[Any]], codes: CodesOfTexts, loop: Callable[..., int]
+    ) -> None:
+        """The rows of a type of facts, in the place of those there were.
+
+        Parameters
+        ----------
+        loop: the code, which tells by what they are found.
+
+        Raises
+        ------
+        Refused: a whole number has more than 64 bits.
+        """
+        y = self.program.types.index(type)
+        if len(rows) > self.T[y, at.MASK] + 1:
+            self._leave("W", int(self.T[y, at.BASE]), (int(self.T[y, at.MASK]) + 1) * int(self.T[y, at.WIDTH]))
+            self._rows(y, 1 << (len(rows) - 1).bit_length())
         self.H[2 * y + 1] = len(rows)
-        for place, row in enumerate(rows):
-            words = [0, place, *row_words(planned.type, row)]
-            if large := [word for word in words if not -WORD <= word < WORD]:
-                raise Refused(
-                    f"the engine 'compiled' has no numbers such as {large[0]}, a fact {planned.type}", hint=OTHERS
-                )
-            self._rows_at(y)[place, : len(words)] = words
-        _, step = planned.users[0]
-        placed = [(*row, place) for place, row in enumerate(rows)]
-        order = [row[-1] for row in in_written_order(step.part, step.declared, placed)]
-        size = 1 << max(len(rows) - 1, 0).bit_length() if planned.keys else 1
-        hashes: Any = np.array(self._hashes(k, y, order), np.int64)
+        there = self._rows_at(y)[: len(rows)]
+        there[:, at.TIME], there[:, at.NUMBER], there[:, at.NULLS] = 0, np.arange(len(rows)), 0
+        try:
+            for n, domain in enumerate(self.program.plan.rules.declarations[type].domains.values()):
+                column = attribute_column([row[n] for row in rows], domain, codes, {})
+                there[:, at.VALUES + n] = column.values.view(np.int64) if domain == FLOAT else column.values
+                if column.nulls is not None:
+                    there[column.nulls, at.VALUES + n] = 0
+                    there[:, at.NULLS] |= column.nulls.astype(np.int64) << n
+        except LargeNumberError as error:
+            what = f"the engine 'compiled' has no room for a fact {type}: {error.what}"
+            raise Refused(what, hint=OTHERS) from error
+        for planned in self.program.columns:
+            if planned.type == type:
+                self._put_places(planned, rows, loop)
+
+    def _put_places(self, planned: PlannedColumn, rows: Sequence[Sequence[Any]], loop: Callable[..., int]) -> None:
+        """The places of facts in the order that is written, those of one hash together."""
+        k, (_, step) = planned.number, planned.users[0]
+        order: Any = np.arange(len(rows))
+        if planned.ordering:
+            placed = [(*row, place) for place, row in enumerate(rows)]
+            order = np.array([row[-1] for row in in_written_order(step.part, step.declared, placed)], np.int64)
+        size = 1 << max(len(rows) - 1, 0).bit_length()
+        if self.K[k, at.RING] < 0 or size > self.K[k, at.RING_MASK] + 1:
+            if self.K[k, at.RING] >= 0:
+                self._leave("H", int(self.K[k, at.HEADS]), int(self.K[k, at.HEADS_MASK]) + 2)
+                self._leave("H", int(self.K[k, at.RING]), int(self.K[k, at.RING_MASK]) + 1)
+            self.K[k, at.HEADS_MASK], self.K[k, at.RING_MASK] = size - 1 if planned.keys else 0, size - 1
+            self.K[k, at.HEADS] = self._place("H", int(self.K[k, at.HEADS_MASK]) + 2)
+            self.K[k, at.RING] = self._place("H", size)
+        heads, mask, ring = (int(self.K[k, each]) for each in (at.HEADS, at.HEADS_MASK, at.RING))
+        asked_of(loop, self, 5, k, len(rows))
+        hashes = self.H[ring : ring + len(rows)][order]
         there = np.flatnonzero(hashes >= 0)
-        buckets = hashes[there] & (size - 1)
-        heads = self._place("H", size + 1)
-        self.K[k, at.HEADS], self.K[k, at.HEADS_MASK] = heads, size - 1
-        self.H[heads] = 0
-        self.H[heads + 1 : heads + size + 1] = np.cumsum(np.bincount(buckets, minlength=size))
-        self.K[k, at.RING] = ring = self._place("H", len(rows) + 1)
-        found = np.array(order, np.int64)[there[np.argsort(buckets, kind="stable")]]
+        buckets = hashes[there] & mask
+        self.H[heads : heads + mask + 2] = 0
+        self.H[heads + 1 : heads + mask + 2] = np.cumsum(np.bincount(buckets, minlength=mask + 1))
+        found = order[there[np.argsort(buckets, kind="stable")]]
         self.H[ring : ring + len(found)] = found
 
-    def _hashes(self, k: int, y: int, places: Sequence[int]) -> list[int]:
-        """What a column of facts has of rows."""
-        from workbench.executors.compiled.code.plain import PlainArray
-
-        program, X, accept = self.program, self.X, self.program.plain().scope["accept"]
-        known = program.C, program.C.view(float), self.W, self.W.view(float), self.H, self.V, X, X.view(float)
-        arrays, asked = list(map(PlainArray, known)), self.K[k, at.ACCEPT : at.ACCEPT_CONSTANTS + 1].tolist()
-        base, width = int(self.T[y, at.BASE]), int(self.T[y, at.WIDTH])
-        return [accept(*asked, base + place * width, *arrays) for place in places]
+    def _leave(self, name: str, place: int, size: int) -> None:
+        """Words of an array are free."""
+        self._free.setdefault((name, size), []).append(place)
 
     # --- the rest ---------------------------------------------------------------------------------------
 
@@ -217,7 +244,7 @@ class RuleArrays:
         numbers = [int(rows[0, at.NUMBER]) for y in events if len(rows := self.rows_of(y))]
         self.V[at.LEAST] = min(numbers, default=int(self.V[at.COUNT]))
         self._table((mask + 1) * (2 if larger else 1))
-        self._free.setdefault(("H", 1 + (mask + 1) * int(self.V[at.TABLE_WIDTH])), []).append(old - 1)
+        self._leave("H", old - 1, 1 + (mask + 1) * int(self.V[at.TABLE_WIDTH]))
         return old, mask + 1
 
     def _output(self, size: int) -> None:
@@ -262,3 +289,11 @@ class RuleArrays:
             self.T, self.K, self.R, program.C, program.C.view(np.float64), self.W, real["W"], self.H, self.V, self.O,
             real["O"], self.X, real["X"], self.J, program.L, self.S, self.B,
         ]  # fmt: skip
+
+
+def asked_of(loop: Callable[..., int], memory: RuleArrays, mode: int, first: int, last: int) -> int:
+    """What a program answers that is asked for something else than events (`matching.run`)."""
+    nothing: Any = np.zeros(1, np.int64)
+    types: Any = np.zeros(1, np.uint16)
+    columns: Any = np.zeros((1, 3), np.int64)
+    return loop(mode, first, last, types, nothing, nothing, columns, *memory.arrays())

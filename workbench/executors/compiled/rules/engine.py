@@ -35,8 +35,6 @@ STRETCH = 256
 """Events that `cdp` processes before it is seen whether there is machine code."""
 PATIENCE = 1024
 """Events that `cdp` processes before the state is given back, where it has more than words can say."""
-NEVER = 1 << 62
-"""Events that do not come."""
 Tells = Callable[[list[Occurrence]], Any]
 """Makes something of what `cdp` has published."""
 
@@ -102,6 +100,11 @@ class CompiledRules:
         return self.running.texts
 
     @property
+    def by_blocks(self) -> bool:
+        """Whether databases are asked for each block of events, for a table is too large to be kept."""
+        return self.running.by_blocks
+
+    @property
     def loop(self) -> Any:
         """The code that runs; None while there is none."""
         return self.running.loop
@@ -115,6 +118,12 @@ class CompiledRules:
             self._see_facts()
         if self._exact is not None or not self._coded(1) or abs(event.time) >= FAR:
             return self._exactly(event)
+        if self.running.by_blocks:
+            try:
+                block = event_block(self.rules, [event], self.texts.put)
+            except LargeNumberError:
+                return self._exactly(event)
+            return [each for part in self.parts_of(block, composites, list) for each in part]
         try:
             parts, done = self.running.event(event, composites)
         except ValueError:  # a number of more than 64 bits
@@ -148,10 +157,11 @@ class CompiledRules:
             self._see_facts()
         while first < len(block):
             rest = block.part(first, len(block)) if first else block
-            if self.fast(len(rest)) and abs(rest.times[[0, -1]]).max() < FAR:
-                yield from self.running.block(rest, made)
+            far = abs(rest.times[[0, -1]]).max() >= FAR
+            if self.fast(len(rest)) and not far and (ready := self.running.ready(rest)):
+                yield from self.running.block(rest.part(0, ready) if ready < len(rest) else rest, made)
                 first += self.running.reached
-                if first < len(block):
+                if self.running.reached < ready:
                     self._give_up()
             else:
                 found = list[Occurrence]()
@@ -276,7 +286,7 @@ class CompiledRules:
             try:
                 self._begin(exact.rules, RuleProgram(SetPlan(exact.rules), self.settings))
             except Refused:  # a rule that has come later
-                self._patience = NEVER
+                self._patience = at.NEVER
                 return
         if not self._coded(0):
             return

@@ -11,11 +11,12 @@ TIME, NUMBER, NULLS, VALUES = 0, 1, 2, 3
 
 (
     WIDTH, BASE, MASK, ATTRIBUTES, INPUT, COLUMNS, COLUMNS_END, RULES, RULES_END, INDEXES, INDEXES_END,
-    KEPT, WATCHED, HORIZON, LATEST, TYPE_WORDS,
-) = range(16)  # fmt: skip
+    KEPT, WATCHED, HORIZON, LATEST, AHEAD, AHEAD_END, TYPE_WORDS,
+) = range(18)  # fmt: skip
 """What `T` says of a type: its rows in `W`, its columns of input in `A`; columns, rules and indexes in `L`; whether it
 is kept, whether anything looks at it, how long it is kept (-1: forever), and of how many
-of the latest events it is kept in any case."""
+of the latest events it is kept in any case. In which chains its events are looked up, or join, stands in `L`: the
+column, whether rows of it are looked at, how many values make the key, and the places of these attributes."""
 
 TYPE, LINK, HEADS, HEADS_MASK, ACCEPT, ACCEPT_CONSTANTS, RING, RING_MASK, COLUMN_WORDS = range(9)
 """What `K` says of a column: where chains begin in `H`, or the ring of places, -1 where it is none."""
@@ -66,9 +67,12 @@ nulls; behind them its values and the numbers of its sources."""
 
 (
     DONE, GROW_ROWS, GROW_RING, GROW_OUTPUT, GROW_SCRATCH, GROW_JOURNAL, GROW_TABLE, BEYOND, ENDLESS, FAILED, GIVE_ROWS,
-    GROW_SPANS, GROW_ORDER,
-) = range(13)  # fmt: skip
+    GROW_SPANS, GROW_ORDER, GIVE_OUTPUT,
+) = range(14)  # fmt: skip
 """What a run ends with."""
+
+MUCH_OUTPUT = 1 << 19
+"""Words of composites that are given out before the next event: what is done with them finds them near at hand."""
 
 UNNUMBERED = -1
 """What `WATCHED` is of a type that has no place in the order."""

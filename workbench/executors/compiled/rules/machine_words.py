@@ -79,6 +79,23 @@ def put_word(context, address, place, word):
 
 
 @intrinsic
+def fetch(context, array, place):
+    """Have a word at hand soon."""
+    del context, place
+
+    def code(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        flags = [ir.IntType(32)] * 3
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, *flags])
+        called = builder.module.declare_intrinsic("llvm.prefetch", (pointer.type,), kind)
+        builder.call(called, [pointer, *(flag(value) for flag, value in zip(flags, (0, 3, 1), strict=True))])
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64), code
+
+
+@intrinsic
 def answer(context, address, what, one, other):
     """What a function says that lies at an address."""
     del context, address, what, one, other
@@ -93,6 +110,6 @@ def answer(context, address, what, one, other):
 def put_machine_functions(scope: dict[str, Any], modules: Sequence[ModuleType] = COMPILED) -> None:
     """Put what generated code calls into its scope: all compiled as they are called."""
     more = {"helper": helper, "scattered": scattered, "word_at": _loads(64), "byte_at": _loads(8), "ticks": ticks}
-    more |= {"answer": answer, "put_word": put_word, "wrapped": wrapped}
+    more |= {"answer": answer, "put_word": put_word, "fetch": fetch, "wrapped": wrapped}
     scope.update({**SCOPE, **more})
     put_functions(scope, modules, helper)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.executors.compiled.rules.ahead import fetch_ahead, fetches
 from workbench.executors.compiled.rules.layout import (
     ACCEPT,
     ACCEPT_CONSTANTS,
@@ -38,6 +39,7 @@ from workbench.executors.compiled.rules.layout import (
     FAILED,
     FOUND,
     GAPS,
+    GIVE_OUTPUT,
     GROW_JOURNAL,
     GROW_RING,
     GROW_ROWS,
@@ -55,6 +57,7 @@ from workbench.executors.compiled.rules.layout import (
     LINK,
     MADE,
     MASK,
+    MUCH_OUTPUT,
     NEVER,
     NOW,
     NULLS,
@@ -70,6 +73,7 @@ from workbench.executors.compiled.rules.layout import (
     SIZE,
     STACK,
     TICKS,
+    TYPE,
     UNTIL,
     VALUES,
     WAITING,
@@ -366,7 +370,8 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
     """Process events from one place to before another; `V[REACHED]` says how far it came. What it ends with.
 
     mode 1: the chains of the type `first` are made anew; mode 2: the table moves, which lay at `first` with `last`
-    entries; mode 3: `last` rows behind those of the type `first` are put into columns; mode 4: the clock moves.
+    entries; mode 3: `last` rows behind those of the type `first` are put into columns; mode 4: the clock moves; mode 5:
+    by what `last` facts are found in the column `first`, which is put into its ring.
     """
     if mode == 2:
         return move_table(first, last, R, H, V)
@@ -374,7 +379,14 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
         return relink(first, T, K, C, CF, W, F, H, V, X, XF, L)
     if mode == 3:
         return adopt_all(first, last, T, K, C, CF, W, F, H, V, X, XF, J, L)
+    if mode == 5:
+        a, width = T[K[first, TYPE], BASE], T[K[first, TYPE], WIDTH]
+        for i in range(last):
+            h = accept(K[first, ACCEPT], K[first, ACCEPT_CONSTANTS], a + i * width, C, CF, W, F, H, V, X, XF)
+            H[K[first, RING] + i] = h
+        return DONE
     since = ticks() if V[COSTS] >= 0 else 0
+    ahead = mode == 0 and fetches(last - first, T, K, L)
     code = DONE
     i = first
     while i < last and code == DONE:
@@ -385,13 +397,16 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
         if not moved:
             code = told(until, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
         elif mode != 4:
+            if ahead:
+                fetch_ahead(i, last, types, places, A, T, K, H, W, L)
             code = happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
         if code != DONE:
             take_back(H, V, J)
             V[COUNT], V[NOW], V[MADE], V[PUBLISHED], V[FOUND] = count, now, made, published_before, found
             V[DUE] = -NEVER
-        elif moved:
-            i += 1
+        else:
+            i += moved
+            code = GIVE_OUTPUT if V[MADE] > MUCH_OUTPUT and i < last else DONE
     V[REACHED] = i
     if V[COSTS] >= 0:
         H[V[COSTS] - 1] += ticks() - since

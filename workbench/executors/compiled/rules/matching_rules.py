@@ -116,7 +116,8 @@ class MatchingRules(CompiledRules):
             see_event(event, self.rules, self.now, self.passed)
             if self._changing:
                 self._see_facts()
-            if self._exact is None and abs(event.time) < FAR and self.running.put(event):
+            worded = self._exact is None and abs(event.time) < FAR and not self.running.by_blocks
+            if worded and self.running.put(event):
                 yield from self._shown(self.running.parts_of_event(self._of_words))
                 if self.running.reached == 1:
                     continue

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.core.domain import BOOL, FLOAT, STR
+from workbench.core.domain import BOOL, FLOAT, STR, Domain
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.event_block import AttributeColumn, EventBlock
@@ -41,7 +42,7 @@ def composites(made: Published, program: RuleProgram, texts: Mapping[int, str]) 
     return found
 
 
-def value_of(domain: Any, word: int, real: Any, texts: Mapping[int, str]) -> Any:
+def value_of(domain: Domain | None, word: int, real: Any, texts: Mapping[int, str]) -> Any:
     """The value of a type that a word says, which is `real` as a float."""
     if domain == FLOAT:
         return float(real)
@@ -55,10 +56,14 @@ def composite_block(made: Published, program: RuleProgram, texts: Mapping[int, s
     by = words[offsets + at.RULE]
     types = program.R[by, at.EMITS]
     places: Any = np.zeros(count, np.int64)
-    columns = []
-    for y, name in enumerate(rules.events):
-        mine = np.flatnonzero(types == y)
-        places[mine] = np.arange(len(mine))
+    columns, all_of = [], np.bincount(types, minlength=len(rules.events)).tolist()
+    for y, (name, here) in enumerate(zip(rules.events, all_of, strict=True)):
+        domains = rules.declarations[name].domains.values()
+        if here == 0:  # which most are, where there are many
+            columns.append(tuple(map(_nothing, domains)))
+            continue
+        mine = np.flatnonzero(types == y) if here < count else slice(None)
+        places[mine] = np.arange(here)
         begins = offsets[mine]
         gaps = words[begins + at.GAPS]
         some = bool(gaps.any())
@@ -70,7 +75,7 @@ def composite_block(made: Published, program: RuleProgram, texts: Mapping[int, s
                     else words[begins + at.RECORD + i],
                     (gaps >> i & 1).astype(bool) if some and (gaps >> i & 1).any() else None,
                 )
-                for i, domain in enumerate(rules.declarations[name].domains.values())
+                for i, domain in enumerate(domains)
             )
         )  # fmt: skip
     starts = numbers = None
@@ -83,3 +88,10 @@ def composite_block(made: Published, program: RuleProgram, texts: Mapping[int, s
         rules.events, types.astype(np.uint16), words[offsets + at.WHEN], places, tuple(columns), texts,
         words[offsets + at.ID], by.astype(np.int32), tuple(rule.name for rule in rules.rules), starts, numbers,
     )  # fmt: skip
+
+
+@cache
+def _nothing(domain: Domain) -> AttributeColumn:
+    """A column without rows."""
+    kind: Any = np.float64 if domain == FLOAT else np.bool_ if domain == BOOL else np.int64
+    return AttributeColumn(np.zeros(0, kind), None)

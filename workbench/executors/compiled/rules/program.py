@@ -18,9 +18,10 @@ from workbench.core.domain import FLOAT, STR
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.plain import PlainArray
 from workbench.executors.compiled.code.step import text_code
+from workbench.executors.compiled.rules import ahead, match_rows, matching, orders, spans, sums, tables, texts, words
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules import match_rows, matching, orders, spans, sums, tables, texts, words
 from workbench.executors.compiled.rules.aggregate_source import PlannedSpans
+from workbench.executors.compiled.rules.lookups import lookups
 from workbench.executors.compiled.rules.rule_source import ARGUMENTS, AcceptSource, RuleSource
 from workbench.stored import checksum
 from workbench.tesla.engines.engine import EngineSettings
@@ -28,7 +29,7 @@ from workbench.tesla.engines.set_plan import SetPlan
 
 KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
 """The numbers of comparisons in an index; of floats 5 more."""
-COMPILED = (sums, spans, texts, tables, orders, match_rows, matching)
+COMPILED = (sums, spans, texts, tables, orders, ahead, match_rows, matching)
 
 
 class RuleProgram:
@@ -164,6 +165,9 @@ class RuleProgram:
             row[at.HORIZON] = -1 if any(e.reach is None for e in own) else max((e.reach or 0 for e in own), default=0)
             row[at.LATEST] = max((each.latest for each in own), default=0)
             self._triggers(name, row, triggered)
+            row[at.AHEAD] = len(self._lists)
+            self._lists += lookups(self.plan, name, self.asked)
+            row[at.AHEAD_END] = len(self._lists)
 
     def _triggers(self, name: str, row: Any, triggered: Iterable[int]) -> None:
         """The rules that are asked each time, and the indexes of the others."""
@@ -240,7 +244,7 @@ def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: An
 def _marks() -> str:
     """What tells the texts of the modules that are compiled along."""
     folder = Path(__file__).parent
-    names = ("match_rows", "matching", "orders", "sums", "spans", "tables", "texts", "layout", "machine_words")
+    names = ("ahead", "match_rows", "matching", "orders", "sums", "spans", "tables", "texts", "layout", "machine_words")
     return checksum(b"\0".join((folder / f"{name}.py").read_bytes() for name in names)).hex()
 
 

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from workbench.core.domain import FLOAT, STR, Domain
-from workbench.errors import InputError
+from workbench.errors import FactsError, InputError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules.arrays import RuleArrays
+from workbench.executors.compiled.rules.arrays import RuleArrays, asked_of
+from workbench.executors.compiled.rules.block_facts import BlockFacts, TooManyFacts
 from workbench.executors.compiled.rules.outputs import Published
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.single import SingleEvents
@@ -34,6 +35,8 @@ MOST_FACTS, MOST_SCANNED = 100_000, 10_000
 """Rows of a type of facts in a database that are kept here: where equations find them, and where all are looked at."""
 FAR = 1 << 62
 """Times are less than this."""
+MOST_ASKED = 100_000
+"""Rows of a type that are kept for a block of events."""
 Makes = Callable[..., Any]
 """Makes something of `Published`, the program and texts by their numbers."""
 
@@ -61,8 +64,11 @@ class RunningProgram:
         self.loop: Any = None
         self._lent: Mapping[int, str] = {}
         self._answers = TextAnswers(self) if program.asks else None
-        rows, self.version = self.rows()
-        self.memory = RuleArrays(program, rows, self.words, self._answers.address if self._answers is not None else 0)
+        self._block_facts: BlockFacts | None = None
+        self._stretch = at.NEVER
+        self._kept, self.version = self.rows()
+        answers = self._answers.address if self._answers is not None else 0
+        self.memory = RuleArrays(program, self._kept, texts.put, answers)
         if self._answers is not None:
             self._answers.memory = self.memory
         self.memory.V[at.NOW] = -FAR
@@ -71,25 +77,82 @@ class RunningProgram:
         self.single = SingleEvents(program, self.memory, texts)
 
     def rows(self) -> tuple[Facts, Any]:
-        """The facts that are looked at, those of databases as they are now, and which version of them that is."""
+        """The facts that are looked at, those of databases as they are now, and which version of them that is.
+
+        Raises
+        ------
+        Refused: there are too many of a type, and it is not known of blocks of events which they ask for.
+        """
         facts = self.facts
         if not isinstance(facts, FactTables):
             return facts, ()
+        columns = [each for each in self.program.columns if each.fact]
+        scanned = {each.type for each in columns if not each.keys}
+        found, large = dict[str, Any](), dict[str, Refused]()
         try:
-            version, columns = facts.version(), [each for each in self.program.columns if each.fact]
-            scanned = {each.type for each in columns if not each.keys}
-            most = {each.type: MOST_SCANNED if each.type in scanned else MOST_FACTS for each in columns}
-            return {name: facts.few(name, count) for name, count in most.items()}, version
+            version = facts.version()
+            for name in dict.fromkeys(each.type for each in columns):
+                try:
+                    found[name] = facts.few(name, MOST_SCANNED if name in scanned else MOST_FACTS)
+                except Refused as error:
+                    found[name], large[name] = (), error
         finally:
             facts.settle()
+        if large:
+            self._block_facts = BlockFacts(self.plan, columns, facts, large)
+            if self._block_facts.unknown or scanned & large.keys():
+                raise large[next(iter(self._block_facts.unknown or scanned & large.keys()))]
+        return found, version
 
     def outdated(self) -> bool:
         """Whether facts in databases have changed."""
         assert isinstance(self.facts, FactTables)
         try:
-            return bool(self.facts.version() != self.version)
+            return self._differs()
         finally:
             self.facts.settle()
+
+    def _differs(self) -> bool:
+        """Whether they have; of what is asked for each block nothing is known that could be outdated."""
+        assert isinstance(self.facts, FactTables)
+        version = self.facts.version()
+        return bool(version != self.version) and (not self.by_blocks or any(map(len, self._kept.values())))
+
+    @property
+    def by_blocks(self) -> bool:
+        """Whether it is asked for each block of events which facts these look at."""
+        return self._block_facts is not None
+
+    def ready(self, block: EventBlock) -> int:
+        """Of how many events of a block, from the first one on, all facts are here that they look at.
+
+        None those of which a database does not answer, or answers too much: `cdp` asks event by event.
+        """
+        if self._block_facts is None:
+            return len(block)
+        assert isinstance(self.facts, FactTables)
+        while count := min(len(block), self._stretch):
+            with self.facts.lock:
+                try:
+                    if self._differs():
+                        return 0
+                    found = self._block_facts.rows(block.part(0, count), self._kept, MOST_ASKED)
+                    break
+                except TooManyFacts:
+                    self._stretch = count // 2
+                except FactsError:
+                    return 0
+                finally:
+                    self.facts.settle()
+        else:
+            self._stretch = 1
+            return 0
+        most = max(map(len, found.values()), default=0)
+        self._stretch = max(1, count * MOST_ASKED // (2 * most)) if most else at.NEVER
+        for type, rows in found.items():
+            self.memory.put_facts(type, rows, self.texts.put, self.loop or self.program.plain())
+        self.single.moved()
+        return count
 
     def again(self) -> RunningProgram:
         """The same, of which nothing has happened yet."""
@@ -164,6 +227,8 @@ class RunningProgram:
                 raise self._failed()
             if code == at.GIVE_ROWS:
                 yield self._given(made)
+            elif code == at.GIVE_OUTPUT:
+                yield self._taken(made)
             elif code not in (at.DONE, at.BEYOND):
                 self.grow(code)
             if first >= last or code == at.BEYOND:
@@ -228,10 +293,7 @@ class RunningProgram:
 
     def ask(self, mode: int, first: int, last: int) -> int:
         """Run something else than events."""
-        nothing: Any = np.zeros(1, np.int64)
-        types: Any = np.zeros(1, np.uint16)
-        columns: Any = np.zeros((1, 3), np.int64)
-        found: int = self.loop(mode, first, last, types, nothing, nothing, columns, *self.memory.arrays())
+        found = asked_of(self.loop, self.memory, mode, first, last)
         if found == at.FAILED:
             raise self._failed()
         return found

@@ -37,7 +37,7 @@ from workbench.executors.compiled.rules.lines import (
 )  # fmt: skip
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
-from workbench.tesla.engines.set_plan import PlannedStep, SetPlan, substituted, substitution
+from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
 from workbench.tesla.scope import aggregate_result
 
 ENDS = f"return {BEYOND}"
@@ -245,7 +245,7 @@ class StepSource:
         k = step.number if k is None else k
         column, depth = self.plan.columns[planned.column], code.depth
         if column.keys:
-            self._hash(step)
+            self._hash(planned)
         if step.fact:
             self._facts(k, newest=newest, keyed=bool(column.keys))
         elif column.keys:
@@ -260,15 +260,13 @@ class StepSource:
                 code.add("break")
             code.depth, self.fail = depth, fail
 
-    def _hash(self, step: RuleStep) -> None:
+    def _hash(self, planned: PlannedStep) -> None:
         """The hash of what is bound before as `h`, -1 where nothing is equal to it."""
-        code, own = self.code, substitution(step.part)
-        sides = [(substituted(one, own), other) for one, other in step.code.equations]
-        before = code.scope
-        kinds = [step.scope.types.domain(one) for one, _ in sides]
+        code, before, types = self.code, self.code.scope, planned.step.scope.types
+        kinds = [types.domain(one) for one, _ in planned.equations]
         code.scope = before.about(None)
         with code.inside("while True:"):
-            code.hashed([other for _, other in sides], kinds, "h = -1; break")
+            code.hashed([other for _, other in planned.equations], kinds, "h = -1; break")
             code.add("break")
         code.scope = before
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from workbench.core.domain import FLOAT, INT
 from workbench.errors import InputError, Refused, WorkbenchError
+from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.engine import PATIENCE, SOME, STRETCH, CompiledRules, added_costs, see_block
 from workbench.executors.compiled.rules.outputs import Published, composite_block, composites
 from workbench.executors.compiled.rules.placing import EventsBefore, PartHistory, PlacedBlock, merged
@@ -93,6 +94,7 @@ class RuleThreads:
         self._code = False if settings.plain else code
         self._first: BeforeThreads | None = BeforeThreads(rules, facts, settings, code)
         self.program, self.texts = self._first.program, self._first.texts
+        self.by_blocks = self._first.by_blocks
         self.now: int | None = None
         self.passed: int | None = None
         self.count, self._events = 0, 0
@@ -356,7 +358,8 @@ def _hashed(words: Any) -> Any:
 
 
 def _taken(made: Published, *_: Any) -> Published:
-    return made
+    """What is the last, or else large."""
+    return made if len(made.words) <= at.MUCH_OUTPUT else _kept(made)
 
 
 def _kept(made: Published, *_: Any) -> Published:

@@ -46,6 +46,10 @@ def put_word(address: int, place: int, word: int) -> None:
     ctypes.c_int64.from_address(address + 8 * place).value = word
 
 
+def fetch(array: Any, place: int) -> None:
+    """Have a word at hand soon; nothing in Python."""
+
+
 def low_bits(word: int) -> int:
     """The lower half of a word."""
     return word & 0xFFFFFFFF
@@ -68,7 +72,7 @@ def ticks() -> int:
 PLAIN: dict[str, Any] = {
     **{op.name: op.exact for op in OVERFLOWS.values()},
     "helper": helper, "scattered": scattered, "word_at": word_at, "byte_at": byte_at,
-    "put_word": put_word, "wrapped": wrapped, "ticks": ticks, "answer": answer,
+    "put_word": put_word, "fetch": fetch, "wrapped": wrapped, "ticks": ticks, "answer": answer,
     "int_same": lambda number, x: number == x,
     "int_below": lambda number, x: number < x,
     "int_above": lambda number, x: number > x,

@@ -42,7 +42,10 @@ def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> GpuRule
         raise InputError(
             "facts in a database that may change are not for devices", hint="promise that they do not: --facts-fixed"
         )
-    return GpuRules(rules, facts, settings)
+    made = GpuRules(rules, facts, settings)
+    if made.by_blocks:
+        raise Refused("a device has room for facts that are kept, and not for large tables", hint=OTHERS)
+    return made
 
 
 def missing_device() -> str:

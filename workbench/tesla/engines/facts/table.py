@@ -88,6 +88,13 @@ class FactTable:
     def __iter__(self) -> Iterator[FactRow]:
         return iter(self.rows())
 
+    def more_than(self, count: int) -> bool:
+        """Whether there are more rows than so many, as far as that is told without reading them."""
+        if not self.row_id:
+            return False
+        counted = f"SELECT COUNT(*) FROM (SELECT 1 FROM {quoted(self.name)} LIMIT {count + 1})"
+        return bool(self.database.rows(counted)[0][0] > count)
+
     def rows(self, most: int | None = None) -> list[FactRow]:
         """All rows in their order, or the first of them."""
         limit = "" if most is None or not self.ordered else f" LIMIT {most}"
@@ -108,7 +115,10 @@ class FactTable:
     # --- values -----------------------------------------------------------------------------------------
 
     def read(self, rows: list[Any]) -> list[FactRow]:
-        """Rows as SQLite has them, as rules have them; FactsError where a value is of another type."""
+        """Rows as SQLite has them, as rules have them; FactsError where a value is of another type.
+
+        What stands behind the columns stays as it is.
+        """
         return self._fits(rows, self._converted)
 
     def _tests(self) -> Callable[[list[Any], Callable[[Any], FactRow]], list[FactRow]]:
@@ -127,7 +137,8 @@ class FactTable:
     def _converted(self, row: Sequence[Any]) -> FactRow:
         if not self.columns:  # SQL has no rows without columns
             return ()
-        return tuple(self._value(value, column) for value, column in zip(row, self.columns, strict=True))
+        values = (self._value(value, column) for value, column in zip(row, self.columns, strict=False))
+        return (*values, *row[len(self.columns) :])
 
     def _value(self, value: Any, column: FactColumn) -> Value | None:
         kind, domain = type(value), column.domain

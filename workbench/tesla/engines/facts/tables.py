@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 from workbench.errors import FactsError, InputError, Refused
@@ -29,6 +30,7 @@ class FactTables(dict[str, Any]):
     caches: the cache of a query: one for all, or one for each; None: everything is asked of the database.
     ahead: asks for what comes; None: nothing does.
     first: of steps that are the first ones after triggers, where something is asked ahead.
+    lock: for who asks from several threads.
     dropped: why matches were given up, and how many (`FactSettings.failure`).
     """
 
@@ -39,6 +41,7 @@ class FactTables(dict[str, Any]):
         self.settings, self.caching = settings or FactSettings(), caching
         self.caches: Callable[[FactQuery], FactCache] | None = None if caching is None else caching.caches()
         self.dropped: Counter[tuple[str, str]] = Counter()
+        self.lock = Lock()
         self._queries: dict[str, FactQuery] = {}
         self.ahead = FactsAhead(self.settings.ahead, self.settings) if self.settings.ahead else None
         self.first: dict[RuleStep, AskedFacts] = {}
@@ -99,17 +102,18 @@ class FactTables(dict[str, Any]):
         if not isinstance(rows, FactTable):
             return list(rows)
         try:
-            found = rows.rows(most + 1)
+            found = None if rows.more_than(most) else rows.rows(most + 1)
         except FactsError as error:
             if error.reason != "slow":
                 raise
             why = "takes too long to be read"
         else:
-            if len(found) <= most:
+            if found is not None and len(found) <= most:
                 return found
             why = f"has more than {most:,} rows"
         what = f"facts of type '{type}' are kept in memory there, and {rows} {why}"
-        raise Refused(what, hint="--engine cdp or aip asks the database")
+        hint = "--engine cdp or aip asks the database; compiled, too, where equations with triggers find all"
+        raise Refused(what, hint=hint)
 
     def close(self) -> None:
         """Nothing more is asked for now: files are closed, and threads end."""

@@ -1,0 +1,153 @@
+"""Graphs that machine code runs, against the reference executor and against the same vertices run by Python."""
+
+import random
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import workbench as wb
+from workbench.builder import Builder
+from workbench.conformance.generate.pipelines import pipelines_and_traces
+from workbench.core.domain import INT
+from workbench.core.processor import END
+from workbench.errors import PipelineError, WorkbenchError
+from workbench.executors.dataflow import executor
+from workbench.executors.dataflow.executor import Dataflow
+from workbench.executors.dataflow.machine.run import MachineRun
+from workbench.executors.dataflow.machine.tables import VertexTables
+from workbench.executors.reference.executor import Reference
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.processors.held.group import Group
+from workbench.processors.passthrough import Passthrough
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """Machine code runs the first step already."""
+    monkeypatch.setattr(executor, "PATIENCE", 0)
+    monkeypatch.setattr(executor, "PATIENT", 0)
+
+
+@pytest.fixture
+def uncompiled(monkeypatch):
+    """No vertex has code, as if something went wrong in each: Python runs them, and their state stays what it was."""
+    monkeypatch.setattr(VertexTables, "_located", lambda *_: (0, 0, [0, 0]))
+
+
+def outcome(outputs):
+    """What comes out, and the error then."""
+    found = []
+    try:
+        for each in outputs:
+            found.append(each)
+    except WorkbenchError as error:
+        return found, (type(error), str(error), error.step)
+    return found, None
+
+
+@given(pipelines_and_traces(max_nodes=5), st.sampled_from([1, 3, None]), st.sampled_from([1, 5, 256]))
+def test_any_pipeline_is_the_reference(uncompiled, given_, batch, ahead):
+    pipeline, steps = given_
+    running = Dataflow(pipeline, compiled=True, batch=batch, ahead=ahead)
+    assume(running.runs_machine)
+    assert outcome(running.streamed(steps)) == outcome(
+        record.outputs for record in map(Reference(pipeline).step, steps)
+    )
+    counted = Dataflow(pipeline, groups=True)
+    list(counted.streamed(steps))
+    assert running.executions == counted.executions
+
+
+SOURCE = wb.parse("""
+pipeline p(x: int, y: 0..9) -> int, int, 0..9 {
+  big = cumulate(x, *)
+  sums = cumulate(filter(x, odd(x)), +)
+  return sums + trim(x, 1), big, y
+}
+""")
+PROGRAM = SOURCE.get().pipeline
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_what_goes_wrong_is_what_goes_wrong_in_python(seed):
+    """Numbers beyond 64 bits, or a domain, and inputs that there are not, with threads, batches, and phases in flight.
+
+    The vertices are the same; what Python runs is held to the reference elsewhere.
+    """
+    chance = random.Random(seed)
+    steps: list[Mapping[str, int]] = [
+        {
+            name: chance.choice(values)
+            for name, values in (("x", (1, 2, 3, -1, 3**9)), ("y", range(10)))
+            if chance.random() < 0.7
+        }
+        for _ in range(chance.choice((5, 60, 200)))
+    ]
+    for rate, wrong in ((0.3, {"x": 2**70}), (0.3, {"y": 17}), (0.1, {"z": 1})):
+        if chance.random() < rate:
+            steps[chance.randrange(len(steps))] = wrong
+    steps += [END] * (seed % 2) + [{}] * (seed % 3)
+    with ThreadManager(chance.choice((0, 2))) as manager:
+        running = Dataflow(
+            PROGRAM, manager, compiled=True, ahead=chance.choice((1, 7, 256)), batch=chance.choice((1, 4, None))
+        )
+        assert running.runs_machine
+        found = outcome(running.streamed(steps))
+    apart = Dataflow(PROGRAM, compiled=True)
+    assert apart.runs_machine
+    apart._in_words = False
+    assert found == outcome(apart.streamed(steps))
+    whole = outcome(record.outputs for record in map(Reference(PROGRAM).step, steps))
+    assert found[0] == whole[0][: len(found[0])]
+
+
+def lanes(groups):
+    """Two chains of groups that add up, one behind the other, and their sum."""
+    builder = Builder("lanes")
+    body = Builder("body")
+    body_program = body.build(Passthrough()(body.input("a", INT)))
+    ends = []
+    for name in "xy":
+        stream = builder.input(name, INT)
+        for _ in range(groups):
+            stream = builder.add(Group(body_program), [stream])
+        ends.append(stream)
+    return builder.build(ends[0] + ends[1])
+
+
+def test_long_streams_with_real_threads_and_who_loses_interest():
+    """More phases than there is room for, state kept between streams, and threads that are given back."""
+    program = lanes(4)
+    with ThreadManager(2) as manager:
+        running, reference = Dataflow(program, manager, compiled=True, ahead=70), Reference(program)
+        steps = [{"x": i} if i % 3 else {"x": i, "y": -i} for i in range(5000)]
+        assert list(running.streamed(steps)) == list(reference.emitted(iter(steps)))
+        record, expected = running.step({"y": 7}), reference.step({"y": 7})
+        assert (record.outputs, record.queues) == (expected.outputs, expected.queues)
+        assert list(running.streamed(steps)) == list(reference.emitted(iter(steps)))
+        outputs = running.streamed({"x": i, "y": i} for i in range(10**9))
+        for _ in range(1000):
+            next(outputs)
+        outputs.close()
+        assert manager.working == 0
+        with pytest.raises(PipelineError, match="has stopped in the middle of a stream"):
+            running.step({"x": 1})
+        running.reset()
+        assert running.run({"x": [1, 2], "y": [3, 4]}) == {"out": [4, 6]}
+
+
+def test_python_runs_the_first_steps(monkeypatch):
+    monkeypatch.setattr(executor, "PATIENCE", 100)
+    monkeypatch.setattr(executor, "PATIENT", 100)
+    begun = []
+
+    def steps(run):
+        begun.append(run._start)
+        return []
+
+    monkeypatch.setattr(MachineRun, "steps", steps)
+    running = Dataflow(lanes(1), compiled=True)
+    assert len(list(running.streamed({"x": i, "y": i} for i in range(60)))) == 100 // 5
+    assert begun == [100 // 5]

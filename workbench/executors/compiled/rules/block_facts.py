@@ -1,0 +1,239 @@
+"""Facts of tables that are too large to be kept: the rows that the events of a block may ask for, in a few joins.
+
+The rule of this module: SQL preselects by equations, and generously; the program decides. What a predicate asks is
+known beforehand where an equation of it is with an attribute of its trigger, or of a fact that is found before it.
+
+Source: thesis, 4.5 (translation of predicates) and 5.4 (what asking costs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import eq, ge, gt, itemgetter, le, lt
+from typing import Any
+
+from workbench.core.domain import FLOAT, INT, STR
+from workbench.tesla import tree as t
+from workbench.tesla.engines.facts.query import EXACT_REALS, FLIPPED, FactKey, FactQuery
+from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, quoted, sorted_by
+from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
+from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.occurrence import Facts
+
+TOGETHER = 256, 16
+"""Keys that are asked for in one statement: where there are fewer the others are null, which no row is equal to."""
+COMPARED = {"==": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
+RowsById = dict[Any, FactRow]
+"""Rows, their ids behind their values, by these ids, which tell their order."""
+
+
+class TooManyFacts(Exception):
+    """A block asks for more rows than are kept; a part of it may ask for fewer."""
+
+
+@dataclass(frozen=True)
+class TriggerKeys:
+    """What the triggers of a rule ask by.
+
+    Attributes
+    ----------
+    type: of the triggers.
+    at: the places of attributes.
+    texts: whether their values are the numbers of texts.
+    bounds: what a trigger has to satisfy: the place of an attribute, how it is compared, and with what.
+    """
+
+    type: str
+    at: tuple[int, ...]
+    texts: tuple[bool, ...]
+    bounds: tuple[tuple[int, str, float], ...]
+
+    def keys(self, block: EventBlock) -> Iterable[FactKey]:
+        """The values of all triggers in a block, without those that have a null."""
+        import numpy as np
+
+        y = block.names.index(self.type)
+        places, columns = block.places[block.types == y], block.columns[y]
+        for at, operator, value in self.bounds:
+            places = places[COMPARED[operator](columns[at].values[places], value)]
+        for at in self.at:
+            nulls = columns[at].nulls
+            places = places if nulls is None else places[~nulls[places]]
+        values = [columns[at].values[places] for at in self.at]
+        found = [(np.unique(each) if len(values) == 1 else each).tolist() for each in values]
+        texts = (map(block.texts.get, each) if text else each for each, text in zip(found, self.texts, strict=True))
+        return zip(*texts, strict=True)
+
+
+@dataclass(frozen=True)
+class FactLookup:
+    """What a predicate asks of a table.
+
+    Attributes
+    ----------
+    columns: those that are equal to a key.
+    source: where keys are from: triggers, what another predicate has found, or all rows of a type.
+    at: the places of the attributes of rows that are a key.
+    """
+
+    table: FactTable
+    columns: tuple[FactColumn, ...]
+    source: TriggerKeys | FactLookup | str
+    at: tuple[int, ...] = ()
+
+    def asked(self, keys: Iterable[FactKey], most: int) -> RowsById:
+        """The rows for keys, in whose order SQLite finds them the fastest; TooManyFacts where there are more."""
+        table, found, rest = self.table, RowsById(), sorted(set(keys))
+        if any(each.domain == STR for each in self.columns):
+            rest = list(filter(_writable, rest))
+        while rest:
+            size = TOGETHER[len(rest) <= TOGETHER[1]]
+            some, rest = rest[:size], rest[size:]
+            values = [value for key in some for value in key]
+            values += [None] * (size * len(self.columns) - len(values))
+            rows = table.read(table.database.rows(self._sql(size, most + 1), values))
+            found.update(zip(map(itemgetter(-1), rows), rows, strict=True))
+            if len(found) > most or len(rows) > most:
+                raise TooManyFacts
+        return found
+
+    def _sql(self, size: int, most: int) -> str:
+        marks = ", ".join(["(" + ", ".join("?" * len(self.columns)) + ")"] * size)
+        names = [f"k{i}" for i in range(len(self.columns))]
+        equal = " AND ".join(
+            f"f.{sorted_by(column)} = k.{name}" for column, name in zip(self.columns, names, strict=True)
+        )
+        shown = ", ".join(f"f.{quoted(each.name)}" for each in self.table.columns)
+        return (
+            f"WITH k ({', '.join(names)}) AS (VALUES {marks}) SELECT {shown}, f.{self.table.row_id}"
+            f" FROM k CROSS JOIN {quoted(self.table.name)} f WHERE {equal} LIMIT {most}"
+        )
+
+
+class BlockFacts:
+    """What the rules of a program ask of tables that are not kept.
+
+    Parameters
+    ----------
+    columns: those of facts that the program looks into.
+    large: the types that are not kept.
+
+    Attributes
+    ----------
+    unknown: those of these types of which it is not known beforehand what is asked.
+    """
+
+    def __init__(self, plan: SetPlan, columns: Sequence[PlannedColumn], facts: Facts, large: Collection[str]) -> None:
+        self._plan, self._facts, self._large = plan, facts, large
+        self._lookups: dict[str, list[FactLookup]] = {}
+        self.unknown: list[str] = []
+        for type in large:
+            users = [user for each in columns if each.type == type for user in each.users]
+            found = [self._lookup(plan.plans[rule], step) for rule, step in users]
+            self._lookups[type] = list(dict.fromkeys(each for each in found if each is not None))
+            self.unknown += [type] * (None in found)
+
+    def rows(self, block: EventBlock, kept: Facts, most: int) -> Mapping[str, Sequence[FactRow]]:
+        """The rows of each type that a block asks for, in their order.
+
+        Raises
+        ------
+        TooManyFacts: of a type there are more than `most`. FactsError: the database does not answer.
+        """
+        known: dict[FactLookup, RowsById] = {}
+        found = {}
+        for type, lookups in self._lookups.items():
+            rows = RowsById()
+            for each in lookups:
+                rows |= self._rows_of(each, block, kept, most, known)
+            if len(rows) > most:
+                raise TooManyFacts
+            found[type] = list(map(rows.__getitem__, sorted(rows)))
+        return found
+
+    def _rows_of(
+        self, lookup: FactLookup, block: EventBlock, kept: Facts, most: int, known: dict[FactLookup, RowsById]
+    ) -> RowsById:
+        if lookup not in known:
+            source = lookup.source
+            if isinstance(source, TriggerKeys):
+                keys = source.keys(block)
+            else:
+                if isinstance(source, str):
+                    rows: Iterable[FactRow] = kept[source]
+                else:
+                    rows = self._rows_of(source, block, kept, most, known).values()
+                found = (tuple(row[at] for at in lookup.at) for row in rows)
+                keys = (key for key in found if None not in key)
+            known[lookup] = lookup.asked(keys, most)
+        return known[lookup]
+
+    # --- what predicates ask ----------------------------------------------------------------------------
+
+    def _lookup(self, plan: RulePlan, step: RuleStep) -> FactLookup | None:
+        """What a predicate asks, by the part before it whose attributes tell the most; None where none tells any."""
+        table = self._facts[step.type]
+        if not isinstance(table, FactTable) or not table.row_id:
+            return None
+        told: dict[int, dict[str, tuple[FactColumn, int]]] = {}
+        for each in FactQuery(step, table).compared:
+            place = _place(plan, each.bound)
+            if each.operator == "==" and not each.rounded and place is not None:
+                told.setdefault(place[0], {}).setdefault(each.column.name, (each.column, place[1]))
+        for number, found in sorted(told.items(), key=lambda one: -len(one[1])):
+            columns, at = zip(*found.values(), strict=True)
+            source = self._source(plan, plan.steps[number], at)
+            if source is not None:
+                return FactLookup(table, columns, source, () if isinstance(source, TriggerKeys) else at)
+        return None
+
+    def _source(self, plan: RulePlan, step: RuleStep, at: tuple[int, ...]) -> TriggerKeys | FactLookup | str | None:
+        if step.number == 0:
+            if step.type in self._plan.rules.composites:  # which are not in a block
+                return None
+            domains = list(step.declared.domains.values())
+            return TriggerKeys(step.type, at, tuple(domains[each] == STR for each in at), tuple(_bounds(step)))
+        if not step.fact:
+            return None
+        return self._lookup(plan, step) if step.type in self._large else step.type
+
+
+def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:
+    """The part of a rule of which an expression is an attribute, and the place of this; None where it is none."""
+    for step in plan.steps:
+        part = step.part
+        if not isinstance(part, t.Predicate):
+            continue
+        value: t.Expression | None = None
+        if isinstance(bound, t.BoundParameter):
+            value = next((each.value for each in part.assignments if each.name == bound.name), None)
+        elif isinstance(bound, t.OtherAttribute) and part.policy.binds and part.name == bound.of:
+            value = t.OwnAttribute(bound.name)
+        if isinstance(value, t.OwnAttribute):
+            return step.number, step.declared.positions[value.name]
+    return None
+
+
+def _bounds(trigger: RuleStep) -> Iterator[tuple[int, str, float]]:
+    """The constraints of a trigger that compare a number of its own with one that is written, of the same type."""
+    for each in trigger.code.local:
+        if not isinstance(each, t.Operation) or each.operator not in COMPARED:
+            continue
+        one, other = each.operands
+        operator = each.operator if isinstance(other, t.Literal) else FLIPPED[each.operator]
+        own, literal = (one, other) if isinstance(other, t.Literal) else (other, one)
+        if not (isinstance(own, t.OwnAttribute) and isinstance(literal, t.Literal)):
+            continue
+        domain = trigger.declared.domains[own.name]
+        if (domain, type(literal.value)) in ((INT, int), (FLOAT, float)) and abs(literal.value) < EXACT_REALS:
+            yield trigger.declared.positions[own.name], operator, literal.value
+
+
+def _writable(key: tuple[Any, ...]) -> bool:
+    """Whether all texts of a key are such as a database may have."""
+    try:
+        return all(not isinstance(value, str) or value.isascii() or value.encode() for value in key)
+    except UnicodeEncodeError:
+        return False

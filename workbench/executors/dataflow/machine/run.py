@@ -1,0 +1,272 @@
+"""A stream that machine code runs: what `StreamRun` does, with vertices that all are machine code.
+
+The rule of this module: threads run vertices without Python, and come back when nothing is ready, after some time, or
+where something went wrong: that vertex is then run by Python, in exact arithmetic, which finds out what it was. Reading
+the log and giving away what comes out is Python's.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.core.domain import Domain, Value
+from workbench.core.processor import END
+from workbench.errors import WorkbenchError
+from workbench.executors.compiled.execute import columns
+from workbench.executors.dataflow.flow_threads import PATIENT, FlowThreads, PhaseBatch
+from workbench.executors.dataflow.machine import layout as at
+from workbench.executors.dataflow.machine.sets import MachineSets, flow_loop
+from workbench.executors.dataflow.machine.tables import VertexTables
+from workbench.executors.dataflow.numbering import NumberedGraph, numbered
+from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, StepContents
+from workbench.executors.threaded.manager import ThreadManager
+
+
+class MachineThread:
+    """What a thread has in machine code.
+
+    Attributes
+    ----------
+    mine, phases, columns: its numbers, the phases that it runs, and what their vertex reads and writes.
+    given: these and all that machine code takes with them.
+    """
+
+    def __init__(self, tables: VertexTables, sets: MachineSets) -> None:
+        self.mine, self.phases = columns.zeros(16), columns.zeros(at.MOST)
+        self.mine[at.CLOCK] = time.CLOCK_MONOTONIC
+        self.columns = own = columns.zeros(tables.width * at.STRIDE).reshape(-1, at.STRIDE)
+        self.given = (
+            self.mine,
+            self.phases,
+            own,
+            own.view(np.uint8),
+            *tables.of_vertices,
+            *tables.of_pipes,
+            *sets.arrays,
+        )
+
+    @cached_property
+    def run(self) -> Callable[[], int]:
+        """Runs vertices."""
+        return flow_loop("run_loops", "run_vertices").bound(*self.given)
+
+
+def made_before() -> bool:
+    """Whether the code that runs vertices has been made, by this process or an earlier one."""
+    thread = MachineThread(VertexTables([None, None], [], [], 1, 1), MachineSets(numbered({1: ()})[0], 1))
+    return flow_loop("run_loops", "run_vertices").ready(thread.given)
+
+
+class FlowPlan(NamedTuple):
+    """What runs.
+
+    Parameters
+    ----------
+    graph, runs: the vertices, by their numbers.
+    inputs: name, slot and domain of each input.
+    slots: those of all pipes between vertices, the inputs first, with what they carry.
+    shown: the slots of what comes out.
+    readers: of each slot the vertices that read it.
+    wide: of each slot whether it can carry several events.
+    arrived: what a step of the log says, by slot, when that has been checked.
+    """
+
+    graph: NumberedGraph
+    runs: Sequence[Any]
+    inputs: Sequence[tuple[str, int, Domain]]
+    slots: Sequence[tuple[int, Domain]]
+    shown: Sequence[int]
+    readers: Sequence[tuple[int, ...]]
+    wide: Sequence[bool]
+    arrived: Callable[[Mapping[str, Value]], dict[int, Value]]
+
+
+class MachineRun(FlowThreads):
+    """One stream that machine code runs, up to its end, which it leaves to others.
+
+    Parameters
+    ----------
+    plan: what runs.
+    steps: what comes in.
+    start: the number of the first step.
+    failure, manager, ahead, batch: as for `FlowThreads`.
+
+    Attributes
+    ----------
+    ends: whether the streams end where this run does.
+    """
+
+    def __init__(
+        self,
+        plan: FlowPlan,
+        steps: Iterator[Mapping[str, Value]],
+        start: int,
+        failure: FirstFailure,
+        manager: ThreadManager,
+        ahead: int,
+        batch: int | None,
+    ) -> None:
+        self._sets = sets = MachineSets(plan.graph, ahead)
+        super().__init__(sets, steps, failure, manager, ahead, batch, len(plan.runs))
+        self._plan, self._start, self.ends = plan, start, False
+        self._tables = VertexTables(
+            plan.runs, plan.slots, plan.readers, sets.rows, self._most if batch is None else batch
+        )
+        head = self._head = sets.head
+        head[at.FAILED] = sys.maxsize
+        head[at.ABSENT] = sys.maxsize if manager.limit is None else manager.limit
+        self._threads: list[MachineThread] = []
+        self._free: list[int] = []
+
+    def _open(self, count: int) -> None:
+        """Begin so many phases; their events are on the pipes."""
+        pipes, _, readers, stamps, _ = self._tables.of_pipes
+        given = len(self._plan.inputs), stamps, pipes, readers, *self._sets.arrays
+        flow_loop("run_loops", "open_phases")(count, *given)
+
+    @property
+    def _ready(self) -> bool:
+        return self._sets.waits
+
+    def stop(self) -> None:
+        self._head[at.STOPPED] = 1
+        super().stop()
+        self.executions = self._tables.executions.tolist()
+        self.executions[1] = self._sets.begun
+
+    def _missing(self, *, caller: bool) -> None:
+        if caller:
+            self._head[at.ASLEEP] = 1
+        else:
+            self._head[at.ABSENT] += 1
+
+    def _hire(self) -> bool:
+        hired = super()._hire()
+        with self._lock:
+            self._head[at.ABSENT] = max(self._head[at.ABSENT] - 1, 0) if hired else 0
+        return hired
+
+    def _take(self, *, caller: bool) -> PhaseBatch | None:
+        if caller:
+            self._head[at.ASLEEP] = 0
+        return super()._take(caller=caller)
+
+    def _take_ready(self) -> PhaseBatch:
+        if not self._free:
+            self._free.append(len(self._threads))
+            self._threads.append(MachineThread(self._tables, self._sets))
+        return PhaseBatch(0, (self._free.pop(),))
+
+    def _run(self, batch: PhaseBatch) -> list[Any]:
+        vertex, phases = batch
+        if vertex == 0:
+            thread = self._threads[phases[0]]
+            while thread.run() == at.BAD:
+                self._by_python(thread)
+            return []
+        begin = time.perf_counter()
+        self._read(len(phases))
+        if self._adapts:
+            self._adapt(1, len(phases), time.perf_counter() - begin, PATIENT)
+        return []
+
+    def _end(self, batch: PhaseBatch, found: list[Any]) -> None:
+        if batch.vertex == 0:
+            self._free.append(batch.phases[0])
+        else:
+            self._reading = False
+        first, last = self._collected + 1, self._sets.complete
+        if first <= last:
+            self._collected = last
+            self._done += self._steps_of(np.arange(first, last + 1))
+
+    # --- the log, and what comes out ----------------------------------------------------------------------
+
+    def _read(self, most: int) -> None:
+        """Begin phases with the next steps of the log; called by one thread at a time."""
+        rows: list[dict[int, Value]] = []
+        count = 0
+        try:
+            for events in itertools.islice(self._steps, most):
+                count += 1
+                if events is END:
+                    self.ends, count = True, 0
+                    break
+                rows.append(self._plan.arrived(events))
+        except Exception as error:
+            self._unread, self._over = error, True
+        self._over = self._over or count < most
+        first, wrong = self._sets.begun + 1, None
+        made = []
+        for name, slot, domain in self._plan.inputs:
+            here = [slot in row for row in rows]
+            values = [row.get(slot) for row in rows]
+            made.append((slot, here, columns.column(name, domain, values, None if all(here) else here)))
+            found = made[-1][2].wrong
+            if found is not None and (wrong is None or found[0] < wrong[0]):
+                wrong = found
+        if wrong is not None:
+            number = self._start + first - 1 + wrong[0]
+            self._unread = wrong[1].retold(f"step {number}: {wrong[1].what}", where="").at(step=number)
+            self._over = True
+            del rows[wrong[0] :]
+        for slot, here, column in made:
+            places = np.flatnonzero(here[: len(rows)])
+            self._tables.put(slot, first + places, [field[places] for field in column.fields])
+        self._open(len(rows))
+
+    def _steps_of(self, phases: Any) -> list[FlowStep]:
+        """The steps of phases that are complete."""
+        number = self._start - 1
+        found = [FlowStep(number + phase, StepContents(), False, self._plan.wide) for phase in phases.tolist()]
+        for slot in self._plan.shown:
+            for place, value in zip(*self._tables.carried(slot, phases), strict=True):
+                found[place].contents[slot] = value
+        return found
+
+    # --- what goes wrong ----------------------------------------------------------------------------------
+
+    def _by_python(self, thread: MachineThread) -> None:
+        """Run what a thread has gathered for a vertex."""
+        vertex, live = thread.mine[[at.VERTEX, at.LIVE]].tolist()
+        run = self._tables.runs[vertex]
+        numbers = (thread.phases[:live] + (self._start - 1)).tolist()
+        given = self._tables.given(vertex, thread.columns, live)
+        running, whole = run.running, [(0, live)]
+        while True:
+            made, places = list[dict[str, Any]](), list[int]()
+            try:
+                for start, stop in whole:
+                    running.steps = numbers[start]
+                    part = {name: column.part(slice(start, stop)) for name, column in given.items()}
+                    made.append(running.fed(part, stop - start, True))
+                    places.append(start)
+            except WorkbenchError as error:
+                if len(whole) == 1 < live:  # nothing of these steps has happened: which one was it?
+                    whole = [(place, place + 1) for place in range(live)]
+                    continue
+                self._failed(numbers[len(made)], run.first, error)
+            break
+        outputs = []
+        for name, _, _ in run.outputs:
+            parts = [each[name] for each in made]
+            steps = [part.steps - numbers[place] + place for part, place in zip(parts, places, strict=True)]
+            fields = zip(*(part.fields for part in parts), strict=True)
+            outputs.append(([np.concatenate(each) for each in fields], np.concatenate([*steps, np.zeros(0, np.int64)])))
+        self._tables.made(vertex, thread.columns, outputs)
+        self._tables.relocate(vertex)
+        thread.mine[at.MADE] = 1
+
+    def _failed(self, number: int, place: int, error: Exception) -> None:
+        """Something has gone wrong in a step: what comes after it is not run."""
+        self.failure.note(number, place, error)
+        with self._lock:
+            self._head[at.PLACE] = self.failure.place  # first: pairs of the phase that has failed before are void
+            self._head[at.FAILED] = self.failure.number - self._start + 1

@@ -1,0 +1,315 @@
+"""The scheduler's sets in machine code: `Scheduler` on arrays, for `machine.sets`. Imports numba.
+
+The rule of this module: after every update x and the sets are those of `Listings`; how, is said in `scheduler`. What
+is partial or full is not kept apart: a pair with a message is full exactly where last(v) <= x_p, last(v) being the
+greatest predecessor of v. So there are the vertices with a message of each phase, the phases of each vertex, and two
+trees over phases: the own bound of each, and its least partial vertex. Sets of numbers are bits, with bits above them
+that say which words have some. Whoever calls has the lock.
+"""
+
+# mypy: allow-untyped-defs
+# numba finds the types, and nothing here needs its runtime.
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from workbench.executors.dataflow.machine.layout import BEGUN, COMPLETE, HEAD, SHIFT, SIZE, TAIL
+
+ONE, LOW = np.uint64(1), np.uint64(63)
+
+
+@intrinsic
+def lowest(context, word):
+    """The number of the lowest bit of a word that has some."""
+    del context, word
+
+    def code(_, builder, __, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), code
+
+
+@numba.njit(nogil=True)
+def put(bits, row, number, levels):
+    """Put a number into a set; whether it was not there."""
+    for level in range(levels.shape[1]):
+        place = levels[0, level] + (number >> 6)
+        word, bit = bits[row, place], ONE << (np.uint64(number) & LOW)
+        bits[row, place] = word | bit
+        if word:
+            return level > 0 or word & bit == 0
+        number >>= 6
+    return True
+
+
+@numba.njit(nogil=True)
+def take_out(bits, row, number, levels):
+    """Take a number out of a set."""
+    for level in range(levels.shape[1]):
+        place = levels[0, level] + (number >> 6)
+        word = bits[row, place] & ~(ONE << (np.uint64(number) & LOW))
+        bits[row, place] = word
+        if word:
+            return
+        number >>= 6
+
+
+@numba.njit(nogil=True)
+def next_in(bits, row, number, levels):
+    """The least number of a set from this one on; -1 where there is none."""
+    for level in range(levels.shape[1]):
+        if number >= levels[1, level]:
+            return -1
+        word = bits[row, levels[0, level] + (number >> 6)] >> (np.uint64(number) & LOW)
+        if word:
+            number += lowest(word)
+            for below in range(level - 1, -1, -1):
+                number = (number << 6) + lowest(bits[row, levels[0, below] + number])
+            return number
+        number = (number >> 6) + 1
+    return -1
+
+
+@numba.njit(nogil=True)
+def none_in(bits, row, levels):
+    """Whether a set is empty."""
+    return bits[row, levels[0, levels.shape[1] - 1]] == 0
+
+
+@numba.njit(nogil=True)
+def set_least(tree, at, value):
+    """`Minima.__setitem__`."""
+    i = (len(tree) >> 1) + at
+    tree[i] = value
+    while i > 1:
+        least = min(value, tree[i ^ 1])
+        i >>= 1
+        if tree[i] == least:
+            return
+        tree[i] = value = least
+
+
+@numba.njit(nogil=True)
+def before(tree, at, above):
+    """`Minima.before`."""
+    i, least = (len(tree) >> 1) + at, above
+    while i > 1:
+        if i & 1:
+            least = min(least, tree[i - 1])
+        i >>= 1
+    return least
+
+
+@numba.njit(nogil=True)
+def next_below(tree, at, bound):
+    """`Minima.next_below`."""
+    size = len(tree) >> 1
+    if tree[1] >= bound:
+        return size
+    i = size + at
+    while tree[i] >= bound:
+        while i & 1:
+            i >>= 1
+            if i <= 1:
+                return size
+        i += 1
+    while i < size:
+        i *= 2
+        if tree[i] >= bound:
+            i += 1
+    return i - size
+
+
+@numba.njit(nogil=True)
+def filled(h, busy, queue, vertex):
+    """A pair has become full: its vertex is ready, unless an earlier phase of it is, or runs."""
+    if not busy[vertex]:
+        busy[vertex] = 1
+        queue[h[TAIL] & (len(queue) - 1)] = vertex
+        h[TAIL] += 1
+
+
+@numba.njit(nogil=True)
+def say(sets, vertex, phase):
+    """A message to a vertex in a phase."""
+    _, _, _, waiting, of_vertices, news, of_phases, _, _, _, _ = sets
+    row = phase & (len(waiting) - 1)
+    if put(waiting, row, vertex, of_vertices):
+        put(news, vertex, row, of_phases)
+
+
+@numba.njit(nogil=True)
+def begin(sets):
+    """Begin a phase; its messages come before `opened`."""
+    h, _, _, _, _, _, _, own, least, _, _ = sets
+    size = h[SIZE]
+    if h[BEGUN] + 1 - h[SHIFT] >= len(own) >> 1:  # the phases that are not complete move to the beginning
+        shift, first = h[COMPLETE] + 1, h[SHIFT]
+        half, count = len(own) >> 1, h[BEGUN] - h[COMPLETE]
+        for at in range(half):
+            own[half + at] = own[half + shift - first + at] if at < count else size
+            least[half + at] = least[half + shift - first + at] if at < count else size + 1
+        for i in range(half - 1, 0, -1):
+            own[i], least[i] = min(own[2 * i], own[2 * i + 1]), min(least[2 * i], least[2 * i + 1])
+        h[SHIFT] = shift
+    h[BEGUN] += 1
+
+
+@numba.njit(nogil=True)
+def opened(sets):
+    """The messages of the phase that has begun last are there."""
+    h, _, m, waiting, of_vertices, _, _, own, least, busy, queue = sets
+    phase, size = h[BEGUN], h[SIZE]
+    row, at = phase & (len(waiting) - 1), phase - h[SHIFT]
+    vertex = next_in(waiting, row, 0, of_vertices)
+    bound = vertex - 1 if vertex >= 0 else size
+    set_least(own, at, bound)
+    if phase == h[COMPLETE] + 1 and vertex < 0:
+        h[COMPLETE] = phase
+    elif phase > h[COMPLETE] + 1:
+        bound = min(bound, before(own, at, size))
+    while 0 <= vertex <= m[bound]:
+        filled(h, busy, queue, vertex)
+        vertex = next_in(waiting, row, vertex + 1, of_vertices)
+    set_least(least, at, vertex if vertex >= 0 else size + 1)
+
+
+@numba.njit(nogil=True)
+def first_full(sets, vertex):
+    """The first full phase of a vertex; 0 where it has none."""
+    h, last, _, _, _, _, _, own, _, _, _ = sets
+    phase = next_phase(sets, vertex, h[COMPLETE] + 1)
+    if phase and (phase == h[COMPLETE] + 1 or before(own, phase - h[SHIFT], h[SIZE]) >= last[vertex]):
+        return phase if own[(len(own) >> 1) + phase - h[SHIFT]] >= last[vertex] else 0
+    return 0
+
+
+@numba.njit(nogil=True)
+def next_phase(sets, vertex, phase):
+    """The first phase from this one on, which is not complete, in which a vertex has a message; 0: there is none."""
+    h, _, _, waiting, _, news, of_phases, _, _, _, _ = sets
+    if phase > h[BEGUN]:
+        return 0
+    mask = len(waiting) - 1
+    row = next_in(news, vertex, phase & mask, of_phases)
+    if row < 0:
+        row = next_in(news, vertex, 0, of_phases)
+    found = phase + ((row - phase) & mask)  # beyond those that have begun, if it is the row of an earlier phase
+    return found if row >= 0 and found <= h[BEGUN] else 0
+
+
+@numba.njit(nogil=True)
+def full_phases(sets, vertex, phases, most):
+    """The first full phases of a vertex, so many at most; how many there are."""
+    h, last, _, _, _, _, _, own, _, _, _ = sets
+    stop = h[SHIFT] + next_below(own, h[COMPLETE] + 1 - h[SHIFT], last[vertex])
+    count, phase = 0, next_phase(sets, vertex, h[COMPLETE] + 1)
+    while phase and phase < stop and count < most:
+        phases[count] = phase
+        count += 1
+        phase = next_phase(sets, vertex, phase + 1)
+    return count
+
+
+@numba.njit(nogil=True)
+def finished(sets, vertex, phases, count):
+    """A vertex has run these phases, the first full ones that it had; their messages are there."""
+    h, _, m, waiting, of_vertices, news, of_phases, own, least, busy, queue = sets
+    half, mask, size, shift = len(own) >> 1, len(waiting) - 1, h[SIZE], h[SHIFT]
+    first = phases[0]
+    old = new = before(own, first - shift, size) if first > h[COMPLETE] + 1 else size  # x of the phase before
+    at = first - shift
+    for i in range(count):
+        phase = phases[i]
+        row, here = phase & mask, phase - shift
+        take_out(waiting, row, vertex, of_vertices)
+        take_out(news, vertex, row, of_phases)
+        if at < here:
+            if old != new:
+                old, new = advance_row(sets, at, here, old, new)
+            if old == new:
+                old = new = before(own, here, size)
+        bound = own[half + here]
+        old = min(old, bound)
+        next_one = next_in(waiting, row, 0, of_vertices)
+        after = next_one - 1 if next_one >= 0 else size
+        if after != bound:
+            set_least(own, here, after)
+        new = min(new, after)
+        partial = next_in(waiting, row, m[old] + 1, of_vertices)
+        while 0 <= partial <= m[new]:
+            filled(h, busy, queue, partial)
+            partial = next_in(waiting, row, partial + 1, of_vertices)
+        partial = partial if partial >= 0 else size + 1
+        if least[half + here] != partial:
+            set_least(least, here, partial)
+        at = here + 1
+    if old != new:
+        advance_row(sets, at, h[BEGUN] - shift + 1, old, new)
+    while h[COMPLETE] < h[BEGUN] and none_in(waiting, (h[COMPLETE] + 1) & mask, of_vertices):
+        h[COMPLETE] += 1
+    busy[vertex] = 0
+    if first_full(sets, vertex):
+        filled(h, busy, queue, vertex)
+
+
+@numba.njit(nogil=True)
+def advance_row(sets, at, stop, old, new):
+    """`Scheduler._advance_row`: a row of phases in which nothing has run, where x of the phase before has changed."""
+    h, _, m, waiting, of_vertices, _, _, own, least, busy, queue = sets
+    half, mask = len(own) >> 1, len(waiting) - 1
+    while at < stop and old != new:
+        end = min(next_below(own, at, new), stop)
+        place = next_below(least, at, m[new] + 1)
+        while place < end:
+            row, vertex = (place + h[SHIFT]) & mask, least[half + place]
+            while 0 <= vertex <= m[new]:
+                filled(h, busy, queue, vertex)
+                vertex = next_in(waiting, row, vertex + 1, of_vertices)
+            set_least(least, place, vertex if vertex >= 0 else h[SIZE] + 1)
+            place = next_below(least, place, m[new] + 1)
+        if end == stop:
+            break
+        new = own[half + end]
+        old = min(old, new)
+        at = end
+    return old, new
+
+
+@numba.njit(nogil=True)
+def told(vertex, phase, count, pairs, *sets):
+    """Begin a phase, where no vertex is named, or finish one of it, with messages to the first vertices in `pairs`.
+
+    How many numbers it has put into `pairs`: the vertices that are ready now and were not, each with its phase.
+    """
+    if not vertex:
+        begin(sets)
+        phase = sets[0][BEGUN]
+    for i in range(count):
+        say(sets, pairs[i], phase)
+    if vertex:
+        pairs[0] = phase
+        finished(sets, vertex, pairs, 1)
+    else:
+        opened(sets)
+    found, h, queue = 0, sets[0], sets[-1]
+    while h[HEAD] != h[TAIL]:
+        pairs[found] = taken(h, queue)
+        pairs[found + 1] = first_full(sets, pairs[found])
+        found += 2
+    return found
+
+
+@numba.njit(nogil=True)
+def taken(h, queue):
+    """The next vertex of the run queue; 0 where it is empty."""
+    if h[HEAD] == h[TAIL]:
+        return 0
+    vertex = queue[h[HEAD] & (len(queue) - 1)]
+    h[HEAD] += 1
+    return vertex

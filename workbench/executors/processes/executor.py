@@ -1,0 +1,274 @@
+"""The reference executor, with the copies of quantifiers, windows and slices in worker processes.
+
+Python's lock lets no two threads of one process compute; so copies that need nothing of each other are divided among
+processes (Multiple Threads, section 4.2). Each worker is given all events, computes what comes before its copies, and
+says what its copies say; this process runs the rest of the pipeline, on what all of them say of each front. So values,
+order, the step at which something comes out, queues and errors are those of the reference executor. Events travel in
+batches, and some batches are on their way at a time: who reads faster than workers compute waits for them.
+
+The rule of this module: workers end with what they work for. After an error, or when somebody lost interest in the
+middle of a stream, they are ahead of this process: it wants a `reset`, and gets other ones.
+"""
+
+from __future__ import annotations
+
+import pickle
+import weakref
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, NoReturn, Self
+
+from workbench.core.domain import Value
+from workbench.core.kinds import Divisible, Push, Said, keeps_copies
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END, State, Stepped
+from workbench.core.program import Program
+from workbench.errors import PipelineError, Refused, WorkbenchError
+from workbench.executors.backend import Oracle, StepRecord, Steps
+from workbench.executors.overlapped import Overlapped
+from workbench.executors.processes.worker_share import Ended, Failed, WorkerShare, before
+from workbench.executors.reference.executor import Reference
+from workbench.forked import Forked
+from workbench.processors.held.group import flatten
+
+BATCH = 128
+"""Steps that are sent together."""
+AHEAD = 3
+"""Batches that are on their way."""
+
+
+class Processes(Overlapped):
+    """A running pipeline whose copies are in worker processes.
+
+    Parameters
+    ----------
+    pipeline, capacities, oracle: as for `Reference`.
+    processes: how many workers.
+    live: whether the next step may be long in coming: then every step is answered before the next is asked for.
+
+    Raises
+    ------
+    Refused: nothing in the pipeline can be divided, and why.
+    """
+
+    def __init__(
+        self,
+        pipeline: Program,
+        processes: int,
+        *,
+        capacities: Mapping[str, int] | None = None,
+        oracle: Oracle | None = None,
+        live: bool = False,
+    ) -> None:
+        if processes < 1:
+            raise PipelineError(f"{processes} worker processes", hint="1 is the least")
+        self.processes = processes
+        self._batch, self._ahead = (1, 1) if live else (BATCH, AHEAD)
+        self.divided = divided(flatten(pipeline))
+        self._arrived: dict[str, deque[Sequence[Said | Failed | None]]] = {name: deque() for name in self.divided}
+        self._workers: list[Forked] = []
+        weakref.finalize(self, _stop, self._workers)
+        self._stopped = ""
+        super().__init__(pipeline, capacities, oracle)
+
+    def pushing(self, name: str) -> Push:
+        holder = flatten(self.pipeline).typed[name]
+        if name not in self.divided or not isinstance(holder, Divisible):
+            return super().pushing(name)
+        arrived, (_, join) = self._arrived[name], holder.joint(self.processes)
+
+        def push(state: State, _: tuple[Any, ...]) -> Stepped:
+            told = arrived.popleft() if arrived else (None,)
+            said = [each for each in told if not isinstance(each, Failed)]
+            if len(said) < len(told):
+                self._fail(holder, [each for each in told if isinstance(each, Failed)])
+            if None in said:
+                raise WorkbenchError(f"a worker process has stopped: {self._stopped}")
+            return join(state, said)  # type: ignore[arg-type]
+
+        return push
+
+    def _fail(self, holder: Divisible, failed: Sequence[Failed]) -> NoReturn:
+        """Raise the error that the reference executor would have come to first."""
+        order = None if any(each.order is None for each in failed) else holder.first_failed([e.order for e in failed])
+        raise next(each.error for each in failed if each.order == order)
+
+    def reset(self) -> None:
+        self.close()
+        super().reset()
+        for index, cell in enumerate(self._cells):
+            if isinstance(cell.processor, Divisible) and cell.node.name in self.divided:
+                self._states[index] = cell.processor.joint(self.processes)[0]
+
+    def close(self) -> None:
+        """End the workers."""
+        _stop(self._workers)
+        for each in self._arrived.values():
+            each.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- one step at a time ---
+
+    def step(self, events: Mapping[str, Value]) -> StepRecord:
+        self._check_whole()
+        self._behind = True
+        self._exchange(Ended(None) if events is END else events)
+        record = Reference.step(self, events)
+        self._behind = False
+        return record
+
+    def end(self, name: str | None = None) -> dict[str, list[Value]]:
+        self._check_whole()
+        self._behind = True
+        self._exchange(Ended(name))
+        found = Reference.end(self, name)
+        self._behind = False
+        return found
+
+    def _exchange(self, step: Any) -> None:
+        self._send([step])
+        self._receive()
+
+    # --- many steps at once ---
+
+    @property
+    def _overlaps(self) -> bool:
+        return True
+
+    def _through(self, steps: Steps, *, watched: bool) -> Iterator[_Done]:
+        self._check_whole()
+        self._behind = True
+        for events in self._sent(steps):
+            if events is END:
+                contents = self._end(None)
+            else:
+                current = self._empty.copy()
+                for name, value in events.items():
+                    position = self.flat.ports.position(name)
+                    current[position] = self._admitted(position, value)
+                self._advance(current)
+                contents = [self._events(slot, content) for slot, content in enumerate(current)]
+            yield _Done(contents, self.lengths() if watched else {})
+        self._behind = False
+
+    def _sent(self, steps: Steps) -> Iterator[Mapping[str, Value]]:
+        """The steps, each when workers have said what they say of it. Steps are read ahead."""
+        source, failed = iter(steps), None
+        under_way: deque[list[Mapping[str, Value]]] = deque()
+        more = True
+        while more or under_way:
+            while more and len(under_way) < self._ahead:
+                batch: list[Mapping[str, Value]] = []
+                try:
+                    while len(batch) < self._batch:
+                        batch.append(next(source))
+                except StopIteration:
+                    more = False
+                except Exception as error:  # comes after what was made of the steps before it
+                    more, failed = False, error
+                if batch:
+                    self._send([Ended(None) if step is END else step for step in batch])
+                    under_way.append(batch)
+            if under_way:
+                self._receive()
+                yield from under_way.popleft()
+        if failed is not None:
+            self._behind = False
+            raise failed
+
+    # --- workers ---
+
+    def _send(self, steps: Sequence[Any]) -> None:
+        if not self._workers:
+            for place in range(self.processes):
+                share = WorkerShare(self.flat, self.divided, place, self.processes)
+                self._workers.append(Forked(share.serve, self._workers))
+        data = pickle.dumps(steps, pickle.HIGHEST_PROTOCOL)
+        for worker in self._workers:
+            try:
+                worker.connection.send_bytes(data)
+            except OSError:
+                self._lost(worker)
+
+    def _receive(self) -> None:
+        """What the workers say of the oldest steps that were sent."""
+        answers = []
+        for worker in self._workers:
+            try:
+                said, why = pickle.loads(worker.connection.recv_bytes())
+            except (EOFError, OSError):
+                self._lost(worker)
+            answers.append(said)
+            self._stopped = self._stopped or why
+        for name, arrived in self._arrived.items():
+            arrived.extend(zip_longest(*(said[name] for said in answers)))
+
+    def _lost(self, worker: Forked) -> NoReturn:
+        raise WorkbenchError(
+            f"a worker is lost: {worker.died}", hint="there may be too little memory: ask for fewer --processes"
+        )
+
+    # --- what is not for it ---
+
+    def snapshot(self) -> bytes:
+        raise Refused("the state of a pipeline whose copies are in other processes cannot be saved")
+
+    def restore(self, snapshot: bytes) -> None:
+        self.snapshot()
+
+    def connect(self, **sources: Any) -> Self:
+        raise Refused("a pipeline whose copies are in other processes is not pulled", hint="push the events")
+
+
+class _Done:
+    """A step that is over (`DoneStep`)."""
+
+    __slots__ = ("contents", "queues")
+
+    def __init__(self, contents: list[list[Value]], queues: dict[str, int]) -> None:
+        self.contents, self.queues = contents, queues
+
+    def events(self, slot: int) -> list[Value]:
+        """What a pipe carried."""
+        return self.contents[slot]
+
+
+def divided(flat: Pipeline) -> tuple[str, ...]:
+    """The holders of a flat pipeline whose copies are divided: those with none of them before.
+
+    Raises
+    ------
+    Refused: there are none.
+    """
+    if flat.clocked:
+        raise Refused(f"{flat.ports.of} is not divided among processes: it has processors that work on steps")
+    found: list[str] = []
+    reasons = []
+    for node in flat.nodes:
+        holder = flat.typed[node.name]
+        if not isinstance(holder, Divisible):
+            if keeps_copies(holder):
+                reasons.append(f"'{node.name}' ({holder}): its copies decide for each other")
+        elif holder.undivided:
+            reasons.append(f"'{node.name}' ({holder}): {holder.undivided}")
+        elif not any(each.name in found for each in before(flat, [node.name]).nodes):
+            found.append(node.name)
+    if not found:
+        raise Refused(
+            f"nothing in {flat.ports.of} can be divided among processes:"
+            f" {'; '.join(reasons) or 'none of its processors has copies of another one'}",
+            hint="leave --processes out; what can be divided is a quantifier, a window with copies, or slices",
+        )
+    return tuple(found)
+
+
+def _stop(workers: list[Forked]) -> None:
+    """Workers have nothing to lose."""
+    while workers:
+        workers.pop().stop(now=True)

@@ -1,0 +1,135 @@
+"""What a worker process runs: the part of a pipeline before its divided holders, and its share of their copies.
+
+The rule of this module: workers are functions of the steps that they are given, so they need nothing of each other. A
+worker stops at its first error. What fails outside of copies fails in the parent, too, which tells it.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, NamedTuple
+
+from workbench.core.kinds import Divisible, FailedCopy, Push, Said
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import NOTHING, State, Stepped
+from workbench.errors import WorkbenchError
+from workbench.executors.reference.executor import Reference
+from workbench.processors.held.group import flatten
+
+
+class Ended(NamedTuple):
+    """In place of the events of a step: an input ends, or all of them."""
+
+    input: str | None
+
+
+class Failed(NamedTuple):
+    """In place of what a share says of a front."""
+
+    order: Any
+    error: Exception
+
+
+class WorkerShare(Reference):
+    """The share of one of several places.
+
+    Parameters
+    ----------
+    flat: the pipeline.
+    divided: the names of its divided holders.
+    """
+
+    def __init__(self, flat: Pipeline, divided: Collection[str], place: int, places: int) -> None:
+        self._divided = {
+            name: holder.share(place, places) for name, holder in flat.typed.items()
+            if name in divided and isinstance(holder, Divisible)
+        }  # fmt: skip
+        self.said: dict[str, list[Said | Failed]] = {}
+        super().__init__(before(flat, divided), {})
+        self._holds = [_anything for _ in self._holds]  # the parent looks at what comes in
+
+    def pushing(self, name: str) -> Push:
+        if name not in self._divided:
+            return super().pushing(name)
+        _, step = self._divided[name]
+
+        def push(state: State, front: tuple[Any, ...]) -> Stepped:
+            try:
+                state, said = step(state, front)
+            except Exception as error:
+                failed = isinstance(error, FailedCopy)
+                cause = error.__cause__ if failed else error
+                order = error.order if isinstance(error, FailedCopy) else None
+                self.said[name].append(Failed(order, portable(cause)))
+                raise
+            self.said[name].append(said)
+            return state, (NOTHING,)
+
+        return push
+
+    def reset(self) -> None:
+        super().reset()
+        for index, cell in enumerate(self._cells):
+            if cell.node.name in self._divided:
+                self._states[index] = self._divided[cell.node.name][0]
+
+    def answer(self, steps: Sequence[Any]) -> tuple[dict[str, list[Said | Failed]], str]:
+        """What its copies say of the fronts in some steps, by their holders; and why it has stopped, if it has."""
+        self.said = {name: [] for name in self._divided}
+        try:
+            events = [*takewhile(lambda step: not isinstance(step, Ended), steps)]
+            deque(self.emitted(events), 0)
+            for ended in steps[len(events) :]:
+                self.end(ended.input)
+        except Exception as error:
+            return self.said, str(error) or type(error).__name__
+        return self.said, ""
+
+    def serve(self, connection: Connection) -> None:
+        """Steps in, answers out; these are sent while the next ones are made, so that neither side waits for ever."""
+        answers: SimpleQueue[bytes] = SimpleQueue()
+        Thread(target=_send, args=(connection, answers), daemon=True).start()
+        why = ""
+        while True:
+            steps = pickle.loads(connection.recv_bytes())
+            said, why = ({name: [] for name in self._divided}, why) if why else self.answer(steps)
+            answers.put(pickle.dumps((said, why), pickle.HIGHEST_PROTOCOL))
+
+
+def before(flat: Pipeline, divided: Collection[str]) -> Pipeline:
+    """The part of a pipeline that ends with some of its processors."""
+    wanted, nodes = {pipe for name in divided for pipe in flat.node(name).outputs}, []
+    for node in reversed(flat.nodes):
+        if wanted.intersection(node.outputs):
+            nodes.append(node)
+            wanted.update(node.inputs)
+    shown = tuple((pipe, pipe) for name in divided for pipe in flat.node(name).outputs)
+    return replace(flatten(flat), nodes=tuple(reversed(nodes)), outputs=shown, capacities={})
+
+
+def portable(error: BaseException | None) -> Exception:
+    """An error as another process can have it: the same where it can be sent."""
+    try:
+        found = pickle.loads(pickle.dumps(error))
+    except Exception:
+        found = None
+    return found if isinstance(found, Exception) else WorkbenchError(f"{type(error).__name__}: {error}")
+
+
+def _anything(_: object) -> bool:
+    return True
+
+
+def _send(connection: Connection, answers: SimpleQueue[bytes]) -> None:
+    while True:
+        try:
+            connection.send_bytes(answers.get())
+        except OSError:  # the parent is gone
+            return
