@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Texts, Value
 from workbench.core.evaluate import PythonSource, straight_line
 from workbench.core.fold import Substitute, postorder
-from workbench.core.memory import IS_USED, ROW, is_row
+from workbench.core.memory import FINDS, IS_USED, ROW, is_row
 from workbench.core.ops import DIV, MOD, OVERFLOWS, WORD_HI, WORD_LO
 from workbench.core.term import Term, var
 from workbench.executors.compiled.lower.rows import ROW_NAME, Statements, rows_in
@@ -274,7 +274,7 @@ class _Selects(_Exact):
     """The same without jumps, where they could not be predicted."""
 
     def on_ite(self, term: Term, condition: str, then: str, otherwise: str) -> str:
-        if term.args[0].op is IS_USED:
+        if term.args[0].op is IS_USED or term.args[1].op in FINDS:
             return f"({then} if {condition} else {otherwise})"
         return f"pick({condition}, {then}, {otherwise})"
 

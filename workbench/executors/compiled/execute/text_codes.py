@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MOST_FORGOTTEN = 1 << 16
 """So many texts may be kept that nothing needs any more."""
 
+MANY_FORGOTTEN = 1 << 20
+"""The same where they are letters in a table."""
+
 FEW = 256
 """So many numbers are looked up without a library."""
 
@@ -77,7 +80,7 @@ class TextCodes:
         if self._table is None:
             from workbench.executors.compiled.code.code_table import CodeTable
 
-            self._table = CodeTable()
+            self._table, self._limit = CodeTable(), max(self._limit, MANY_FORGOTTEN)
             self._table.codes(stored(list(self._texts.values())))
         return self._table.codes(texts)[column.numbers]
 
@@ -129,7 +132,7 @@ class TextCodes:
             self._table, kept = self._table.with_only(arrays()), ()
         self._texts = {}
         self.put((*self._constants, *kept))
-        self._limit = 2 * len(self) + MOST_FORGOTTEN
+        self._limit = 2 * len(self) + (MOST_FORGOTTEN if self._table is None else MANY_FORGOTTEN)
 
 
 def _one_number(one: str, other: str) -> DomainError:

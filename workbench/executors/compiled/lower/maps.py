@@ -17,7 +17,7 @@ from workbench.core.escape import can_escape
 from workbench.core.fields import Map, within
 from workbench.core.fold import Fold, Substitute, postorder, substitute
 from workbench.core.memory import READ, SOME_ROW, SOME_ROW_OF, row_of
-from workbench.core.ops import AND, NOT, as_term, both, either, negate
+from workbench.core.ops import AND, NOT, as_term, both, either, ite, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
 from workbench.errors import Refused
@@ -159,7 +159,8 @@ class _Tabled:
             if len(found) > 1:
                 raise Refused("two entries of it change in one step", hint="put one entry a step")
             for each in found:
-                cells.keep(cells.find(each.key), each.key, table.rest(cells, each), each.happens)
+                place = ite(each.happens, cells.find(each.key), 0)  # a row is looked for where it is written
+                cells.keep(place, each.key, table.rest(cells, each), each.happens)
 
     def _has_maps(self, name: str, pipe: Pipe) -> bool:
         """Whether it carries maps, of which nobody outside can be told."""
