@@ -18,6 +18,7 @@ from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.check import rules
 from workbench.tesla.engines import table
 from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.rule_prefixes import shared_prefixes
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Occurrence
@@ -126,12 +127,19 @@ BANDS = [
     "each B(x < $x - 1.5) as E within 40 from A and not B(x > E.x, x < $x) between E and A",
     "last A(x == x, x < $x) as E within 99 from A and $n = COUNT(A(x >= E.x, x < $x) within 99 from A)",
     "last A as E within 9 from A and $n = COUNT(B(g <= $f) within 70 from A) and $m = MIN(B(x > $x).g within 9 from E)",
+    "last B(x == $x, g < $f - 4) as E within 99 from A and $n = COUNT(B(x == $x, g >= $f, g < 4) within 99 from A)",
+    "each B(g == $f, x < $x + 3) as E within 60 from A and not B(x > E.x, g == $f, x < $x) between E and A",
+    "first A(x == $x, f <= $f) as E within forever from A",
 ]  # fmt: skip
 
 
 def test_sorted_columns_find_what_is_there(monkeypatch):
-    """Blocks of two events, which are made at once, so that there are many of them; values at the ends of 64 bits."""
-    for name, value in {"LEAF": 2, "NEAR": 1, "FEW_HITS": 2, "DENSE": 2, "LEAST_WORTH": 0, "MOST_WORTH": 0}.items():
+    """Blocks of two events, which are made at once, so that there are many of them; values at the ends of 64 bits.
+
+    Keys have two groups, so that there are others' events in one.
+    """
+    small = {"LEAF": 2, "NEAR": 1, "FEW_HITS": 2, "DENSE": 2, "LEAST_WORTH": 0, "MOST_WORTH": 0, "GROUPS": 1}
+    for name, value in small.items():
         monkeypatch.setattr(orders, name, value)
     ends, numbers = [-(2**63), 1 - 2**63, 2**63 - 1, 2**53 + 1, None], [float("nan"), float("inf"), -0.0, 2.0**53, None]
     rng = Random(1)
@@ -196,6 +204,21 @@ def test_rules_that_are_written_alike_are_one_function():
     program = RuleProgram(SetPlan(rules(TYPES + "\n".join(lines))), EngineSettings())
     assert program.source.count("def fire_") == 1
     assert len(program.plan.columns) == 1
+
+
+def test_rules_share_what_they_begin_with():
+    """Whatever names they give it, and as far as it costs more than a list."""
+    sums = "and {0} = SUM(A(x == {1}).x within 9 from B) and last B(x == {1}, x < 9 + {1}) as O within 9 from B"
+    one = [f"from B[$x = x] {sums.format('$n', '$x')} where $n > {i} emit P(x = $n, f = 0, s = O.s) " for i in range(4)]
+    other = "from B[$y = x](x > 0) {} and each A(f > {}.5) within 9 from B emit P(x = $m, f = A.f, s = 'a') "
+    many = [other.format(sums.format("$m", "$y"), i // 4) for i in range(8)]
+    more = [one[0] + "consuming O ", many[0].replace("emit", "limit 1 emit")]
+    text = rules(TYPES + "".join([*one, *many, *more]).replace("'", '"'))
+    found = shared_prefixes(SetPlan(text))
+    assert all((found[i].length, len(found[i].rules), found[i].before) == (1, 14, None) for i in (0, 1, 2, 3, 12))
+    assert all((found[i].length, len(found[i].rules), found[i].before) == (2, 9, found[0]) for i in (4, 11, 13))
+    cdp, stream = rule_engine(text, "cdp"), events(200)
+    assert alike(told(CompiledRules(text, {}, EngineSettings(), code=False), stream), told(cdp, stream))
 
 
 def test_many_constants_are_part_of_a_key():
@@ -337,6 +360,7 @@ def test_what_is_fetched_ahead_is_where_events_are_looked_up_or_put(monkeypatch)
     engine = CompiledRules(text, {}, EngineSettings(), code=False)
     fetched = set()
     monkeypatch.setitem(engine.loop.scope, "LARGE", 0)
+    monkeypatch.setitem(engine.loop.scope, "spread", lambda *_: True)
     monkeypatch.setitem(engine.loop.scope, "fetch", lambda array, place: fetched.add((len(array), place)))
     stream = [Occurrence("AB"[i % 2], i, (i % 3, ("ab"[i % 3 > 1], i % 3 / 2)[i % 2 == 0])) for i in range(40)]
     list(engine.process_block(event_block(text, stream, engine.texts.put)))

@@ -13,7 +13,6 @@ from workbench.errors import InputError
 if TYPE_CHECKING:
     from workbench.core.domain import Domain, Value
     from workbench.tesla.model.build import RuleBounds
-    from workbench.tesla.rule_processor import RuleGraph
     from workbench.tesla.rule_set import RuleSet
     from workbench.verify.answer.check import Settings
 
@@ -38,13 +37,6 @@ def options(parser: argparse.ArgumentParser) -> None:
 def read(reference: str) -> RuleSet:
     """The rules of a file; warnings are told."""
     return o.program(reference, (), ())  # type: ignore[return-value]
-
-
-def models(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> tuple[RuleGraph, ...]:
-    """The models of rule sets as the arguments bound them."""
-    from workbench.tesla.model.build import modelled
-
-    return modelled(rule_sets, bounds(args, rule_sets))
 
 
 def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds:

@@ -66,8 +66,8 @@ def _rules(args: argparse.Namespace) -> int:
     """The same of the model of rules: by default, whether each type of composites can come."""
     settings, rules = rule_models.settings(args), rule_models.read(args.file)
     from workbench.cli.output import decide_all
-    from workbench.verify.answer.problem import problem
+    from workbench.verify.rules.problems import rule_problem
 
-    (model,) = rule_models.models(args, [rules])
+    bounds = rule_models.bounds(args, [rules])
     asked = args.property or [f"can({name})" for name in rules.composites]
-    return decide_all([problem(model, text, settings) for text in asked], args)
+    return decide_all([rule_problem(rules, text, bounds, settings, deepen=not args.Q) for text in asked], args)

@@ -56,8 +56,8 @@ def _rules(args: argparse.Namespace) -> int:
         raise InputError("rules are compared with rules", where=args.right, hint="give two .tesla files")
     settings = rule_models.settings(args)
     from workbench.cli.output import decide_all
-    from workbench.tesla.model.build import alike
-    from workbench.verify.answer.problem import comparison
+    from workbench.verify.rules.problems import rule_comparison
 
-    left, right = rule_models.models(args, alike(*map(rule_models.read, (args.left, args.right))))
-    return decide_all([comparison(left, right, args.mode or "stepwise", settings)], args)
+    left, right = map(rule_models.read, (args.left, args.right))
+    bounds = rule_models.bounds(args, [left, right])
+    return decide_all([rule_comparison(left, right, bounds, settings, args.mode or "stepwise")], args)

@@ -8,13 +8,14 @@ compared for equality gets as many values as are asked for.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from workbench.core.domain import BOOL, FLOAT, INT, Domain, Value
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.rule_set import RuleSet
@@ -152,7 +153,7 @@ def tables(
                 if key in given:
                     values: Sequence[Value] = given[key]
                 elif key not in asked:
-                    values = [domain.default]
+                    values = ["a" if domain == STR else domain.default]
                 else:
                     one = grouped.of(key)
                     beside = (one in grouped.ordered) + (one in grouped.ordered and one in grouped.emitted)
@@ -194,21 +195,28 @@ def _values(
     numbers = sorted({_exact(each) for each in constants if isinstance(each, int | float) and each is not True})
     if not numbers and not shifts:
         return list(range(count))
-    found = _around(numbers or [Fraction(0)], shifts, max(beside, bool(shifts)))
+    found = _around(numbers, shifts, max(beside, bool(shifts)))
     return [_number(each, domain) for each in found]
 
 
 def _around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Value]], beside: int) -> list[Fraction]:
     """These numbers, what lies so far away as rules look, and some below, between and above them."""
-    found = set(numbers)
+    numbers = numbers or [_base(shifts)]
+    shifted = set[Fraction]()
     for sign, shift in shifts:
         if isinstance(shift, int | float):
             by = _exact(shift)
             for each in numbers:
-                found |= {each + by, each - by} if sign in "+-" else {each * by, *([each / by] if by else [])}
-    unit = Fraction(1, max(each.denominator for each in found))
-    around = {each + by * unit for each in found for by in range(-beside, beside + 1)}
-    return sorted(around | {max(found) + unit})
+                shifted |= {each + by, each - by} if sign in "+-" else {each * by}
+    unit = Fraction(1, max(each.denominator for each in (*numbers, *shifted)))
+    around = {each + by * unit for each in numbers for by in range(-beside, beside + 1)}
+    return sorted({*around, *shifted, min((*numbers, *shifted)) - unit, max((*numbers, *shifted)) + unit})
+
+
+def _base(shifts: Sequence[tuple[str, Value]]) -> Fraction:
+    """A number that is whole when it is multiplied with what rules multiply with."""
+    factors = [_exact(by) for sign, by in shifts if sign in "*/" and isinstance(by, int | float)]
+    return Fraction(math.prod(each.denominator for each in factors) if factors else 0)
 
 
 def _exact(number: Any) -> Fraction:

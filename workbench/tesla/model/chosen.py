@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.core.domain import Range, Value
-from workbench.core.ops import EQ, GE, GT, LE, LT, NE, both, conjunction, disjunction, either, ite, negate
+from workbench.core.ops import EQ, GE, GT, LE, LT, NE, both, conjunction, disjunction, either, held_in, ite, negate
 from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.errors import Refused
 from workbench.tesla import tree as t
@@ -123,7 +123,7 @@ class ChosenValue:
     def placed(self, table: ValueTable) -> tuple[Any, Term]:
         """Its place in a table, and when it is not in it."""
         if self.place is not None and self.table == table:
-            return self.place, FALSE
+            return held_in(self.place, table.domain), FALSE
         found: Any = const(0, table.domain)
         outside = []
         for key, (_, when) in self.cases.items():

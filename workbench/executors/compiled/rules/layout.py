@@ -21,9 +21,10 @@ column, whether rows of it are looked at, how many values make the key, and the 
 TYPE, LINK, HEADS, HEADS_MASK, ACCEPT, ACCEPT_CONSTANTS, RING, RING_MASK, COLUMN_WORDS = range(9)
 """What `K` says of a column: where chains begin in `H`, or the ring of places, -1 where it is none."""
 
-OF_COLUMN, SORTED_BY, REAL, LEVELS, LEVELS_MASK, ORDER_STATE = range(6)
+OF_COLUMN, SORTED_BY, REAL, LEVELS, LEVELS_MASK, ORDER_STATE, KEYED = range(7)
 """What `K` says, behind columns, of an order: its column, the place of the attribute by which it is sorted, whether
-that is a float, where its blocks lie in `H` (-1: nowhere yet), for how large a ring, and where its state."""
+that is a float, where its blocks lie in `H` (-1: nowhere yet), for how large a ring, where its state, and
+whether events with the same key are together."""
 
 MADE_FROM, MADE_TO, DEBT, WORTH, ORDER_WORDS = range(5)
 """The state of an order: from which place to before which there are blocks; how many places have been looked at one by
@@ -39,8 +40,8 @@ waits for, and the type of rows of what waits. The type of what stands for all m
 (
     COUNT, NOW, MADE, PUBLISHED, JOURNAL, WANTED, STACK, TABLE, TABLE_MASK, TABLE_WIDTH, REACHED, LEAST, DUE, DEEP,
     AWAITING, AWAITING_END, UNTIL, COSTS, ANSWERS, BEGINS, BEGINS_MASK, JOINED, JOINED_MASK, ROWS, ROOM, FOUND, SPANS,
-    UNDONE, STATE_WORDS,
-) = range(29)  # fmt: skip
+    UNDONE, TRIGGER, ROOF, LISTS, STATE_WORDS,
+) = range(32)  # fmt: skip
 """What `V` says: events so far, the time, words and composites that have come out, entries of the journal, what there
 is no room for, what is to be published, where the table lies in `H` of what is consumed and of who is silent, its size
 and the words of an entry, how far a run has come, the least number of an event that is there, a time before which
@@ -49,7 +50,12 @@ for something, up to which time the clock is to move, where in `H` is what rules
 answers about texts, and where in `H` are the beginnings of texts and texts that have been put together. Of
 rules whose matches are written as numbers of events: the address of a column for each of their places, how many numbers
 one has room for, and how many matches there are, less than 0 where so many are to be passed over. Where in `H` it is
-said at which places in `W` spans begin, -1 where there is no room for them yet; how often a run has been undone."""
+said at which places in `W` spans begin, -1 where there is no room for them yet; how often a run has been undone. The
+number of the trigger that rules are asked about; where in the scratch what they share of it begins, behind which there
+is no room; and where in `H` the lists of that lie."""
+
+LIST_WORDS = 3
+"""A list: of which trigger it is, and from where down to where in the scratch it lies."""
 
 BEGIN_WORDS, JOIN_WORDS = 5, 3
 """A text and its first bytes, so that greater ones come later; two texts and both together."""
