@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from workbench.executors.threaded.certificate import Certificate as Certificate
     from workbench.executors.dataflow.executor import Dataflow as Dataflow
     from workbench.executors.processes.executor import Processes as Processes
+    from workbench.executors.reference.refutation import Refutations as Refutations
     from workbench.executors.threaded.executor import Threaded as Threaded
     from workbench.executors.threaded.manager import ThreadManager as ThreadManager
     from workbench.executors.threaded.pipelined import Pipelined as Pipelined, vouch as vouch

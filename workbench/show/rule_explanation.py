@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.show.rule_time_line import WindowLine, drawn_lines, html_lines, window_lines
 from workbench.show.style import style
-from workbench.tesla.explain.hindrances import Nearest
+from workbench.tesla.explain.hindrances import ABSENT, MOST_NEAR, NOT, Hindrance, Nearest
 from workbench.tesla.explain.view import Fit, RunRecord
 from workbench.tesla.explain.why import CompositeReason, SeenPart, SeenWindow, shown_value
 from workbench.tesla.explain.why_not import MissingReason, PartialReason, RuleReason, TriggerReason
@@ -97,7 +97,7 @@ def pieces(found: RuleExplanation) -> list[ToldPiece]:
     if found.event is not None:
         count = len(found.composites) + found.more
         what = f"is part of {count:,} composite{'s' * (count != 1)}"
-        lines = () if count else ("no match has it; --missing tells why something did not come",)
+        lines = () if count else ("it is bound in no match; --missing tells why something did not come",)
         told.append(ToldPiece(f"{tell.event(found.event)} {what}", lines))
     told += [tell.composite(each) for each in found.composites]
     if found.more:
@@ -225,12 +225,17 @@ class _Teller:
         seen = [self.named(each) for each in found.seen if each.bound is not None]
         heading = f"{', '.join(seen)}; then" if seen else "the trigger itself:"
         heading += " all is there" if found.finished else f" {found.text}"
-        lines = [each.text for each in found.hindrances]
+        lines = [line for each in found.hindrances for line in self.hindrance(each)]
         lines += (line for each in found.seen if each.kind == "aggregate" for line in self.aggregate(each))
         if found.candidates is not None:
             lines += self.nearest(found.candidates, f"not in {found.text}: " if found.finished else "")
         drawing = window_lines(self.record, found.seen, None, found)
         return ToldPiece(heading, tuple(lines), tuple(drawing) if len(drawing) > 1 else (), (), "fails")
+
+    def hindrance(self, found: Hindrance) -> Iterator[str]:
+        yield found.text
+        if found.kind in (NOT, ABSENT):
+            yield from (f"  {self.event(each)}" for each in found.events[:MOST_NEAR])
 
     def named(self, part: SeenPart) -> str:
         assert part.bound is not None

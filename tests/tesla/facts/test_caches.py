@@ -167,7 +167,9 @@ def test_capacity_answers_and_clearing(name):
         if name != "perfect":
             assert cache.rows <= ROOM
             assert not (key in cache and size > ROOM)
-    assert (cache.rows > 0) == (name != "dummy")
+    assert (cache.rows > 0) == (cache.size > 0) == (name != "dummy")
+    assert len(cache.answers()) == sum(key in cache for key in sizes)
+    assert (cache.stored > len(cache.answers())) == (name not in ("dummy", "perfect"))
     cache.clear()
     assert cache.rows == 0
     assert not any(key in cache for key in sizes)

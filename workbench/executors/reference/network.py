@@ -72,11 +72,16 @@ class Network:
         """What the processor of this name is stepped with: where executors differ."""
         return self.flat.typed[name].step
 
-    def observe(self, observed: Callable[[Cell], Push]) -> None:
-        """Step processors with what is made of them, for who looks at a run from outside."""
+    def observe(self, observed: Callable[[Cell], Push], *, counts: bool = False) -> None:
+        """Step processors with what is made of them, for who looks at a run from outside.
+
+        `counts`: and at `steps`, so that steps are made one by one.
+        """
         for cell in self._cells:
             cell.step = observed(cell)
         self._arrange()
+        if counts:
+            self._whole = None
 
     def _arrange(self) -> None:
         self._plan = [cell.plan(index, self._wide) for index, cell in enumerate(self._cells)]

@@ -20,8 +20,8 @@ CONSTRAINT, WINDOW, MATCH, CONSUMED = "constraint", "window", "match", "consumed
 NOT, ABSENT, CLOCK, WHERE, LIMIT, PAUSE = "not", "absent", "clock", "where", "limit", "at most once"
 VALUE, POLICY = "value", "policy"
 """Of a match: other values are emitted than those asked for; `first` or `last` has taken something else."""
-LOOKED_AT = 20_000
-"""Events of a type, the nearest to a window, that are compared."""
+LOOKED_AT, LEAST_LOOKED_AT = 20_000, 500
+"""Events of a type, the nearest to a window, that are compared, before it, in it and behind it; and for each match."""
 MOST_NEAR = 3
 
 
@@ -95,11 +95,16 @@ def failing(
 def _failing(
     view: RuleView, place: int, constraints: Sequence[t.Expression], selected: Selected, own: Attributes
 ) -> tuple[Hindrance, ...]:
-    part = view.rule.parts[place]
+    selected = _assigned(view.rule.parts[place], selected, own)
+    return conditions_failing(CONSTRAINT, seen_conditions(constraints, selected, own))
+
+
+def _assigned(part: t.Predicate | t.Aggregate, selected: Selected, own: Attributes) -> Selected:
+    """The same with the parameters of a predicate."""
     for each in part.assignments if isinstance(part, t.Predicate) else ():
         parameters = {**selected.parameters, each.name: value(each.value, selected, own)}
         selected = replace(selected, parameters=parameters)
-    return conditions_failing(CONSTRAINT, seen_conditions(constraints, selected, own))
+    return selected
 
 
 def conditions_failing(kind: str, conditions: Sequence[SeenCondition]) -> tuple[Hindrance, ...]:
@@ -114,58 +119,87 @@ def conditions_failing(kind: str, conditions: Sequence[SeenCondition]) -> tuple[
 # --- candidates -------------------------------------------------------------------------------------------
 
 
-def candidates_near(view: RuleView, place: int, selected: Selected) -> Nearest:
-    """What came nearest to the predicate at a place, which nothing satisfies; or to an aggregate, and is not in it."""
+def candidates_near(view: RuleView, place: int, selected: Selected, among: int = 1) -> Nearest:
+    """What came nearest to the predicate at a place, which nothing satisfies; or to an aggregate, and is not in it.
+
+    Parameters
+    ----------
+    among: so many partial matches share what is looked at.
+    """
     part = view.rule.parts[place]
-    left = 0
+    most = max(LEAST_LOOKED_AT, LOOKED_AT // among)
     if view.is_fact(part):
         rows = view.record.facts.get(part.type, ())
         positions = view.record.rules.declarations[part.type].positions
-        left = max(0, len(rows) - LOOKED_AT)
-        fits = [Fit(i, dict(zip(positions, row, strict=True))) for i, row in enumerate(rows[:LOOKED_AT])]
-        found = [NearCandidate(fit, _failing(view, place, part.constraints, selected, fit.own)) for fit in fits]
+        left = max(0, len(rows) - most)
+        fits = [Fit(i, dict(zip(positions, row, strict=True))) for i, row in enumerate(rows[:most])]
     else:
-        numbers, left = _around(view, part, selected)
-        found = [_candidate(view, place, selected, event) for event in view.order.events(numbers)]
-    found = [each for each in found if each.hindrances]
-    distance = {id(each): _distance(each) for each in found}
-    found.sort(key=lambda each: (len(each.hindrances), distance[id(each)]))
-    return Nearest(len(found), left, tuple(found[:MOST_NEAR]), tuple(_alone(found)))
+        numbers, left = _around(view, part, selected, most)
+        positions = view.record.rules.declarations[part.type].positions
+        fits = [
+            Fit(event.number, dict(zip(positions, event.values, strict=True)), event)
+            for event in view.order.events(numbers)
+        ]
+    found = [(failed, fit) for fit in fits if (failed := _fails(view, place, selected, fit))]
+    found.sort(key=lambda each: (len(each[0]), *_distance(*each)))
+    alone: dict[tuple[str, str], list[Fit]] = {}
+    for failed, fit in found:
+        if len(failed) == 1:
+            alone.setdefault(failed[0].key, []).append(fit)
+
+    def told(fit: Fit) -> NearCandidate:
+        return NearCandidate(fit, tuple(_fails(view, place, selected, fit, in_full=True)))
+
+    near = tuple(told(fit) for _, fit in found[:MOST_NEAR])
+    return Nearest(len(fits), left, near, tuple(OnlyHindrance(len(some), told(some[0])) for some in alone.values()))
 
 
-def _around(view: RuleView, part: t.Predicate | t.Aggregate, selected: Selected) -> tuple[list[int], int]:
+def _fails(view: RuleView, place: int, selected: Selected, fit: Fit, *, in_full: bool = False) -> Sequence[Hindrance]:
+    """What keeps an event or a fact from being a candidate; constraints with their values only where all is told."""
+    part = view.rule.parts[place]
+    found = [] if fit.event is None else list(_of_event(view, place, selected, fit.event))
+    if in_full:
+        return [*found, *_failing(view, place, part.constraints, selected, fit.own)]
+    selected = _assigned(part, selected, fit.own)
+    for text, each in zip(view.constraint_texts(place), part.constraints, strict=True):
+        if (result := value(each, selected, fit.own)) is not True:
+            found.append(Hindrance(CONSTRAINT, "", SeenCondition(text, "", result)))
+    return found
+
+
+def _around(view: RuleView, part: t.Predicate | t.Aggregate, selected: Selected, most: int) -> tuple[list[int], int]:
     """The numbers of the events of a type around a window, but for the trigger, and how many are further away."""
     assert part.window is not None
     first, last = view.span(part.window, selected)
     before = view.order.of_type(part.type, 0, first)
     inside = view.order.of_type(part.type, first, max(first, last))
     after = view.order.of_type(part.type, max(first, last), len(view.order))
-    kept = [*before[-LOOKED_AT:], *inside[-LOOKED_AT:], *after[:LOOKED_AT]]
+    kept = [*before[-most:], *inside[-most:], *after[:most]]
     everything = len(before) + len(inside) + len(after)
     return [int(each) for each in kept if each != view.trigger.number], everything - len(kept)
 
 
-def _candidate(view: RuleView, place: int, selected: Selected, event: Occurrence) -> NearCandidate:
-    part = view.rule.parts[place]
-    own = dict(zip(view.record.rules.declarations[event.type].positions, event.values, strict=True))
-    found = list(_outside(view, place, selected, event))
-    if isinstance(part, t.Predicate) and any(event.number == each.number for each in selected.events):
-        found.append(Hindrance(MATCH, "it is in this match already", events=(event.number,)))
+def _of_event(view: RuleView, place: int, selected: Selected, event: Occurrence) -> Iterator[Hindrance]:
+    """What keeps an event from being a candidate, whatever its values."""
+    yield from _outside(view, place, selected, event)
+    if not isinstance(view.rule.parts[place], t.Predicate):
+        return
+    if any(event.number == each.number for each in selected.events):
+        yield Hindrance(MATCH, "it is in this match already", events=(event.number,))
     consumer = view.consumer(place, event.number)
-    if isinstance(part, t.Predicate) and consumer is not None:
+    if consumer is not None:
         time = view.record.show(int(view.order.times[consumer]))
         text = f"it was consumed by {view.rule.emits} {view.order.label(consumer)} of {time}"
-        found.append(Hindrance(CONSUMED, text, events=(consumer,)))
-    constraints = _failing(view, place, part.constraints, selected, own)
-    return NearCandidate(Fit(event.number, own, event), (*found, *constraints))
+        yield Hindrance(CONSUMED, text, events=(consumer,))
 
 
 def _outside(view: RuleView, place: int, selected: Selected, event: Occurrence) -> Iterator[Hindrance]:
     """That an event lies outside of the window of a part, and how far."""
-    window, text = view.rule.parts[place].window, str(view.text(place).window)
+    window = view.rule.parts[place].window
     inside = in_window(window, event, selected, view.record.compat)
     if inside and event.number < view.trigger.number:
         return
+    text = view.window_text(place)
     if inside or event.number > view.trigger.number:
         away = event.time - view.trigger.time
         yield Hindrance(WINDOW, f"it comes {_far(view, away)}behind the trigger", events=(event.number,), lacking=away)
@@ -200,20 +234,10 @@ def _far(view: RuleView, lacking: int) -> str:
     return f"{view.record.length(lacking)} " if lacking else "right "
 
 
-def _distance(found: NearCandidate) -> tuple[int, int]:
+def _distance(failed: Sequence[Hindrance], fit: Fit) -> tuple[int, int]:
     """How far an event is from where it should be, the newest first."""
-    away = [abs(each.lacking) for each in found.hindrances if each.lacking is not None]
-    return sum(away), -found.fit.number if found.fit.event is not None else found.fit.number
-
-
-def _alone(found: Sequence[NearCandidate]) -> Iterator[OnlyHindrance]:
-    """Of those that fail one thing only: how many, and the nearest."""
-    groups: dict[tuple[str, str], list[NearCandidate]] = {}
-    for each in found:
-        if len(each.hindrances) == 1:
-            groups.setdefault(each.hindrances[0].key, []).append(each)
-    for some in groups.values():
-        yield OnlyHindrance(len(some), some[0])
+    away = [abs(each.lacking) for each in failed if each.lacking is not None]
+    return sum(away), -fit.number if fit.event is not None else fit.number
 
 
 # --- matches ----------------------------------------------------------------------------------------------
@@ -222,9 +246,8 @@ def _alone(found: Sequence[NearCandidate]) -> Iterator[OnlyHindrance]:
 def by_what_came(view: RuleView, place: int, fits: Sequence[Fit], *, absent: bool = False) -> Hindrance:
     """That something came which must not."""
     fact, part = view.is_fact(view.rule.parts[place]), view.rule.parts[place]
-    named = ", ".join(f"row {each.number + 1}" if fact else view.order.label(each.number) for each in fits[:MOST_NEAR])
+    named = ", ".join(str(each.number + 1) if fact else view.order.label(each.number) for each in fits[:MOST_NEAR])
     more = f" and {len(fits) - MOST_NEAR:,} more" if len(fits) > MOST_NEAR else ""
-    what = f"facts of {part.type}" if fact else part.type
-    text = f"there is {what} {named}{more}"
+    text = f"there is {'the fact ' if fact else ''}{part.type} {named}{more}"
     events = () if fact else tuple(each.number for each in fits)
     return Hindrance(ABSENT if absent else NOT, text, events=events)

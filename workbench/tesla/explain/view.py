@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from heapq import heapify, heappop, heappush
+from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.units import MICROSECONDS
@@ -89,6 +90,10 @@ class RuleView:
     ----------
     rule: its place in the file.
     trigger: the number of an event of the type that triggers it.
+
+    Attributes
+    ----------
+    looked: how many events have been looked at so far.
     """
 
     def __init__(self, record: RunRecord, rule: int, trigger: int) -> None:
@@ -98,6 +103,8 @@ class RuleView:
         self.past = Happened(record.rules, record.facts, record.compat)
         self.absent = absent_of(self.rule)
         self.deadline = self.trigger.time + patience(self.rule)
+        self.looked = 0
+        self._grown: dict[Any, list[Selected]] = {}  # the events and facts that are selected tell all the rest
         self._consumers = self._consumed() if self.rule.consuming else {}
         self.past.consumed.update(self._consumers)
 
@@ -129,6 +136,19 @@ class RuleView:
         """The part at a place as it was written."""
         return (self.record.written or self.record.rules).rules[self.number].parts[place]
 
+    def window_text(self, place: int) -> str:
+        """The window of the part at a place as it was written."""
+        return self._texts[place][0]
+
+    def constraint_texts(self, place: int) -> Sequence[str]:
+        """Its constraints."""
+        return self._texts[place][1]
+
+    @cached_property
+    def _texts(self) -> Sequence[tuple[str, Sequence[str]]]:
+        written = [self.text(place) for place in range(len(self.rule.parts))]
+        return [(str(part.window), [str(each) for each in part.constraints]) for part in written]
+
     def binds_event(self, part: t.Predicate | t.Aggregate) -> bool:
         """Whether a part binds an event."""
         return isinstance(part, t.Predicate) and part.policy.binds and not self.is_fact(part)
@@ -145,6 +165,7 @@ class RuleView:
             first, last = self.span(part.window, selected)
             last = min(last, self.trigger.number if until is None else until)
             history = self.order.events(self.order.of_type(part.type, first, last))
+            self.looked += len(history)
         return PlacedPredicate(replace(self.past, history=history), part, self.number, place)
 
     def span(self, window: t.EventWindow, selected: Selected) -> tuple[int, int]:
@@ -174,9 +195,12 @@ class RuleView:
 
     def grown(self, place: int, selected: Selected) -> list[Selected]:
         """What is selected with the part at a place."""
-        part = self.rule.parts[place]
-        formula = aggregate_of if isinstance(part, t.Aggregate) else FORMULAS[part.policy]
-        return formula(self.asked(place, selected), selected)
+        key = place, tuple(each.number for each in selected.events), selected.facts
+        if key not in self._grown:
+            part = self.rule.parts[place]
+            formula = aggregate_of if isinstance(part, t.Aggregate) else FORMULAS[part.policy]
+            self._grown[key] = formula(self.asked(place, selected), selected)
+        return self._grown[key]
 
     def matches(self, selected: Selected | None, place: int = 1) -> Iterator[Selected]:
         """All matches that begin with what is selected, in their order; where something is absent, before it is judged.

@@ -107,32 +107,43 @@ class CompositeReason:
     needed: NeededRows
 
 
-def composite_reason(record: RunRecord, number: int, deepest: int = DEEPEST) -> CompositeReason:
+def composite_reason(record: RunRecord, number: int) -> CompositeReason:
     """Why a composite is there.
 
     Parameters
     ----------
     number: its place in the order.
-    deepest: so many composites that cause each other are told.
 
     Raises
     ------
     EngineGap: the formulas have no such composite.
     """
-    order = record.order
-    event = order.event(number)
-    rule = next(i for i, each in enumerate(record.rules.rules) if each.name == event.rule)
-    view = RuleView(record, rule, event.sources[0])
+    return _reason(record, number, {number}, DEEPEST)
+
+
+def _reason(record: RunRecord, number: int, told: set[int], deepest: int) -> CompositeReason:
+    """The same as a cause among others: each composite is told once, and no deeper than so far."""
+    order, view = record.order, _view(record, number)
+    event, rule = order.event(number), view.rule
     match = _match(view, number)
     parts = seen_parts(view, match)
-    inner = [each for each in dict.fromkeys(event.sources) if order.composite[each]] if deepest > 1 else []
+    inner = [each for each in dict.fromkeys(event.sources) if order.composite[each] and each not in told]
+    inner = inner if deepest > 1 else []
+    told.update(inner)
     at = _bound_places(view)
-    consumed = dict.fromkeys(event.sources[at[name]] for name in view.rule.consuming)
+    consumed = dict.fromkeys(event.sources[at[name]] for name in rule.consuming)
     return CompositeReason(
-        event, view.rule.name, parts, seen_conditions(view.rule.where_clause, match), tuple(consumed),
-        tuple(order.users(number)), tuple(composite_reason(record, each, deepest - 1) for each in inner),
-        needed(record, number, _aggregated),
+        event, rule.name, parts, seen_conditions(rule.where_clause, match), tuple(consumed),
+        tuple(order.users(number)), tuple(_reason(record, each, told, deepest - 1) for each in inner),
+        needed(record, number, lambda _, other: _looked_at(record, other, parts if other == number else None)),
     )  # fmt: skip
+
+
+def _view(record: RunRecord, number: int) -> RuleView:
+    """The rule of a composite, asked about its trigger."""
+    event = record.order.event(number)
+    rule = next(i for i, each in enumerate(record.rules.rules) if each.name == event.rule)
+    return RuleView(record, rule, event.sources[0])
 
 
 def _match(view: RuleView, number: int) -> Selected:
@@ -159,14 +170,10 @@ def _bound_places(view: RuleView) -> dict[str, int]:
     return {part.name: i for i, part in enumerate(parts) if isinstance(part, t.Predicate)}
 
 
-def _aggregated(record: RunRecord, number: int) -> list[int]:
+def _looked_at(record: RunRecord, number: int, parts: Sequence[SeenPart] | None) -> list[int]:
     """The events that the aggregates of a composite are made of, and those that its windows count."""
-    event = record.order.event(number)
-    rule = next(i for i, each in enumerate(record.rules.rules) if each.name == event.rule)
-    view = RuleView(record, rule, event.sources[0])
-    match = view.told()[view.composites.index(number)]
-    found: list[int] = []
-    for part in seen_parts(view, match):
+    view, found = _view(record, number), list[int]()
+    for part in seen_parts(view, view.told()[view.composites.index(number)]) if parts is None else parts:
         counted = isinstance(window := view.rule.parts[part.place].window, t.WithinWindow) and window.counted
         if part.kind == "aggregate":
             found += [each.number for each in part.fits if each.event is not None]

@@ -45,6 +45,8 @@ MOST_PARTIAL = 2_000
 """Partial matches of a trigger that are looked at."""
 MOST_TRIED = 300
 """Partial matches that are tried with another event than `first` or `last` has taken."""
+MOST_LOOKED_AT = 200_000
+"""Events that are looked at for the partial matches of a trigger, and again for what other choices lead to."""
 MOST_COMPARED, MOST_TOLD = 30, 3
 """Partial matches of which candidates for the next part are compared, and those of a trigger that are told."""
 DEEPEST = 3
@@ -211,9 +213,10 @@ def trigger_reason(view: RuleView, wanted: Mapping[str, Value | None] | None = N
     stopped = _decided(view, finished, wanted or {}, complete)
     places = sorted({stop.place for stop in unfinished}, reverse=True)
     compared = [stop for place in places for stop in unfinished if stop.place == place][:MOST_COMPARED]
-    reasons = [_reason(view, stop) for stop in (*stopped[:MOST_COMPARED], *compared)]
-    order = sorted(range(len(reasons)), key=lambda i: (-reasons[i].place, reasons[i].failures, i))
     both = [*stopped[:MOST_COMPARED], *compared]
+    reasons = [_reason(view, stop, len(both)) for stop in both]
+    order = sorted(range(len(reasons)), key=lambda i: (-reasons[i].place, reasons[i].failures, i))
+    view.looked = 0
     told = tuple(_with_policies(view, reasons[i], both[i].selected, wanted or {}) for i in order[:MOST_TOLD])
     return TriggerReason(trigger, view.composites, told, len(unfinished) + len(stopped), complete)
 
@@ -244,7 +247,7 @@ def _grown(view: RuleView) -> tuple[list[_Stop], list[Selected], bool]:
                 unfinished.append(_Stop(place, selected))
             todo.append(iter([(each, place + 1) for each in grown]))
             seen += 1
-            if seen > MOST_PARTIAL:
+            if seen > MOST_PARTIAL or view.looked > MOST_LOOKED_AT:
                 return unfinished, finished, False
     return unfinished, finished, True
 
@@ -319,8 +322,8 @@ def _otherwise(
     return [_Stop(len(view.rule.parts), match, (Hindrance(VALUE, what, events=(number,)),))]
 
 
-def _reason(view: RuleView, stop: _Stop) -> PartialReason:
-    """What stopped a partial match, in full but for what it has seen."""
+def _reason(view: RuleView, stop: _Stop, among: int) -> PartialReason:
+    """What stopped a partial match, which is one of several, in full but for what it has seen."""
     place, selected = stop.place, stop.selected
     if place == len(view.rule.parts):
         about = _aggregate_behind(view, stop)
@@ -337,7 +340,7 @@ def _reason(view: RuleView, stop: _Stop) -> PartialReason:
         text,
         window,
         stop.hindrances,
-        candidates_near(view, place, selected),
+        candidates_near(view, place, selected, among),
         stop.place == len(view.rule.parts),
     )
 
@@ -377,6 +380,8 @@ def _other_choice(
     for other in candidates(asked, before)[:MOST_TRIED]:
         if (other.events, other.facts) == (after.events, after.facts):
             continue
+        if view.looked > MOST_LOOKED_AT:
+            return
         for match in islice(view.matches(other, place + 1), MOST_TRIED):
             like = _like(view.record, view.rule.emits, view.values(match), wanted)
             if like and view.holds(match) and not view.came(match):
