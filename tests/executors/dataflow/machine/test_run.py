@@ -149,5 +149,7 @@ def test_python_runs_the_first_steps(monkeypatch):
 
     monkeypatch.setattr(MachineRun, "steps", steps)
     running = Dataflow(lanes(1), compiled=True)
-    assert len(list(running.streamed({"x": i, "y": i} for i in range(60)))) == 100 // 5
-    assert begun == [100 // 5]
+    assert not running.runs_machine_now
+    assert len(list(running.streamed({"x": i, "y": i} for i in range(60)))) == 100 // 4
+    assert begun == [100 // 4]
+    assert running.runs_machine_now
