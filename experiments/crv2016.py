@@ -1,98 +1,151 @@
-"""The six queries of the 2016 competition, from a log to the verdict: how many events a second.
-
-    python experiments/crv2016.py [--scale 1.0] [--out reports/crv2016]
-
-Each log is made up with the statistics of the competition's (`*_trace.py`) and run from its file by `wb.run`, twice;
-the second run counts. Events a second are of CPU time of all threads. Reading alone is what the reader of the format
-takes for the same columns; for XML there is also what its parser takes that makes the elements and throws them away.
-"""
+"""Table 1 of the multi-threading paper: the six queries of the 2016 competition, from a log to the verdict."""
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
-import platform
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import auction_trace
-import candidates_trace
-import pingus_trace
-import sql_trace
-
 import workbench as wb
-from workbench.errors import Refused
+from experiments import auction_trace, candidates_trace, pingus_trace, sql_trace
 from workbench.events.read import read_events
 from workbench.events.reading import Reading
+from workbench.executors.threaded.advise import Advice, advise
+from workbench.lab import Limits, Output, Region, Suite, fails, median, ok, only, warns
+from workbench.lab.claim import Judgement
+from workbench.lab.data import Data
+from workbench.lab.table import Beside
 
 MODELS = Path(__file__).resolve().parent.parent / "models" / "crv2016"
-BACKENDS = ("reference", "threaded", "numba")
+CORES = os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query and a log for it.
+    """A form of a query, and the log that it is run on.
 
     Attributes
     ----------
-    forms: its pipelines.
-    log: the file.
-    events: how many are read, of each form.
-    paper: the best of Table 1, events a second; None where there is none.
+    model: the pipeline, `FILE:NAME`.
+    log: which log, and how many rows are read of it at most, in each size.
+    options: how it is read.
+    pattern: of section 4, where the paper's threads, or our processes, are.
+    paper: events a second and load of Table 1: without threads, and with.
     """
 
-    file: str
-    forms: Mapping[str, int]
-    log: Path
-    paper: float | None
+    model: str
+    log: str
+    rows: Mapping[str, int | None]
+    pattern: str
+    paper: tuple[float | None, ...] = (None,) * 4
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def program(self) -> wb.Pipeline:
+        """The pipeline."""
+        file, _, name = self.model.partition(":")
+        return wb.read_file(MODELS / f"{file}.pipe").get(name).pipeline
 
-def written(path: Path, lines: Iterable[str]) -> tuple[Path, int]:
-    """A file of these lines, and how many there are."""
-    count = 0
+    def given(self, size: str) -> dict[str, Any]:
+        """The options of `wb.run`."""
+        rows = self.rows.get(size)
+        return {**self.options, **({"head": rows} if rows else {})}
+
+
+PINGUS = {"xml": "message"}
+STATUS = {**PINGUS, "columns": {"status": pingus_trace.column("status")}}
+FIELDS = {**PINGUS, "columns": {f"e.{name}": pingus_trace.column(name) for name in pingus_trace.COLUMNS}}
+CANDIDATES = {"header": "kind,who,what,rank"}
+NESTED, ONCE = "copies of nested quantifiers", "copies of a quantifier, once at the end"
+AUCTION, CANDIDATE, BASHING, SPONTANEOUS, TURN = (
+    (28_449.5, 30_487.8, 0.601, 0.345), (28.8, 127.9, 0.315, 0.906), (511.8, 742.5, 0.374, 0.593),
+    (742.1, 782.4, 0.308, 0.467), (16.6, 30.9, 0.353, 0.772),
+)  # fmt: skip
+"""Table 1 as it stands in the paper; the two loads of the auction look swapped there."""
+QUERIES = {
+    "auction": Query("auction:auctions", "auction", {}, "slices, with an event to all of them", AUCTION,
+                     {"header": "kind,item,amount,period"}),
+    "candidates": Query("candidates:chosen", "candidates", {}, ONCE, CANDIDATE, CANDIDATES),
+    "naive candidates": Query("candidates:naive", "few candidates", {}, NESTED, CANDIDATE, CANDIDATES),
+    "bashing": Query("bashing:bashing", "game", {}, "copies of a quantifier", BASHING, STATUS),
+    "naive bashing": Query("bashing:naive", "game", {"whole": 1000, "tiny": 100},
+                            "copies of a quantifier, of which some wait", BASHING, STATUS),
+    "spontaneous": Query("spontaneous:spontaneous", "game", {}, "copies of a quantifier; the paper pipelines the "
+                         "parser", SPONTANEOUS, {**PINGUS, "columns": {"ids": "characters/character/id"}}),
+    "turn around": Query("turn_around:turn_around", "game", {}, NESTED, TURN, FIELDS),
+    "naive turn around": Query("turn_around:naive", "game", {}, NESTED, TURN, FIELDS),
+    "sql": Query("sql:verdict", "sql", {}, "none: one state machine", options={"header": "kind,text,to",
+                                                                               "null": "zero"}),
+}  # fmt: skip
+SIZES: dict[str, dict[str, int]] = {
+    "tiny": {"auction": 30, "candidates": 20, "few candidates": 4, "game": 1500, "sql": 500},
+    "whole": {"auction": 3000, "candidates": 4000, "few candidates": 10, "game": 3000, "sql": 200_000},
+}
+"""Items, voters, voters, snapshots, events."""
+HOW: dict[str, dict[str, Any]] = {
+    "one thread": {"backend": "reference"},
+    "threads": {"backend": "threaded", "threads": CORES},
+    "processes": {"backend": "reference", "processes": CORES},
+    "compiled": {"backend": "numba"},
+}
+
+suite = Suite(
+    "crv2016",
+    "The six queries of the 2016 competition: Table 1 of the multi-threading paper",
+    f"""
+Hallé, Khoury, Gaboury measure throughput (events a second of wall-clock time) and the load lambda (section 5.1: how
+busy the cores are, 1 being all of them) of queries of the Competition on Runtime Verification, without threads and with
+the best that they found, on 4 cores. Here each query runs from its log, made up with the competition's statistics
+(`experiments/*_trace.py`), to its verdict, {CORES} threads or worker processes where there are several. A query runs
+twice in a process of its own, and the second run counts; the load is that of the process and its workers.
+
+| query | pipeline | pattern of section 4 |
+|---|---|---|
+{chr(10).join(f"| {name} | `{query.model}` | {query.pattern} |" for name, query in QUERIES.items())}
+
+`naive` is the form of the paper, which evaluates all of it at each event; the forms beside it are equivalent by the
+model checker. There is no column for a run for each key on Spark: no row of these logs is of one key only. A snapshot
+has all Pingus, days end for all items, and candidates are ranked by all voters.
+
+Tiny logs are for trying whether all of it runs: `workbench lab run crv2016 --where size=tiny`.
+""",
+    depends=[
+        "models/crv2016",
+        *(f"experiments/{each}_trace.py" for each in ("auction", "candidates", "pingus", "sql")),
+    ],
+)
+
+
+# --- logs -----------------------------------------------------------------------------------------------------------
+
+
+@suite.prerequisite
+def log(path: Path, query: str, size: str) -> None:
+    """The log of a query."""
+    name = QUERIES[query].log
+    count = SIZES[size][name]
     with path.open("w") as file:
-        for line in lines:
-            file.write(line)
-            count += 1
-    return path, count
+        if name == "game":
+            file.writelines(_game(pingus_trace.generate(10, count)))
+        elif name == "auction":
+            file.writelines(map(_csv, auction_trace.generate(count)))
+        elif name == "sql":
+            file.writelines(map(_csv, sql_trace.generate(count)))
+        else:
+            parties = () if name == "candidates" else (count,)
+            file.writelines(map(_csv, candidates_trace.generate(count, *parties)))
 
 
-def queries(folder: Path, scale: float) -> list[Query]:
-    """The six, with logs in a folder."""
-    items, texts, voters, steps = (max(1, int(scale * n)) for n in (3000, 400_000, 4000, 6000))
-    auction, bids = written(folder / "auction.csv", (_csv(e) for e in auction_trace.generate(items)))
-    sql, uses = written(folder / "sql.csv", (_csv(e) for e in sql_trace.generate(texts)))
-    votes, said = written(folder / "candidates.csv", (_csv(e) for e in candidates_trace.generate(voters)))
-    few, little = written(folder / "few.csv", (_csv(e) for e in candidates_trace.generate(8, 8)))
-    snapshots = pingus_trace.generate(10, max(steps, 1500))
-    game, shots = written(folder / "game.xml", _game(snapshots))
-    shots -= 1
-    xml = {"xml": "message"}
-    fields = {f"e.{name}": pingus_trace.column(name) for name in pingus_trace.COLUMNS}
-    ids, status = {"ids": "characters/character/id"}, {"status": pingus_trace.column("status")}
-    candidates = {"header": "kind,who,what,rank"}
-    return [
-        Query("auction", {"auctions": bids}, auction, 30_487.8, {"header": "kind,item,amount,period"}),
-        Query("candidates", {"chosen": said}, votes, 127.9, candidates),
-        Query("candidates", {"naive": little}, few, 127.9, candidates),
-        Query("sql", {"verdict": uses}, sql, None, {"header": "kind,text,to", "null": "zero"}),
-        Query("bashing", {"bashing": shots, "naive": min(shots, 1500)}, game, 742.5, {**xml, "columns": status}),
-        Query("spontaneous", {"spontaneous": shots}, game, 782.4, {**xml, "columns": ids}),
-        Query("turn_around", {"turn_around": shots, "naive": min(shots, 1500)}, game, 30.9, {**xml, "columns": fields}),
-    ]
-
-
-def _game(snapshots: Iterable[pingus_trace.Snapshot]) -> Iterable[str]:
-    """A line for each, and one that ends it all."""
+def _game(snapshots: Iterable[pingus_trace.Snapshot]) -> Iterator[str]:
+    yield "<trace>\n"
     for number, each in enumerate(snapshots):
-        yield ("" if number else "<trace>\n") + pingus_trace.as_xml(number, each)
+        yield pingus_trace.as_xml(number, each)
     yield "</trace>\n"
 
 
@@ -100,83 +153,156 @@ def _csv(event: Iterable[object]) -> str:
     return ",".join(map(str, event)) + "\n"
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """CPU time of the second of two runs."""
-    work()
-    begun = time.process_time()
-    work()
-    return time.process_time() - begun
+def events(query: Query, program: wb.Pipeline, size: str, path: Path) -> Iterator[Mapping[str, Any]]:
+    """The events of a log, as many as are run."""
+    given = query.given(size)
+    reading = Reading.of(argparse.Namespace(column=given.pop("columns", None), **given))
+    return read_events(path, program, reading)
 
 
-def parsed(query: Query, program: Any, events: int) -> float:
-    """CPU time of reading the same events."""
-    given = {"column": query.options.get("columns"), **query.options, "head": events}
-    reading = Reading.of(argparse.Namespace(**given))
-
-    def work() -> None:
-        for _ in read_events(query.log, program, reading):
-            pass
-
-    return seconds(work)
+# --- experiments ----------------------------------------------------------------------------------------------------
 
 
-def bare(path: Path) -> None:
-    """What the parser of XML takes by itself."""
-    for _, element in ElementTree.iterparse(path):
-        element.clear()
+def _cpu() -> float:
+    """CPU seconds of this process and of the workers that have ended."""
+    return sum(os.times()[:4])
 
 
-def measured(query: Query, folder: Path) -> Iterable[str]:
-    """A line of the table for each form and backend."""
-    for form, events in query.forms.items():
-        program = wb.read_file(MODELS / f"{query.file}.pipe").get(form).pipeline
-        reading = events / parsed(query, program, events)
-        for backend in BACKENDS:
-            options = {**query.options, "head": events, "backend": backend, "output": folder / "out.csv"}
-
-            def work(program: Any = program, options: Any = options) -> None:
-                wb.run(program, query.log, **options)
-
-            try:
-                rate = f"{events / seconds(work):,.0f}"
-            except Refused:
-                rate = "refused"
-            paper = "" if query.paper is None else f"{query.paper:,.1f}"
-            yield f"| {query.file} | {form} | {backend} | {events:,} | {rate} | {reading:,.0f} | {paper} |"
-
-
-def main() -> int:
-    """Measure, print, and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scale", type=float, default=1.0, help="how long the logs are")
-    parser.add_argument("--out", type=Path, help="folder for README.md")
-    given = parser.parse_args()
-    about = f"`python experiments/crv2016.py --scale {given.scale}`, {time.strftime('%Y-%m-%d')}, "
-    about += (
-        f"Python {platform.python_version()}, {os.cpu_count()} cores. Events a CPU second, from a file to the verdict;"
-    )
-    lines = [
-        "# The six queries of the 2016 competition", "",
-        f"{about} `reading` is what the reader alone does, `paper` the best of Table 1 (4 cores, wall-clock time).", "",
-        "| query | form | backend | events | events/s | reading | paper |", "|---|---|---|---|---|---|---|",
-    ]  # fmt: skip
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        made = queries(folder, given.scale)
-        for query in made:
-            for line in measured(query, folder):
-                print(line, file=sys.stderr)
-                lines.append(line)
-        game = made[-1]
-        rate = game.forms["turn_around"] / seconds(lambda: bare(game.log))
-        lines += ["", f"The parser of XML alone: {rate:,.0f} snapshots of 10 Pingus a second."]
-    text = "\n".join([*lines, ""])
-    print(text)
-    if given.out:
-        given.out.mkdir(parents=True, exist_ok=True)
-        (given.out / "README.md").write_text(text)
-    return 0
+@suite.experiment(
+    Region(size=list(SIZES), query=list(QUERIES), how=list(HOW)).excluding(
+        lambda query, how: query == "sql" and how == "processes"
+    ),
+    limits=Limits(seconds=300, memory_mb=4096), repeat=2, needs=[log], expected=lambda: {"holds": True},
+    events=Output("events of the log", kind=int), rate=Output("events a second", "1/s"),
+    busy=Output("events a CPU second of all processes", "1/s"),
+    lambda_=Output("load, of section 5.1", measured=True), holds=Output("what it says in the end", kind=bool),
+)  # fmt: skip
+def throughput(size: str, query: str, how: str, log: Path) -> dict[str, Any]:
+    """A query from its log to the verdict."""
+    chosen, given = QUERIES[query], {**HOW[how], **QUERIES[query].given(size), "format": "csv"}
+    if "xml" in given:
+        given["format"] = "xml"
+    program, out = chosen.program, log.parent / f"{os.getpid()}.jsonl"
+    for _ in range(2):
+        wall, cpu = time.perf_counter(), _cpu()
+        wb.run(program, log, output=out, **given)
+        wall, cpu = time.perf_counter() - wall, _cpu() - cpu
+    last = out.read_text().splitlines()[-1]
+    out.unlink()
+    count = sum(1 for _ in events(chosen, program, size, log))
+    load = cpu / wall / CORES
+    return {"events": count, "rate": count / wall, "busy": count / cpu, "lambda_": load, "holds": "false" not in last}
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@suite.experiment(
+    Region(size=list(SIZES), query=[query for query in QUERIES if not query.startswith("naive")]),
+    limits=Limits(seconds=120), needs=[log],
+    rate=Output("events a CPU second that are read", "1/s"),
+    parser=Output("rows a CPU second of the parser of XML, whose elements are thrown away; 0 where it is CSV", "1/s"),
+)  # fmt: skip
+def reading(size: str, query: str, log: Path) -> dict[str, Any]:
+    """What the reader of logs takes, without a query."""
+    chosen, program, seconds = QUERIES[query], QUERIES[query].program, []
+    for _ in range(3):
+        begun = time.process_time()
+        count = sum(1 for _ in events(chosen, program, size, log))
+        seconds.append(time.process_time() - begun)
+    parsed = []
+    if "xml" in chosen.options:
+        for _ in range(3):
+            begun, rows = time.process_time(), 0
+            for _, element in ElementTree.iterparse(log):
+                rows += element.tag == chosen.options["xml"]
+                element.clear()
+            parsed.append(rows / (time.process_time() - begun))
+    return {"rate": count / min(seconds), "parser": max(parsed, default=0.0)}
+
+
+@suite.experiment(
+    Region(size=list(SIZES), query=list(QUERIES)), limits=Limits(seconds=300), needs=[log],
+    pattern=Output("the best pattern in threads", kind=str), predicted=Output("what the cost model says of it"),
+    gained=Output("what it gained", measured=True), predicted_processes=Output("what the cost model says of processes"),
+    gained_processes=Output("what they gained", measured=True), conclusion=Output("what is proposed", kind=str),
+)  # fmt: skip
+def advised(size: str, query: str, log: Path) -> dict[str, Any]:
+    """What `workbench advise` predicts by the paper's cost model, measures and proposes, on a part of the log."""
+    most = 2000 if query in ("auction", "candidates", "sql") else 300
+    program = QUERIES[query].program
+    steps = list(itertools.islice(events(QUERIES[query], program, size, log), most))
+    found = advise(program, steps, CORES, wb.certify_nodes(program))
+    threads, processes = (next((a for a in found.advice if bool(a.processes) == p), None) for p in (False, True))
+    return {
+        "pattern": threads.pattern if threads else "none", "conclusion": found.conclusion,
+        **_gains(threads, ""), **_gains(processes, "_processes"),
+    }  # fmt: skip
+
+
+def _gains(advice: Advice | None, which: str) -> dict[str, float]:
+    """1 where nothing is to be had."""
+    return {
+        f"predicted{which}": advice.predicted.middle if advice else 1.0,
+        f"gained{which}": advice.measured.middle if advice else 1.0,
+    }
+
+
+# --- what they tell -------------------------------------------------------------------------------------------------
+
+WHOLE = {"size": "whole"}
+PAPER = "4 cores, 2017"
+suite.table(
+    "table-1", of=throughput, rows="query", columns="how", where=WHOLE, title="Events a second and load",
+    cells={"events/s": median("rate"), "load": median("lambda_")},
+    beside=[
+        Beside(label, ("query",), {(name,): query.paper[i] for name, query in QUERIES.items()}, unit, source=PAPER)
+        for i, (label, unit) in enumerate(
+            [("paper, one", "1/s"), ("paper, threads", "1/s"), ("paper, load, one", ""), ("paper, load, threads", "")]
+        )
+    ],
+)  # fmt: skip
+suite.table("cpu", of=throughput, rows="query", columns="how", where=WHOLE, title="Events a CPU second",
+            cells={"1/s": median("busy")})  # fmt: skip
+suite.table("reading", of=reading, rows="query", where=WHOLE, title="Events a CPU second that are read",
+            cells={"read": median("rate"), "parser of XML": median("parser")})  # fmt: skip
+suite.table(
+    "advice", of=advised, rows="query", where=WHOLE, title="What the cost model predicts, and what was gained",
+    cells={
+        "pattern in threads": only("pattern"), "predicted": median("predicted"), "gained": median("gained"),
+        "processes, predicted": median("predicted_processes"), "processes, gained": median("gained_processes"),
+        "proposed": only("conclusion"),
+    },
+)  # fmt: skip
+suite.plot("rates", of=throughput, x="query", y=median("rate"), series="how", kind="bar", log="y", where=WHOLE,
+           title="Events a second")  # fmt: skip
+
+
+def rates(data: Data, how: str) -> dict[str, float]:
+    """By query, the median of events a second."""
+    found: dict[str, list[float]] = {}
+    for row in data.rows(throughput, status="ok", how=how, **WHOLE):
+        found.setdefault(row["query"], []).append(row["rate"])
+    return {query: sorted(each)[len(each) // 2] for query, each in found.items()}
+
+
+@suite.claim("The reference executor in one thread makes at least the paper's best of each query")
+def as_fast(data: Data) -> Judgement:
+    """Naive bashing is the paper's query, too, and all of its positions wait."""
+    found = {q: rate / (QUERIES[q].paper[1] or 1) for q, rate in rates(data, "one thread").items() if q != "sql"}
+    words = ", ".join(f"{query} x {factor:.1f}" for query, factor in found.items())
+    return ok(words) if min(found.values()) >= 1 else fails(words)
+
+
+@suite.claim("Two processes are 1.6 times as fast as one on candidates and turn around in their naive form")
+def processes_pay(data: Data) -> Judgement:
+    one, several = rates(data, "one thread"), rates(data, "processes")
+    found = {q: several[q] / one[q] for q in ("naive candidates", "naive turn around") if q in several}
+    words = ", ".join(f"{query} x {factor:.2f}" for query, factor in found.items())
+    return ok(words) if min(found.values()) >= 1.6 else warns(f"{words}: was a second core free?")
+
+
+@suite.claim("XML is read at half the rate of its parser, at least")
+def parsed(data: Data) -> Judgement:
+    found = {
+        row["query"]: row["rate"] / row["parser"] for row in data.rows(reading, status="ok", **WHOLE) if row["parser"]
+    }
+    words = ", ".join(f"{query} x {factor:.2f}" for query, factor in found.items())
+    return ok(words) if min(found.values()) >= 0.5 else fails(words)

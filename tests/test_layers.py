@@ -51,9 +51,10 @@ BELOW: dict[str, dict[str, set[str]]] = {
     "verify": {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
         "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"}, "dataflow": {"ask", "decide", "answer"},
+        "rules": {"ask", "decide", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
-    "tesla": {"caches": set(), "engines": {"caches"}},
+    "tesla": {"caches": set(), "engines": {"caches"}, "explain": set(), "model": set()},
     "tesla/engines": {"facts": set(), "aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip

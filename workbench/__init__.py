@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from workbench.executors.threaded.certificate import Certificate as Certificate
     from workbench.executors.dataflow.executor import Dataflow as Dataflow
     from workbench.executors.processes.executor import Processes as Processes
+    from workbench.executors.reference.refutation import Refutations as Refutations
     from workbench.executors.threaded.executor import Threaded as Threaded
     from workbench.executors.threaded.manager import ThreadManager as ThreadManager
     from workbench.executors.threaded.pipelined import Pipelined as Pipelined, vouch as vouch
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from workbench.show.explorer import explorer as explorer
     from workbench.show.timeline import render_timeline as render_timeline
     from workbench.tesla.check import load_rules as load_rules, rules as rules
+    from workbench.tesla.rule_explanation import RuleExplanation as RuleExplanation
     from workbench.tesla.live import RunningRules as RunningRules
     from workbench.tesla.rule_set import RuleSet as RuleSet
     from workbench.verify.analyses import (

@@ -241,6 +241,21 @@ class EngineDisagreement(WorkbenchError, AssertionError):
         )
 
 
+class EngineGap(WorkbenchError, AssertionError):
+    """An engine of rules has done something else than the formulas say, which a user has asked about.
+
+    Attributes
+    ----------
+    rule, trigger: of what it has, or has not, told.
+    """
+
+    exit_code = 3
+
+    def __init__(self, what: str, *, hint: str = "", rule: str = "", trigger: int = -1) -> None:
+        self.rule, self.trigger = rule, trigger
+        super().__init__(what, hint=hint)
+
+
 class SuiteError(WorkbenchError, ValueError):
     """A suite of experiments is not well formed: a region, an experiment, a table or a name in it."""
 

@@ -55,8 +55,17 @@ def test_facts_are_in_databases_and_files(run, facts, engine):
     assert run(*facts, options=("--engine", engine)) == NORTH
 
 
-def test_answers_are_cached(run):
+def test_answers_are_cached(run, workbench, city):
     assert run("~/city.db", options=("--facts-cache", "auto", "--facts-cache-rows", "7")) == NORTH
+    late = {"type": "Late", "time": 1, "bus": 1, "minutes": 7}
+    (city / "in.jsonl").write_text("".join(json.dumps({**late, "bus": bus}) + "\n" for bus in (1, 2, 2, 1, 1)))
+    asked = ("run", city / "r.tesla", "--input", city / "in.jsonl", "--facts", city / "city.db")
+    told = workbench(*asked, "--facts-cache", "lru", "--facts-cache-rows", "1").err
+    assert "facts Line: 2 answers from the cache, 3 queries in 0." in told
+    assert "facts Fine: 4 answers from the cache, 1 query in 0." in told
+    assert "cache 'lru': 2 answers with 2 rows, about 0 kB; 2 had to go" in told
+    assert "facts Line: 5 queries in 0." in workbench(*asked, "--profile").err
+    assert "facts" not in workbench(*asked).err
     assert "did you mean 'sieve'" in run("~/city.db", options=("--facts-cache", "sive"), code=2)
     assert "hint: --facts-cache auto" in run("~/city.db", options=("--facts-cache-shared",), code=2)
 

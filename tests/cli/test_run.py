@@ -26,11 +26,12 @@ def events(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.csv.gz"])
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.csv.gz", "bad.csv"])
 def test_a_full_disk_is_told_with_the_path(tmp_path: Path, name: str) -> None:
     """A limit for the size of files stands for the disk: it fails in the same call."""
-    (tmp_path / "x.csv").write_text("x\n" + "".join(f"{i * i * i}\n" for i in range(5000)))
-    call = command(["run", SQUARES, "--input", tmp_path / "x.csv", "--output", name])
+    odd = name == "bad.csv"
+    (tmp_path / "x.csv").write_text("x\n" + "".join(f"{i * i * i}{'x' * odd}\n" for i in range(5000)))
+    call = command(["run", SQUARES, "--input", tmp_path / "x.csv", "--bad-rows" if odd else "--output", name])
     done = subprocess.run(
         call, capture_output=True, text=True, cwd=tmp_path, check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)),

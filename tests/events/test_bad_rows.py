@@ -74,6 +74,18 @@ def test_nothing_is_kept_where_the_run_fails(tmp_path, backend):
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
+@pytest.mark.parametrize(
+    ("kept", "other"), [("a.csv", "what is read"), ("o.csv", "--output"), ("../{}/o.csv", "--output")]
+)
+def test_they_take_the_place_of_nothing_else(tmp_path, kept, other):
+    """Rows that could be read would be lost with the file, or those that could not."""
+    (tmp_path / "a.csv").write_text("x,y\n1,foo\n2,3\n")
+    kept = str(tmp_path / kept.format(tmp_path.name))
+    with pytest.raises(InputError, match=f"--bad-rows would take the place of {other}"):
+        wb.run(PIPELINE, tmp_path, output=tmp_path / "o.csv", bad_rows=kept)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_one_bad_row_among_columns(tmp_path, backend, form):
     """The block goes row by row; those before and behind it, too, are what they are without it."""

@@ -4,6 +4,7 @@ import csv
 import gzip
 import random
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from experiments import candidates_trace, pingus_trace, sql_trace
 from workbench import equivalent_to
 from workbench.core.fields import FrozenMap
 from workbench.executors.reference.executor import Reference
+from workbench.executors.reference.refutation import Refutations
 from workbench.language import parse, read_file
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check as verify
@@ -183,6 +185,65 @@ def test_turn_around(game, tmp_path):
     near = slice(first - 10, first + 10) if first else slice(200, 240)
     some = [tuple(each.values()) for each in as_events(events)[near]]
     assert out("turn_around.pipe", "naive", some) == out("turn_around.pipe", "turn_around", some)
+
+
+def refuted(file, pipeline, events):
+    """What its quantifiers are false of: the number of the event, from 1, and the values, those inside behind them."""
+    running = Reference(read_file(MODELS / file).get(pipeline).pipeline)
+    found = Refutations(running)
+    running.run(events)
+    assert all(each.known == each.step for each in found.found)
+    return [
+        (each.step + 1, {culprit.value: [inner.value for inner in culprit.because] for culprit in each.culprits})
+        for each in found.found
+    ]
+
+
+def test_who_did_it(game):
+    fault, events = game
+    given = as_events(events)
+    ids = [FrozenMap(dict.fromkeys(each, True)) for each in events]
+    found = {
+        "appears": refuted("spontaneous.pipe", "spontaneous", ids),
+        "blocks": refuted("bashing.pipe", "bashing", [each["status"] for each in given]),
+        "rebel": refuted("turn_around.pipe", "naive", [tuple(each.values()) for each in given[:225]]),
+    }
+    wanted = {
+        "appears": [
+            (k, {max(now): []}) for k, (before, now) in enumerate(pairwise(events), 2) if len(now) > len(before)
+        ],
+        "blocks": {"blocks": [(254, {2: []})], "vanishes": [(254, {2: []})], "endless": [(421, {2: []})]}.get(
+            fault, []
+        ),
+    }
+    assert [found["appears"], found["blocks"]] == [wanted["appears"], wanted["blocks"]]
+    assert bool(found["rebel"]) == (fault == "rebel")
+    if found["rebel"]:
+        first, values = found["rebel"][0]
+        (rebel,) = values
+        (blocker,) = values[rebel]
+        assert first == pingus_trace.first_straight(events)
+        assert events[first - 2][rebel][0] == events[first - 1][rebel][0] == "WALKER"
+        assert events[first - 2][blocker][0] == "BLOCKER"
+        assert abs(events[first - 2][rebel][1] - events[first - 2][blocker][1]) < 6
+
+
+def test_who_has_not_chosen():
+    events = [event[:3] for event in candidates_trace.generate(40, 9, "rank", seed=3)]
+    ((step, culprits),) = refuted("candidates.pipe", "chosen", events)
+    parties = {party for kind, who, party in events if (kind, who) == ("member", "voter39")}
+    assert (step, set(culprits)) == (len(events) + 1, {"voter39"})
+    assert set(culprits["voter39"]) == parties
+
+
+def test_positions_that_wait_are_told_where_they_began():
+    status = [FrozenMap({1: does}) for does in ("WALKER", "BASHER", "BASHER", "BLOCKER", "WALKER")]
+    running = Reference(read_file(MODELS / "bashing.pipe").get("naive").pipeline)
+    told = []
+    found = Refutations(running, 2, lambda each: told.append(str(each)))
+    running.run(status)
+    assert [(each.step, each.known) for each in found.found] == [(1, 3), (2, 3)]
+    assert told[0] == "step 1: 'forall' is false (known at step 3): id = 1"
 
 
 STATES = "{WALKER, BLOCKER, BASHER, GONE}"

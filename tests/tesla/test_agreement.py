@@ -19,6 +19,8 @@ from workbench.conformance.generate.rules import rule_cases
 from workbench.conformance.written_tests.rule_cases import rule_disagreement
 from workbench.tesla import tree as t
 from workbench.tesla.check import rules
+from workbench.tesla.engines import rule_prefixes
+from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.engines.table import rule_engines
 from workbench.tesla.occurrence import Occurrence
 
@@ -44,6 +46,18 @@ def test_engines_tell_what_rules_mean(case):
 def test_engines_tell_what_rules_mean_in_many_cases():
     for seed in range(SOME):
         agrees(random_case(seed))
+
+
+def test_what_rules_share_is_the_same_for_each_of_them(monkeypatch):
+    """Also where it is shared by few, and would cost little: with consumption, hierarchies, limits and snapshots."""
+    monkeypatch.setattr(rule_prefixes, "LEAST_SHARING", 2)
+    monkeypatch.setattr(rule_prefixes, "_costly", lambda *_: True)
+    cases = [random_case(seed, alike=True) for seed in range(100)]
+    shared = [rule_prefixes.shared_prefixes(SetPlan(case.rules)) for case in cases]
+    assert sum(each.before is not None for found in shared for each in found.values()) > 10
+    assert sum(each.length > 1 for found in shared for each in found.values()) > 30
+    for case in cases:
+        assert held_to_meaning(case, {"compiled": rule_engines()["compiled"].make}) is None
 
 
 def test_engines_that_scan_tell_what_rules_mean():

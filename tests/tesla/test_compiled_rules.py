@@ -18,6 +18,7 @@ from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.check import rules
 from workbench.tesla.engines import table
 from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.rule_prefixes import shared_prefixes
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Occurrence
@@ -196,6 +197,21 @@ def test_rules_that_are_written_alike_are_one_function():
     program = RuleProgram(SetPlan(rules(TYPES + "\n".join(lines))), EngineSettings())
     assert program.source.count("def fire_") == 1
     assert len(program.plan.columns) == 1
+
+
+def test_rules_share_what_they_begin_with():
+    """Whatever names they give it, and as far as it costs more than a list."""
+    sums = "and {0} = SUM(A(x == {1}).x within 9 from B) and last B(x == {1}, x < 9 + {1}) as O within 9 from B"
+    one = [f"from B[$x = x] {sums.format('$n', '$x')} where $n > {i} emit P(x = $n, f = 0, s = O.s) " for i in range(4)]
+    other = "from B[$y = x](x > 0) {} and each A(f > {}.5) within 9 from B emit P(x = $m, f = A.f, s = 'a') "
+    many = [other.format(sums.format("$m", "$y"), i // 4) for i in range(8)]
+    more = [one[0] + "consuming O ", many[0].replace("emit", "limit 1 emit")]
+    text = rules(TYPES + "".join([*one, *many, *more]).replace("'", '"'))
+    found = shared_prefixes(SetPlan(text))
+    assert all((found[i].length, len(found[i].rules), found[i].before) == (1, 14, None) for i in (0, 1, 2, 3, 12))
+    assert all((found[i].length, len(found[i].rules), found[i].before) == (2, 9, found[0]) for i in (4, 11, 13))
+    cdp, stream = rule_engine(text, "cdp"), events(200)
+    assert alike(told(CompiledRules(text, {}, EngineSettings(), code=False), stream), told(cdp, stream))
 
 
 def test_many_constants_are_part_of_a_key():

@@ -43,7 +43,7 @@ def parameter_options(parser: argparse.ArgumentParser) -> None:
 def domain_options(parser: argparse.ArgumentParser, *, n: int | None = N) -> None:
     """The finite integers."""
     shown = "plain Python numbers" if n is None else str(n)
-    parser.add_argument("-N", type=int, default=n, help=f"integers are 0..N-1 (default: {shown})")
+    parser.add_argument("-N", type=int, help=f"integers are 0..N-1 (default: {shown})")
     parser.add_argument(
         "--int", dest="integers", choices=KINDS, default=None if n is None else KINDS[0],
         help="arithmetic at the ends of 0..N-1 (default: modular)",
@@ -200,7 +200,7 @@ def settings(args: Any, pipeline: Pipeline) -> Settings:
 
     return Settings(
         q=capacities(args.Q, pipeline),
-        n=args.N,
+        n=N if args.N is None else args.N,
         integers=Overflowing(args.integers),
         environment=Environment(getattr(args, "inputs", "free"), getattr(args, "fair", False)),
         engine=getattr(args, "engine", "auto"),

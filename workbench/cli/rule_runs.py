@@ -14,6 +14,23 @@ if TYPE_CHECKING:
 
 def rule_options(parser: argparse.ArgumentParser) -> None:
     """The options of `workbench run` that are for rules."""
+    group = explained_run_options(parser)
+    group.add_argument(
+        "--rules-control", metavar="FILE", help="rules that are added, replaced or removed as time passes"
+    )
+    group.add_argument(
+        "--with-sources", action="store_true", help="write the events of each match, and an id of its own"
+    )
+    group.add_argument(
+        "--matches", choices=("count", "rows"),
+        help="no composites: how many matches each rule has, or of which rows each match consists",
+    )  # fmt: skip
+    group.add_argument("--first", type="positive", metavar="K", help="with --matches rows: the first K, and no others")
+    group.add_argument("--profile", action="store_true", help="what each rule has cost")
+
+
+def explained_run_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Those of them that a run has that is to be explained, too."""
     group = parser.add_argument_group("of rules (.tesla files)", "there --input TYPE=FILE is a file of one type")
     group.add_argument(
         "--engine",
@@ -30,19 +47,8 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--until", metavar="TIME", help="move the clock to this time in the end")
     fact_options(group)
     fact_cache_options(group)
-    group.add_argument(
-        "--rules-control", metavar="FILE", help="rules that are added, replaced or removed as time passes"
-    )
-    group.add_argument(
-        "--with-sources", action="store_true", help="write the events of each match, and an id of its own"
-    )
-    group.add_argument(
-        "--matches", choices=("count", "rows"),
-        help="no composites: how many matches each rule has, or of which rows each match consists",
-    )  # fmt: skip
-    group.add_argument("--first", type="positive", metavar="K", help="with --matches rows: the first K, and no others")
     group.add_argument("--compat", choices=("trex",), help="windows and consumption as T-Rex has them")
-    group.add_argument("--profile", action="store_true", help="what each rule has cost")
+    return group
 
 
 def fact_files(group: argparse._ActionsContainer) -> None:

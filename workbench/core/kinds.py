@@ -104,11 +104,45 @@ class Listening(Processor):
         return max(widths)
 
 
-# --- with a queue inside ----------------------------------------------------------------------------------------
+# --- with queues inside -----------------------------------------------------------------------------------------
 
 
-class Deferring(Processor):
+class Keeping(Processor):
+    """A processor with queues inside it, which are called after it: `queue(NAME.QUEUE)`.
+
+    Class attributes
+    ----------------
+    holds: what waits there.
+    """
+
+    holds: ClassVar[str] = "positions"
+
+    @property
+    @abstractmethod
+    def rooms(self) -> Mapping[str, int | None]:
+        """The queues, and how much each can hold; more is an overflow. None: any number."""
+
+    @abstractmethod
+    def with_rooms(self, rooms: Mapping[str, int]) -> Self:
+        """The same processor with other capacities; of queues not named they are as before."""
+
+    @abstractmethod
+    def waiting(self, state: State) -> tuple[int, ...]:
+        """How much each of the queues holds in a state."""
+
+
+class Deferring(Keeping):
     """A processor in which positions wait, as events do in a queue: in `queue(NAME.pending)`."""
+
+    @property
+    def rooms(self) -> Mapping[str, int | None]:
+        return {"pending": self.room}
+
+    def with_rooms(self, rooms: Mapping[str, int]) -> Self:
+        return self.with_room(rooms["pending"]) if "pending" in rooms else self
+
+    def waiting(self, state: State) -> tuple[int, ...]:
+        return (state[0],)
 
     @property
     @abstractmethod

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from workbench.core.domain import Domain, Value
 from workbench.core.fault import Fault
 from workbench.core.fields import resolve
-from workbench.core.kinds import Clocked, Deferring, Holder
+from workbench.core.kinds import Clocked, Deferring, Holder, Keeping
 from workbench.core.processor import END, Processor, Stream
 from workbench.core.program import Port, Ports, unknown
 from workbench.core.unfolding import Unfolding
@@ -56,8 +56,18 @@ class Node:
         return f"{self.name}.pending" if isinstance(self.processor, Deferring) else ""
 
     @property
+    def inside(self) -> tuple[str, ...]:
+        """The names of the queues that its processor has in it."""
+        return tuple(f"{self.name}.{queue}" for queue in self.rooms)
+
+    @property
+    def rooms(self) -> Mapping[str, int | None]:
+        """Those, by their names in it, and how much each can hold."""
+        return self.processor.rooms if isinstance(self.processor, Keeping) else {}
+
+    @property
     def boundless(self) -> bool:
-        """Whether it has such a queue, and any number may wait there."""
+        """Whether positions wait in it, and any number may."""
         return isinstance(self.processor, Deferring) and self.processor.room is None
 
 
@@ -194,7 +204,7 @@ class Pipeline(Displayed):
     @cached_property
     def rooms(self) -> Mapping[str, int]:
         """The queues inside its own processors (`until.pending`), with their capacities, where they have one."""
-        found = {n.pending: n.processor.room for n in self.nodes if isinstance(n.processor, Deferring)}
+        found = {f"{n.name}.{queue}": room for n in self.nodes for queue, room in n.rooms.items()}
         return {queue: room for queue, room in found.items() if room is not None}
 
     @property
@@ -207,7 +217,7 @@ class Pipeline(Displayed):
         """The names of all queues, those inside groups (`group.add.left`) included."""
         found: list[str] = []
         for node in self.nodes:
-            found += (*node.queues, *filter(None, (node.pending,)))
+            found += (*node.queues, *node.inside)
             if isinstance(node.processor, Holder):
                 found += (f"{node.name}.{inner}" for inner in node.processor.inner_queues)
         return tuple(found)

@@ -181,12 +181,18 @@ class Machine(NamedTuple):
     """What is emitted at the end of the stream, where something can be."""
     pending: Callable[[State], Any] | None = None
     """Whether a step that brings nothing can change something, where it ever can."""
+    queues: tuple[str, ...] = ()
+    """The queues inside it: after the next state `step` gives for each whether there is no room for what comes."""
+    lengths: Callable[[State], tuple[Any, ...]] = lambda _: ()
+    """How much each of them holds."""
+    shares: bool = False
+    """Whether its terms have so much in common that they are written with names for it."""
 
     def on_symbols(self, state: State, front: Any, outs: int) -> Stepped:
         """Its step, of which it is not known that it can be run on terms; Refused where it cannot."""
         try:
             found = self.step(state, front)
-            wrong = misshapen(found, len(self.slots), outs)
+            wrong = misshapen(found, len(self.slots) + len(self.queues), outs)
         except WorkbenchError:
             raise
         except Exception as error:
@@ -391,6 +397,11 @@ class Processor(ABC):
         values = [getattr(self, item.name) for item in dataclasses.fields(self)]
         reasons = [v.obstacle for v in values if isinstance(v, TypedFunction)] if form != Form.VALUES else []
         return next(filter(None, [*reasons, *(v.refusal(form) for v in values if isinstance(v, Processor))]), "")
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What its machine takes for granted of what happens, a sentence each, for verdicts."""
+        return ()
 
     def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
         """Names and finite domains of the parts of the state, in the order of `initial()`."""

@@ -7,3 +7,9 @@ from __future__ import annotations
 
 MICROSECONDS = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 24 * 3600 * 10**6}
 """The units, and how many microseconds each has."""
+
+
+def spelled(microseconds: int) -> str:
+    """A time in the largest unit of which it is a whole number: `5 min`."""
+    unit = next(name for name, size in reversed(MICROSECONDS.items()) if microseconds % size == 0)
+    return f"{microseconds // MICROSECONDS[unit]} {unit}"

@@ -316,14 +316,17 @@ class _Written(io.FileIO):
 
     def __init__(self, path: Path, shown: str | Path) -> None:
         super().__init__(path, "w")
-        self._shown = str(shown)
+        self._shown, self._failed = str(shown), False
 
     def write(self, data: Any) -> int:
+        if self._failed:  # which has been told: what is still on its way, while all ends, goes nowhere
+            return memoryview(data).nbytes
         try:
             return super().write(data)
         except BrokenPipeError:  # whoever reads it has had enough
             raise
         except OSError as error:
+            self._failed = True
             raise unwritten(error, self._shown) from error
 
 

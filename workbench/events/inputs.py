@@ -10,10 +10,12 @@ import glob
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError, did_you_mean
+from workbench.events.files import is_stream
 
 LogPath = str | Path
 
@@ -38,6 +40,26 @@ def log_files(given: LogPath | Sequence[LogPath]) -> list[LogPath]:
     if found.count("-") > 1:
         raise InputError("the standard input can be read once", hint="give --input - once")
     return found
+
+
+def see_apart(options: Any) -> None:
+    """InputError where rows that are kept would take the place of what is read or written besides."""
+    kept = {f"--{name.replace('_', '-')}": getattr(options, name, None) for name in ("bad_rows", "late_output")}
+    files = {option: file for option, file in kept.items() if file not in (None, "error", "skip")}
+    taken = {os.path.realpath(each): "what is read" for each in _all_read(options)} if files else {}
+    if output := getattr(options, "output", None):
+        taken[os.path.realpath(output)] = "--output"
+    for option, file in files.items():
+        other = taken.setdefault(os.path.realpath(file), option)
+        if other != option and not is_stream(file):
+            raise InputError(f"{option} would take the place of {other}", where=str(file), hint="give it its own file")
+
+
+def _all_read(options: Any) -> Iterator[LogPath]:
+    """The files of a log, also where a type of events stands before them (`Smoke=smoke.csv`)."""
+    for each in named_files(getattr(options, "input", None)) or ():
+        with suppress(InputError):  # told where it is read
+            yield from _files(each if os.path.exists(each) else str(each).rpartition("=")[2])
 
 
 def natural(path: LogPath) -> list[tuple[int, str]]:

@@ -66,7 +66,9 @@ class Reading:
         InputError: one of them means nothing.
         """
         from workbench.events.clock import Clock
+        from workbench.events.inputs import see_apart
 
+        see_apart(options)
         null: Any = getattr(options, "null", None) or "absent"
         if null not in get_args(Null):
             raise InputError(f"there is no meaning '{null}' of nulls", hint=did_you_mean(null, get_args(Null)))

@@ -9,10 +9,11 @@ its `status`; without a key it is a set, of type `map(T, bool)`, and on `any` a 
 from __future__ import annotations
 
 import copy
-import functools
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, cast
 from xml.etree import ElementTree
 
@@ -24,15 +25,16 @@ from workbench.events.lines import BOM, arriving
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import RowReader
 from workbench.events.values import UnreadableError, from_text, short
+from workbench.events.xml_paths import Element, KeyedPlaces, Places, paths_in, place, plain_elements
+from workbench.events.xml_shape import PlainCell, RowShapes, plain_value
 
-Element = ElementTree.Element
 MOST = 100
 """Names of elements that are remembered for a message."""
-PIECE = 1 << 16
-"""Bytes that are parsed at a time; their elements are there at once."""
+PIECE = 1 << 13
+"""Bytes that are parsed at a time; their elements are there at once, and more would keep the garbage collector busy."""
+PROLOGUE = 1 << 16
+"""Bytes in which the first element begins."""
 AROUND = (b"<rows>", b"</rows>")
-NAME = re.compile(r"[\w.-]*\w[\w.-]*")
-KEYED = re.compile(r"(?P<each>[^\[\]]+)\[(?P<key>[^\[\]]+)\](?:/(?P<value>[^\[\]]+))?")
 FIRST = re.compile(rb"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*<([^\s<>/!?]+)", re.DOTALL)
 """What comes before the first element, and its name."""
 
@@ -53,6 +55,9 @@ class XmlReader(RowReader):
         self._first: tuple[str, ...] | None = None
         self._missing = dict.fromkeys(self.reading.columns.values())
         self._all = self._bare = False
+        self._inside: list[Element] = []
+        """The elements that have begun and not ended, but for those in a row."""
+        self._shapes: RowShapes | None = None
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Element]]:
         for number, row in enumerate(self._elements(cast(io.BufferedReader, lines.buffer), shown), 1):
@@ -71,42 +76,75 @@ class XmlReader(RowReader):
         assert self.columns is not None
         used = self.columns.used
         self._paths = [name if i in used or self._all else None for i, name in enumerate(self.columns.names)]
+        self._shapes = (
+            None if self._all else RowShapes([None if path is None else plain_elements(path) for path in self._paths])
+        )
 
     def _elements(self, stream: io.BufferedReader, shown: str) -> Iterator[Element]:
-        """The rows as they come; what has been given away is forgotten when the next one is asked for."""
+        """The rows as they come; those of a piece are forgotten with it."""
         parser: ElementTree.XMLPullParser[Any] = ElementTree.XMLPullParser(("start", "end"))
-        inside: list[Element] = []
-        row: Element | None = None
-        try:
-            for data in self._data(stream):
+        document: list[Element] = []
+        begun, ended = False, None
+        for data in self._data(stream):
+            failed = None
+            try:
                 if data is not None:
                     parser.feed(data)
                 else:
-                    if self._bare and row is None and len(inside) == 1:
+                    if self._bare and len(self._inside) == 1:
                         parser.feed(AROUND[1])
                     parser.close()
-                for event, element in cast("Iterable[tuple[str, Element]]", parser.read_events()):
-                    if row is not None:  # nothing is to be said of what is inside
-                        if element is row:
-                            yield row
-                            row = None
-                            if inside:
-                                inside[-1].remove(element)
-                    elif event == "end":
-                        inside.pop()
-                        if inside:
-                            inside[-1].remove(element)
-                    elif element.tag == self.tag:
-                        row = element
-                    else:
-                        inside.append(element)
-                        if len(self._others) < MOST:
-                            self._others[element.tag] = None
-        except ElementTree.ParseError as error:
-            told = str(error).partition(": line")[0]
-            if row is not None and told in ("no element found", "unclosed token"):
-                told = f"it ends inside <{self.tag}>"
-            raise InputError(f"not well-formed XML: {told}", where=f"{shown}:{error.position[0]}") from error
+            except ElementTree.ParseError as error:
+                failed = error
+            events = _happened(parser)
+            if events and isinstance(events[-1], ElementTree.ParseError):
+                failed = events.pop()
+            if events:
+                if not begun:
+                    begun, document = True, [events[0][1]]
+                ended = events[-1][1] if events[-1][0] == "end" else None
+                events.clear()
+            yield from self._complete(document, ended)
+            if failed is not None:
+                told = str(failed).partition(": line")[0]
+                if told in ("no element found", "unclosed token") and self._inside and self._inside[-1].tag == self.tag:
+                    told = f"it ends inside <{self.tag}>"
+                raise InputError(f"not well-formed XML: {told}", where=f"{shown}:{failed.position[0]}") from failed
+
+    def _complete(self, document: list[Element], ended: Element | None) -> Iterator[Element]:
+        """The rows that are complete; they, and what stands beside them, are taken out of the document.
+
+        What is open has at most one open element in it, the last one, unless that has `ended` with the last bytes.
+        """
+        inside: Any = document
+        self._inside = []
+        while len(inside):
+            whole = len(inside) - (inside[-1] is not ended)
+            for child in inside[:whole]:
+                yield from (child,) if child.tag == self.tag else self._rows_in(child)
+            del inside[:whole]
+            if not len(inside):
+                return
+            inside = inside[0]
+            self._inside.append(inside)
+            if inside.tag == self.tag:
+                return
+            self._see(inside)
+
+    def _rows_in(self, element: Element) -> Iterator[Element]:
+        """The rows in an element that is none, in their order; those inside of rows are none."""
+        left = [element]
+        while left:
+            each = left.pop()
+            if each.tag == self.tag:
+                yield each
+            else:
+                self._see(each)
+                left += reversed(each)
+
+    def _see(self, other: Element) -> None:
+        if len(self._others) < MOST:
+            self._others[other.tag] = None
 
     def _data(self, stream: io.BufferedReader) -> Iterator[bytes | None]:
         """The bytes in pieces, and None behind them, with an element around rows that have none."""
@@ -116,7 +154,7 @@ class XmlReader(RowReader):
                 begun += data
                 text = begun.removeprefix(BOM)
                 found = FIRST.match(text)
-                if found is None and not last and len(begun) < PIECE:
+                if found is None and not last and len(begun) < PROLOGUE:
                     continue
                 self._bare = found is not None and found[1] == self.tag.encode()
                 start = found.start(1) - 1 if found else 0
@@ -127,10 +165,19 @@ class XmlReader(RowReader):
                 yield None
 
     def cells(self, row: Element) -> Sequence[Any]:
+        plain = self._shapes and self._shapes.cells(row)
         seen: KeyedPlaces = {}
-        found = [None if path is None else place(path)(row, seen) for path in self._paths]
+        found: list[Any] = []
+        for i, path in enumerate(self._paths):
+            texts = plain and plain[i]
+            if path is None:
+                found.append(None)
+            elif texts:
+                found.append(PlainCell(*texts, partial(place(path), row, {})))
+            else:
+                found.append(place(path)(row, seen))
         if self._missing:
-            there = {path for path, cell in zip(self._paths, found, strict=True) if cell}
+            there = {path for path, cell in zip(self._paths, found, strict=True) if _places(cell)}
             self._missing = {path: None for path in self._missing if path not in there}
         return found
 
@@ -151,6 +198,11 @@ class XmlReader(RowReader):
     def cell(self, cell: Any, domain: Domain) -> Value | None:
         if cell is None:
             return None
+        if isinstance(cell, PlainCell):
+            plain = plain_value(cell, domain)
+            if plain is not None:
+                return plain
+            cell = cell.places()
         if isinstance(domain, Map):
             return _map(cell, domain)
         if isinstance(domain, Anything):
@@ -160,7 +212,7 @@ class XmlReader(RowReader):
         return value_in(cell[0][1], domain) if cell else None
 
     def shown(self, cell: Any) -> str:
-        texts = [each if isinstance(each, str) else as_text(each) for _, each in cell]
+        texts = [each if isinstance(each, str) else as_text(each) for _, each in _places(cell)]
         return f"'{short(texts[0])}'" if len(texts) == 1 else f"{len(texts)} elements"
 
     def text(self, number: int, row: Element) -> str:
@@ -179,82 +231,14 @@ def _kind(cells: Sequence[Places | None]) -> str:
     return f"lists of {kind}" if any(len(cell or ()) > 1 for cell in cells) else kind
 
 
-Places = list[tuple["str | None", "Element | str"]]
-"""What is at a path: elements or the texts of attributes, each with its key, where the path has some."""
+def _places(cell: Any) -> Places:
+    return cell.places() if isinstance(cell, PlainCell) else cell or []
 
 
-def paths_in(row: Element) -> Iterator[str]:
-    """The paths to all that has no elements inside, attributes among them."""
-    for name in row.attrib:
-        yield f"@{name}"
-    for child in row:
-        if not len(child):
-            yield child.tag
-        for path in paths_in(child):
-            yield f"{child.tag}/{path}"
-
-
-Finder = Callable[[Element], Sequence["Element | str"]]
-"""What is at a path in an element."""
-KeyedPlaces = dict[str, Places]
-"""The elements of a row that have keys, by the beginnings of their paths."""
-
-
-@functools.cache
-def place(path: str) -> Callable[[Element, KeyedPlaces], Places]:
-    """What finds all that is at a path in a row, given what has been found in that row."""
-    keyed = KEYED.fullmatch(path)
-    if keyed is None:
-        plain = finder(path)
-        return lambda row, _: [(None, each) for each in plain(row)]
-    start, each, key = path.partition("]")[0], finder(keyed["each"]), finder(keyed["key"])
-    inside = finder(keyed["value"]) if keyed["value"] else None
-
-    def find(row: Element, seen: KeyedPlaces) -> Places:
-        if start not in seen:
-            seen[start] = [(_only_text(key(e)), e) for e in each(row) if not isinstance(e, str)]
-        if inside is None:
-            return seen[start]
-        found: Places = []
-        for name, element in seen[start]:
-            values = () if isinstance(element, str) else inside(element)
-            found.append((name, values[0]) if len(values) == 1 else (None, element))
-        return found
-
-    return find
-
-
-def _only_text(found: Sequence[Element | str]) -> str | None:
-    """The text of a key; None where there is none, or several."""
-    if len(found) != 1:
-        return None
-    return found[0] if isinstance(found[0], str) else found[0].text or ""
-
-
-def finder(path: str) -> Finder:
-    """What finds that: step by step where all are names, which takes a fraction of the time."""
-    before, at, name = path.rpartition("@")
-    if at:
-        parents: Any = finder(before.rstrip("/")) if before else lambda row: (row,)
-        return lambda row: [each.attrib[name] for each in parents(row) if name in each.attrib]
-    steps = path.split("/")
-    if not all(map(NAME.fullmatch, steps)):
-        return lambda row: _searched(row, path)
-
-    def walk(row: Element) -> Sequence[Element | str]:
-        found: list[Element] = [row]
-        for step in steps:
-            found = found[0].findall(step) if len(found) == 1 else [e for each in found for e in each.findall(step)]
-        return cast("Sequence[Element | str]", found)
-
-    return walk
-
-
-def _searched(row: Element, path: str) -> Sequence[Element | str]:
-    try:
-        return row.findall(path)
-    except SyntaxError as error:
-        raise InputError(f"'{path}' is no path in XML", hint="for example position/x or @id") from error
+def _happened(parser: ElementTree.XMLPullParser[Any]) -> Any:
+    """The events of a parser; to take them one by one, as its method gives them, takes longer than to parse."""
+    found = getattr(parser, "_events_queue", None)
+    return deque(parser.read_events()) if found is None else found
 
 
 def value_in(found: Element | str, domain: Domain) -> Value | None:

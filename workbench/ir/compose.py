@@ -6,6 +6,7 @@ its bounded queues. One upstream push and all it triggers is one transition.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,9 +18,9 @@ from workbench.core.finite import obstacle
 from workbench.core.join import Join
 from workbench.core.kinds import Clocked, Tick, packed
 from workbench.core.memory import ANY_ROW, Array, Cells
-from workbench.core.ops import AND, GT, MAX, NOT, OR, as_term, both, disjunction, held_in, ite
+from workbench.core.ops import AND, GT, MAX, NOT, OR, as_term, both, held_in, ite
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Machine, Maybe, Stepped, slots_of
+from workbench.core.processor import Burst, Emission, Machine, Maybe, State, Stepped, slots_of
 from workbench.core.program import Program, unknown
 from workbench.core.strict import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, like, var
@@ -27,6 +28,7 @@ from workbench.errors import DomainError, Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.queues import Queues, Round
 from workbench.ir.ring import ENDLESS, FEW, Ring, most_waited
+from workbench.ir.sharing import named
 from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System
 from workbench.ir.wires import Wires
 from workbench.processors.held.group import flatten, with_room
@@ -216,15 +218,21 @@ class _Crawl:
         """Run the machine on the fronts of a step, one after the other; what it emits on each output."""
         state = before = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         emitted: list[list[Maybe]] = [[] for _ in node.outputs]
-        full: list[Term] = []
+        full: dict[str, Term] = {}
         for number, (fires, front) in enumerate(rounds, 1):
             with strictly(fires) as found:
                 following, results = self._stepped(node, machine, state, front)
+            if machine.shares:
+                following, results = self._shared(f"{node.name}:part{number}", following, results, found)
             self._escapes(f"{node.name}:inner_escape{number if number > 1 else ''}", found)
             if node.pending in self.pipeline.rooms:
                 (count,), room = following, self.pipeline.rooms[node.pending]
-                full.append(AND(fires, GT(count, room)))
+                full[node.pending] = OR(full.get(node.pending, FALSE), AND(fires, GT(count, room)))
                 following = (held_in(count, Range(0, room)),)
+            for queue, overflow in zip(machine.queues, following[len(machine.slots) :], strict=True):
+                name = f"{node.name}.{queue}"
+                full[name] = OR(full.get(name, FALSE), AND(fires, as_term(overflow, BOOL)))
+            following = following[: len(machine.slots)]
             state = tuple(
                 _guarded(fires, new, old, slot.domain)
                 for slot, old, new in zip(machine.slots, state, following, strict=True)
@@ -241,8 +249,9 @@ class _Crawl:
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
             self.wires.store(slot, old, new)
-        if full:
-            self._own_queue(node, state[0], disjunction(full))
+        lengths = state if node.pending in full else machine.lengths(state)
+        for (queue, overflow), length in zip(full.items(), lengths, strict=True):
+            self._own_queue(node, queue, length, overflow)
         if machine.finish and self.ends.all:
             late, now = bool(self.pipeline.late.intersection(node.inputs)), self.ends.now(node)
             with strictly(now) as found:
@@ -251,11 +260,25 @@ class _Crawl:
             return [finishing(now, slots, slots_of(out), late=late) for slots, out in zip(emitted, last, strict=True)]
         return emitted
 
-    def _own_queue(self, node: Node, waiting: Any, overflow: Term) -> None:
-        """The queue inside a processor, as others are."""
-        length = self.wires.define(f"{node.name}:length_pending", waiting)
-        happens = self.wires.define(f"{node.name}:overflow_pending", overflow)
-        self.queues[node.pending] = Queue(node.pending, self.pipeline.rooms[node.pending], length, happens)
+    def _shared(self, prefix: str, following: State, results: Sequence[Emission], found: Computed) -> Stepped:
+        """What a step gives, in which what terms have in common has names."""
+        count = itertools.count(1)
+        slots = [slots_of(out) for out in results]
+        emitted = [part for each in slots for slot in each for part in slot]
+        values = iter(
+            named([*following, *emitted, *found.known], lambda term: self.wires.define(f"{prefix}_{next(count)}", term))
+        )
+        state = tuple(next(values) for _ in following)
+        outs = tuple(Burst([Maybe(next(values), next(values)) for _ in each]) for each in slots)
+        found.known = list(values)
+        return state, outs
+
+    def _own_queue(self, node: Node, queue: str, waiting: Any, overflow: Term) -> None:
+        """A queue inside a processor, as others are."""
+        own = queue.removeprefix(f"{node.name}.")
+        length = self.wires.define(f"{node.name}:length_{own}", waiting)
+        happens = self.wires.define(f"{node.name}:overflow_{own}", overflow)
+        self.queues[queue] = Queue(queue, self.pipeline.rooms[queue], length, happens)
 
     def _ticked(self, node: Node, machine: Machine) -> list[list[Maybe]]:
         """Run a clocked machine on what the step brings, even if that is nothing; what it emits on each output."""

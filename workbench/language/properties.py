@@ -22,6 +22,8 @@ PROPERTIES: dict[str, str] = {
     "never-false": "",
     "often-true": "",
     "always": "condition",
+    "never": "condition",
+    "can": "condition",
     "ctl": "CTL formula",
     "ltl": "LTL formula",
     "equivalent": "pipeline",
@@ -100,8 +102,8 @@ def _formula(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) ->
 
 
 def _other_logic(name: str, operator: str) -> str:
-    if name == "always":
-        return f"always(...) is about one step; use {'ctl' if operator in CTL else 'ltl'}(...)"
+    if name in ("always", "never", "can"):
+        return f"{name}(...) is about one step; use {'ctl' if operator in CTL else 'ltl'}(...)"
     if name == "ctl":
         return f"in CTL every temporal operator has a path quantifier: A{operator} or E{operator}"
     return "LTL has no path quantifiers: write G, F, X, U, or use ctl(...)"

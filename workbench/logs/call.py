@@ -135,7 +135,11 @@ def _ran(found: Program, data: Any, output: Place | None, start: Start) -> Any:
     made = running.made(blocks, exact=False)
     collected = (answers.streams, answers.arrays)
     idle, name = running.start.options.steps, running.row.name
-    return _answered(data, made, running.program.ports.shown, collected, backend=name, idle=idle)
+    try:
+        return _answered(data, made, running.program.ports.shown, collected, backend=name, idle=idle)
+    except BaseException:
+        running.closing.close()  # nobody asks for what comes behind the error
+        raise
 
 
 def _keyed(data: Any, running: LogRun, backend: Any) -> Any:

@@ -59,6 +59,8 @@ class RunOptions(TypedDict, total=False):
     """How many (threaded, dataflow, numba, parallel)."""
     processes: int
     """In how many worker processes the copies of quantifiers, windows and slices are (reference)."""
+    why: int
+    """How often the logger is told of which values a quantifier is false (reference)."""
     phases: int
     """The most steps on their way at once (dataflow)."""
     groups: bool

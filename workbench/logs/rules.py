@@ -181,7 +181,8 @@ class RuleRun:
             trial = EngineTrial(made, self.rules, facts, settings, given, make if given == "keyed" else None)
             choice, self._pieces = engine_for(trial, start, self._pieces)
             self.engine = choice.engine
-            getattr(facts, "dropped", {}).clear()  # what was only tried
+            if hasattr(facts, "tried"):
+                facts.tried()
             if start.option("engine") is not None or choice.engine != "cdp":
                 start.say(f"engine {choice.engine}: {choice.why}")
         return make(self.engine)
@@ -295,8 +296,9 @@ class RuleRun:
         say = self._start.say
         self._log.tell(say)
         self._late.tell()
-        for line in getattr(self._facts, "told", list)():
-            say(line)
+        if hasattr(self._facts, "told"):
+            for line in self._facts.told(costs=self._start.option("profile", False)):
+                say(line)
         if self._control is not None:
             self._control.tell()
         for cost in (*(self._control.costs if self._control is not None else ()), *self._engine.profile()):

@@ -18,7 +18,9 @@ from workbench.language.source import Loaded
 from workbench.logs.run_outputs import RunOutputs
 from workbench.show.draw import inline, svg
 from workbench.show.explorer import explorer
+from workbench.show.rule_explanation import explanation_page, explanation_text
 from workbench.show.timeline import render_timeline
+from workbench.tesla.rule_explanation import RuleExplanation
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.buffers.buffers import Buffers
 
@@ -77,6 +79,15 @@ def _(shown: RunOutputs) -> str:
     rows = [[show_value(row[n], shown.domains[n]) if n in row else "" for n in names] for row in islice(shown, ROWS)]
     more = f"{len(shown)} rows" + (f", of which the first {ROWS}" if len(shown) > ROWS else "")
     return table(names, rows, more)
+
+
+@html.register
+def _(shown: RuleExplanation) -> str:
+    """The page of `workbench explain --html` in a frame, with the text below it."""
+    page = escape(explanation_page(shown), quote=True)
+    frame = f'<iframe srcdoc="{page}" style="width:100%; height:{HEIGHT}px; border:0"></iframe>'
+    text = escape(explanation_text(shown, WIDTH))
+    return f"{frame}<details><summary>as text</summary><pre>{text}</pre></details>"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:

@@ -13,6 +13,7 @@ from workbench.core.units import MICROSECONDS
 from workbench.show.rule_graph import FAINT, HEAD, as_quoted, as_table
 from workbench.tesla import tree as t
 from workbench.tesla.engines.matched_rules import MatchedRules
+from workbench.tesla.engines.rule_prefixes import SharedPrefix, shared_prefixes
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan
 from workbench.tesla.rule_set import RuleSet
@@ -29,6 +30,7 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool) -> dict[str, Any]
     written: the rules with the windows as they are written.
     timed: whether windows are microseconds; else they are in the unit of the log.
     """
+    prefixes = shared_prefixes(plan)
     return {
         "rules": plan.rules.name,
         "columns": [
@@ -41,7 +43,8 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool) -> dict[str, Any]
         ],
         "triggers": {type: list(_indexes(plan, type)) for type in plan.triggered},
         "steps": [
-            {"rule": of.rule.name, "trigger": str(of.trigger.part), "where": _conditions(plan, number, 0), "steps": [
+            {"rule": of.rule.name, "trigger": str(of.trigger.part), "where": _conditions(plan, number, 0),
+             "shares": _shares(plan, number, prefixes.get(number)), "steps": [
                 {"predicate": str(part), "column": each.column, "access": each.access,
                  "reason": each.reason, "once": each is not absent and each.step.number in plan.once(number),
                  "where": _conditions(plan, number, each.step.number)}
@@ -60,9 +63,7 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool) -> str:
     data = plan_data(plan, written, timed=timed)
     lines = ["columns"]
     for column, each in zip(plan.columns, data["columns"], strict=True):
-        users = each["used_by"]
-        used = ", ".join(users[:MOST_LISTED]) + (f" and {len(users) - MOST_LISTED} more" * (len(users) > MOST_LISTED))
-        lines.append(f"  {column.number}: {column}, {each['reach']}; for {used}")
+        lines.append(f"  {column.number}: {column}, {each['reach']}; for {_some(each['used_by'])}")
     lines.append("triggers")
     lines += [f"  {type}: {'; '.join(found)}" for type, found in data["triggers"].items()]
     lines += ["threads", *(f"  {line}" for line in _split_lines(data["threads"]))]
@@ -72,9 +73,31 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool) -> str:
             lines += [f"  {step['predicate']}", f"    column {step['column']}: {step['access']} ({step['reason']})"]
             lines += ["    looked for once for a trigger: nothing that 'each' binds decides it"] if step["once"] else []
             lines += _where(step)
+        lines += [_told_shared(shared) for shared in each["shares"]]
         lines.append(f"  matches {found['found']}" + (f": {found['reason']}" if found["reason"] else ""))
         lines.append(f"  with a GPU {gpu['told']}")
     return "\n".join(lines) + "\n"
+
+
+def _shares(plan: SetPlan, rule: int, longest: SharedPrefix | None) -> list[dict[str, Any]]:
+    """What a rule shares: how many parts behind its trigger, evaluated once for all of these rules."""
+    names = [each.name for each in plan.rules.rules]
+    return [
+        {"parts": each.length, "with": [names[other] for other in each.rules if other != rule]}
+        for each in (longest.chain if longest is not None else [])
+    ]
+
+
+def _told_shared(found: dict[str, Any]) -> str:
+    """In words."""
+    parts = (
+        f"the first {found['parts']} behind the trigger are" if found["parts"] > 1 else "what is behind the trigger is"
+    )
+    return f"  {parts} looked for once, for {_some(found['with'])}, too"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:MOST_LISTED]) + (f" and {len(names) - MOST_LISTED} more" * (len(names) > MOST_LISTED))
 
 
 SUMS, WALKED, MADE = "are counted by sums", "are looked for one by one", "are made as composites"

@@ -46,7 +46,9 @@ class Occurrence:
     rule: str = ""
 
 
-def in_units(rules: RuleSet, unit: str | None = None, *, dates: bool = False, trex: bool = False) -> RuleSet:
+def in_units(
+    rules: RuleSet, unit: str | None = None, *, dates: bool = False, trex: bool = False, tick: int = 1
+) -> RuleSet:
     """The same rules with windows that are whole numbers, without units.
 
     Parameters
@@ -55,6 +57,7 @@ def in_units(rules: RuleSet, unit: str | None = None, *, dates: bool = False, tr
         not known, they are as they are written, and no window may have a unit.
     dates: whether times are dates; they are microseconds, too, and every window has a unit.
     trex: windows are open, as T-Rex has them: the times less than 2.5 ago are those less than 3 ago.
+    tick: the unit of the result: all times are multiples of it.
 
     Raises
     ------
@@ -67,7 +70,7 @@ def in_units(rules: RuleSet, unit: str | None = None, *, dates: bool = False, tr
             raise InputError(f"{duration} of which times?", where=duration.where, hint=hint)
         if dates and not duration.unit:
             raise InputError(f"{duration} of what?", where=duration.where, hint=f"times are dates: write {duration} s")
-        return duration.amount * MICROSECONDS.get(duration.unit or unit or "", 1)
+        return duration.amount * MICROSECONDS.get(duration.unit or unit or "", 1) / tick
 
     return replace(rules, rules=tuple(_rule(rule, scaled, trex) for rule in rules.rules))
 

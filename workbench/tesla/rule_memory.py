@@ -7,12 +7,13 @@ from an older one gets an engine that is made anew, of what was saved last and t
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
 from workbench.core.processor import Remembered
 from workbench.tesla.engines.engine import RuleEngine
+from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.occurrence import Occurrence
 
 LEAST = 256
@@ -48,6 +49,16 @@ class RuleMemory(Remembered):
         if self._count + 1 < max(LEAST, len(self._base) // 32):
             return RuleMemory(self._make, self._base, (self._since, happens), self._count + 1, engine), found
         return RuleMemory(self._make, _saved(engine), None, 0, engine), found
+
+    @property
+    def awaiting(self) -> Mapping[str, int]:
+        """How many matches of each rule wait for something not to come."""
+        engine = self._taken()
+        assert isinstance(engine, Publisher)
+        found = engine.awaiting()
+        with _LOCK:
+            self._engine = engine
+        return found
 
     def _taken(self) -> RuleEngine:
         """An engine in this state; nobody else has it."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.core.program import Ports
     from workbench.tesla.live import RunningRules
+    from workbench.tesla.rule_explanation import RuleExplanation
     from workbench.tesla.rule_matches import RuleMatches
 
 
@@ -111,6 +112,48 @@ class RuleSet:
     def count(self, data: Any, **options: Any) -> dict[str, int]:
         """How many composites each rule makes of a log; none of them is made."""
         return self.matches(data, **options).count()
+
+    def explain(
+        self, data: Any, event: int | None = None, output: int | str | None = None, *, most: int = 10, **options: Any
+    ) -> RuleExplanation:
+        """Why composites are there: their matches, with what each part of a rule saw.
+
+            wb.rules(text).explain("log.parquet", event=1234, time_unit="s")
+            wb.rules(text).explain("log.parquet", output="Fire at 12:00:05")
+
+        Parameters
+        ----------
+        event: the number of a row of the log, from 1 on: the composites that it is a part of.
+        output: one of them, by its place among all, from 1 on, or by its type and time.
+        most: so many composites are told.
+        data, options: those of `workbench.run`.
+
+        Raises
+        ------
+        InputError: there is no such event or composite.
+        """
+        return self._explained(data, options, event=event, output=output, most=most)
+
+    def explain_missing(self, data: Any, what: str, **options: Any) -> RuleExplanation:
+        """Why a composite is not there: what stopped the nearest partial matches.
+
+            wb.rules(text).explain_missing("log.parquet", "Fire(area = 1) at 12:00:05")
+
+        Parameters
+        ----------
+        what: its type and time, and perhaps values of attributes.
+        data, options: those of `workbench.run`.
+
+        Raises
+        ------
+        InputError: no rule emits such.
+        """
+        return self._explained(data, options, missing=what)
+
+    def _explained(self, data: Any, options: dict[str, Any], **asked: Any) -> RuleExplanation:
+        question = later("workbench.logs.rule_explained", "RuleQuestion")(**asked)
+        found: RuleExplanation = later("workbench.logs.rule_explained", "explain_rules")(self, data, question, options)
+        return found
 
     def __str__(self) -> str:
         return str(self.file)

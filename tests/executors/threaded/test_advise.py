@@ -12,6 +12,7 @@ from workbench.core.function import user_function
 from workbench.core.ops import equal
 from workbench.core.processor import END
 from workbench.errors import InputError
+from workbench.executors.processes.executor import Processes
 from workbench.executors.threaded.advise import (
     Advice,
     Advised,
@@ -24,6 +25,7 @@ from workbench.executors.threaded.advise import (
     pulled,
     pushed,
     pushes,
+    spread,
 )
 from workbench.executors.threaded.overhead import Overhead, overhead
 from workbench.executors.threaded.placement import Placement
@@ -170,9 +172,21 @@ def test_the_profile_and_the_patterns_that_fit():
 
 def test_copies_in_windows_are_considered():
     found = advise(chain(Window(4, ApplyFunction(SLOW))), [{"x": 1}] * 5, 3)
-    (advice,) = found.advice
-    assert advice.placement.copies == {"a"}
-    assert advice.predicted.high < 2  # 2 windows of 4 without threads; with them 5 pushes, one after the other
+    threads, processes = sorted(found.advice, key=lambda advice: advice.processes)
+    assert threads.placement.copies == {"a"}
+    assert threads.predicted.high < 2  # 2 windows of 4 without threads; with them 5 pushes, one after the other
+    assert processes.processes == 3
+    assert processes.pattern == "Processes: the copies in a"
+    assert processes.predicted.low > 0
+
+
+def test_processes_divide_the_copies_and_nothing_else():
+    pipeline = chain(Cumulate(f.ADD), Window(2, ApplyFunction(SLOW)))
+    found = Profile({"a": 5.0, "b": 30.0}, 37.0)
+    with Processes(pipeline, 3) as running:
+        assert spread(running, found, 1.0, 4.0) == 5 + 30 / 3 + 1  # a worker's; the reader's are 5 + 2 + 1
+        assert spread(running, found, 1.0, 1.0) == 3 * 16 + 8  # one core has all of that
+        assert spread(running, Profile({"a": 50.0, "b": 30.0}, 100.0), 1.0, 4.0) == 71  # the reader's
 
 
 def test_pushes_into_copies_are_counted():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.cli import options as o
 from workbench.cli.progress import Progress
 from workbench.errors import InputError
+from workbench.events.reading import Reading, reading_options
 
 if TYPE_CHECKING:
     from workbench.executors.threaded.advise import Advised, Gain
@@ -23,11 +24,13 @@ SAMPLE = 2000
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)
-    parser.add_argument("--input", required=True, metavar="FILE", help="a .csv or .jsonl file (also .gz), or -")
+    parser.add_argument("--input", required=True, metavar="FILE", help="a log, as for run, or -")
     parser.add_argument("--threads", type=int, metavar="N", help="beside the main one (default: one per core)")
     parser.add_argument("--sample", type=int, default=SAMPLE, metavar="STEPS", help=f"at most (default: {SAMPLE})")
     parser.add_argument("--json", action="store_true", help="print one object")
     o.parameter_options(parser)
+    parser.register("type", "positive", o.positive)
+    reading_options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -42,7 +45,7 @@ def execute(args: argparse.Namespace) -> int:
         raise InputError(f"{threads} threads leave nothing to advise on", hint="--threads 1, or more")
     if args.sample < 1:
         raise InputError(f"a sample of {args.sample} steps leaves nothing to measure", hint="--sample 1, or more")
-    steps = list(itertools.islice(read_events(args.input, pipeline), args.sample))
+    steps = list(itertools.islice(read_events(args.input, pipeline, Reading.of(args)), args.sample))
     if not any(steps):
         raise InputError("there are no events to measure", where=args.input)
     with Progress("measuring") as progress:
@@ -64,6 +67,7 @@ def as_json(found: Advised) -> dict[str, Any]:
                 "cuts": list(each.placement.cuts),
                 "pipelined": {name: str(c) for name, c in each.placement.pipelined.items()},
                 "copies": sorted(each.placement.copies),
+                "processes": each.processes,
                 "predicted": each.predicted._asdict(),
                 "measured": each.measured._asdict(),
                 "cores": each.cores,

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli import written_runs
+from workbench.cli import rule_models, written_runs
 
 if TYPE_CHECKING:
     from workbench.language import Loaded, PropertySyntax
@@ -20,6 +20,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.pipeline_argument(parser)
     property_option(parser)
     o.check_options(parser)
+    rule_models.options(parser)
     parser.add_argument(
         "--jobs", type=o.positive, default=1, metavar="J",
         help="how many properties at a time, each with the memory of --memory (default: 1)",
@@ -50,6 +51,8 @@ def properties(loaded: Loaded, given: list[str]) -> list[PropertySyntax]:
 def execute(args: argparse.Namespace) -> int:
     """Check and print."""
     written_runs.check_writable(args)
+    if o.is_rules(args.file):
+        return _rules(args)
     loaded = o.load(args.file, args.param, args.fault)
     from workbench.cli.output import decide_all
     from workbench.verify.answer.problem import problem
@@ -57,3 +60,14 @@ def execute(args: argparse.Namespace) -> int:
     settings = o.settings(args, loaded.pipeline)
     problems = [problem(loaded, syntax, settings) for syntax in properties(loaded, args.property)]
     return decide_all(problems, args)
+
+
+def _rules(args: argparse.Namespace) -> int:
+    """The same of the model of rules: by default, whether each type of composites can come."""
+    settings, rules = rule_models.settings(args), rule_models.read(args.file)
+    from workbench.cli.output import decide_all
+    from workbench.verify.rules.problems import rule_problem
+
+    bounds = rule_models.bounds(args, [rules])
+    asked = args.property or [f"can({name})" for name in rules.composites]
+    return decide_all([rule_problem(rules, text, bounds, settings, deepen=not args.Q) for text in asked], args)

@@ -88,17 +88,27 @@ AGGREGATES = (
 DECLARATIONS = {each.name: each for each in (*PRIMITIVE, *COMPOSITE, *STATIC)}
 
 
-def random_case(seed: int) -> RuleCase:
+def random_case(seed: int, *, alike: bool = False) -> RuleCase:
     """The case of a number."""
-    return grown_case(random.Random(seed).choice)
+    return grown_case(random.Random(seed).choice, alike=alike)
 
 
-def grown_case(choose: Chooser) -> RuleCase:
-    """Rules, a stream, facts, and how they are run."""
+def grown_case(choose: Chooser, *, alike: bool = False) -> RuleCase:
+    """Rules, a stream, facts, and how they are run.
+
+    Parameters
+    ----------
+    alike: rules begin as others do, and those that are about events from outside have no limit.
+    """
     kinds = tuple({each.name: each for each in (choose(PRIMITIVE), choose(PRIMITIVE))}.values())
     count = choose(range(1, MOST_RULES + 1))
-    found = tuple(_Growing(choose, kinds, f"r{number}").rule() for number in range(1, count + 1))
-    rules = checked(t.RuleFile(tuple(DECLARATIONS.values()), found, AGGREGATES), "random")
+    again, found = _Again(choose), list[t.Rule]()
+    for number in range(1, (2 * count if alike else count) + 1):
+        found.append(_Growing(again if alike else choose, kinds, f"r{number}").rule())
+        again = _Again(choose, again.made, choose(range(len(again.made) + 1)) if alike else 0)
+        if alike and not {each.name for each in COMPOSITE} & set(found[-1].types):
+            found[-1] = replace(found[-1], limit=None)
+    rules = checked(t.RuleFile(tuple(DECLARATIONS.values()), tuple(found), AGGREGATES), "random")
     events = _stream(choose, [*kinds, *kinds, *kinds, choose((*PRIMITIVE, *COMPOSITE))])
     until = choose((None, 0, 1, 2, 5, 9))
     return RuleCase(
@@ -124,6 +134,18 @@ def _stream(choose: Chooser, kinds: Sequence[t.Declaration]) -> list[Occurrence]
 def _row(choose: Chooser, declared: t.Declaration) -> tuple[Value | None, ...]:
     """Values of the attributes of an event or a fact."""
     return tuple(choose(VALUES[domain]) for domain in declared.domains.values())
+
+
+class _Again:
+    """Chooses first as another one did: so a rule begins as another one does."""
+
+    def __init__(self, choose: Chooser, before: Sequence[Any] = (), count: int = 0) -> None:
+        self._choose, self._before, self.made = choose, before[:count], list[Any]()
+
+    def __call__(self, items: Sequence[Any]) -> Any:
+        place = len(self.made)
+        self.made.append(self._before[place] if place < len(self._before) else self._choose(items))
+        return self.made[-1]
 
 
 class _Growing:

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from workbench.core.domain import Value
-from workbench.core.kinds import Clocked, Deferring, Listening, Push, Tick
+from workbench.core.kinds import Clocked, Keeping, Listening, Push, Tick
 from workbench.core.pipeline import Node
 from workbench.core.processor import NOTHING, SHAPE, Emission, Maybe, Processor, State, events_of, misshapen
 from workbench.errors import Overflow, PipelineError, WorkbenchError
@@ -236,11 +236,12 @@ def _told(when: int | str, node: Node, front: tuple[Value, ...], error: Exceptio
         ports, front = zip(*heard, strict=True)
     shown = ", ".join(f"{port} = {value!r}" for port, value in zip(ports, front, strict=False))
     start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
-    if isinstance(error, Overflow) and error.queue and isinstance(node.processor, Deferring):
-        room = node.processor.room  # of its own queue, and of none in a processor inside it
-        what = f"queue '{node.pending}' overflows: its capacity is {room} and more positions would wait"
+    if isinstance(error, Overflow) and isinstance(node.processor, Keeping) and error.queue in node.rooms:
+        # its own, and none in a processor inside it
+        queue, room = f"{node.name}.{error.queue}", node.rooms[error.queue]
+        what = f"queue '{queue}' overflows: its capacity is {room} and more {node.processor.holds} would wait"
         full = error.retold(f"{start}: {what}", where=error.where or node.where)
-        full.queue = node.pending
+        full.queue = queue
         return full
     if isinstance(error, WorkbenchError):
         return error.retold(f"{start}: {error.what}", where=error.where or node.where)

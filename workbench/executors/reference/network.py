@@ -8,12 +8,12 @@ needs no slot. After an error (overflow, a value outside its domain, a failing f
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from workbench.core.domain import Value
-from workbench.core.kinds import Push
+from workbench.core.kinds import Keeping, Push
 from workbench.core.processor import State, events_of
 from workbench.core.program import Program, unknown
 from workbench.errors import DomainError, Overflow, PipelineError
@@ -53,9 +53,7 @@ class Network:
         self._sources = self.flat.inputs
         self._holds = [domain.__contains__ for _, domain in self.flat.inputs]
         self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
-        self._inside = [
-            (index, cell.node.pending) for index, cell in enumerate(self._cells) if cell.node.pending in self.flat.rooms
-        ]
+        self._inside = [index for index, cell in enumerate(self._cells) if self.flat.rooms.keys() & cell.node.inside]
         self._bounded = [
             (queue, self.capacities[name], name) for name, queue in self.lines.items() if name in self.capacities
         ]
@@ -74,11 +72,16 @@ class Network:
         """What the processor of this name is stepped with: where executors differ."""
         return self.flat.typed[name].step
 
-    def observe(self, observed: Callable[[Cell], Push]) -> None:
-        """Step processors with what is made of them, for who looks at a run from outside."""
+    def observe(self, observed: Callable[[Cell], Push], *, counts: bool = False) -> None:
+        """Step processors with what is made of them, for who looks at a run from outside.
+
+        `counts`: and at `steps`, so that steps are made one by one.
+        """
         for cell in self._cells:
             cell.step = observed(cell)
         self._arrange()
+        if counts:
+            self._whole = None
 
     def _arrange(self) -> None:
         self._plan = [cell.plan(index, self._wide) for index, cell in enumerate(self._cells)]
@@ -102,7 +105,15 @@ class Network:
     def lengths(self) -> dict[str, int]:
         """Queue name to the number of events waiting now."""
         found = {name: len(queue) for name, queue in self.lines.items()}
-        return found | {name: self._states[index][0] for index, name in self._inside} if self._inside else found
+        for index in self._inside:
+            found.update(self.inner_lengths(index))
+        return found
+
+    def inner_lengths(self, index: int) -> Iterator[tuple[str, int]]:
+        """The queues inside a processor, and how much each holds."""
+        cell = self._cells[index]
+        assert isinstance(cell.processor, Keeping)
+        return zip(cell.node.inside, cell.processor.waiting(self._states[index]), strict=True)
 
     @cached_property
     def lines(self) -> Mapping[str, deque[Value]]:

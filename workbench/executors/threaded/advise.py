@@ -8,9 +8,12 @@ what is smaller than the differences between these times is not promised.
 
 from __future__ import annotations
 
+import os
+import pickle
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
@@ -20,8 +23,10 @@ from workbench.core.kinds import Push
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import State, Stepped
 from workbench.core.program import Program
-from workbench.errors import InputError
+from workbench.errors import InputError, Refused
 from workbench.executors.pending import Done, Pending
+from workbench.executors.processes.executor import BATCH, Processes
+from workbench.executors.processes.worker_share import before
 from workbench.executors.reference.cell import Cell
 from workbench.executors.reference.executor import Reference
 from workbench.executors.threaded.certificate import Certificate
@@ -87,6 +92,7 @@ class Advice:
     pattern: in words.
     predicted, measured: what it gains.
     cores: how many were used when it was tried, on average.
+    processes: in how many worker processes the copies are, where that is the way.
     """
 
     pattern: str
@@ -94,6 +100,7 @@ class Advice:
     predicted: Gain
     measured: Gain
     cores: float = 1.0
+    processes: int = 0
 
     @property
     def worth(self) -> bool:
@@ -196,6 +203,12 @@ def advise(
         with ThreadManager(threads) as manager:
             gains, cores = _tried(plain, Threaded(pipeline, manager, placement), streams)
         advice.append(Advice(pattern, placement, Gain.of(found.total / each for each in seconds), gains, cores))
+    with suppress(Refused), Processes(pipeline, threads) as running:
+        pattern = f"Processes: the copies in {', '.join(running.divided)}"
+        progress(f"trying: {pattern}")
+        sent = sending(steps)
+        gain = Gain.of(found.total / spread(running, found, sent, each.cores) for each in costs)
+        advice.append(Advice(pattern, Placement(), gain, *_tried(plain, running, streams), threads))
     middle = sorted(costs, key=lambda each: each.queue)[len(costs) // 2]
     longest = max(map(len, streams.values()))
     return Advised(found, middle, threads, longest, sorted(advice, key=lambda each: -each.measured.middle))
@@ -278,11 +291,17 @@ def _tried(plain: Reference, threaded: Reference, streams: Mapping[str, Sequence
         plain.reset()
         threaded.reset()
         without = taken(partial(plain.run, streams))
-        busy = time.process_time()
+        busy = _cpu()
         seconds = taken(partial(threaded.run, streams))
+        threaded.reset()  # processes have ended then, and are counted
         gains.append(without / seconds)
-        cores.append((time.process_time() - busy) / seconds)
+        cores.append((_cpu() - busy) / seconds)
     return Gain.of(gains), statistics.median(cores)
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and those that it has seen end."""
+    return sum(os.times()[:4])
 
 
 # --- the cost model -------------------------------------------------------------------------------------------
@@ -344,6 +363,22 @@ def copied(found: Profile, costs: Overhead, threads: int, made: Sequence[Sequenc
     """Section 4.2 for a run of so many steps, in which these pushes into copies were made."""
     rest = found.total - sum(map(sum, made)) / steps
     return max(0.0, rest) + sum(pushed(sum(taken), len(taken), threads, costs) for taken in made if taken) / steps
+
+
+def spread(running: Processes, found: Profile, sent: float, cores: float) -> float:
+    """Section 4.2 with processes: the reader does all but the copies, and each worker its share and what is before."""
+    copies = sum(found.processors[name] for name in running.divided)
+    ahead = sum(found.processors[node.name] for node in before(running.flat, running.divided).nodes) - copies
+    reader, worker = found.total - copies + sent, ahead + copies / running.processes + sent
+    return max(reader, worker, (reader + worker * running.processes) / max(1.0, cores))
+
+
+def sending(steps: Sequence[Mapping[str, Value]]) -> float:
+    """What it takes to write or read a step that is sent to a process."""
+    begin = time.perf_counter()
+    for start in range(0, len(steps), BATCH):
+        pickle.loads(pickle.dumps(steps[start : start + BATCH], pickle.HIGHEST_PROTOCOL))
+    return (time.perf_counter() - begin) / 2 / max(1, len(steps))
 
 
 def pushed(seconds: float, copies: int, threads: int, costs: Overhead) -> float:

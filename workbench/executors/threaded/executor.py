@@ -226,8 +226,9 @@ class Threaded(Overlapped):
     def _look(self, part: Stage, watched: bool, token: Token) -> None:
         """What the part's queues hold now that the step is over for them."""
         if watched:
-            inside = (each for each in self._inside if part.start <= each[0] < part.stop)
-            token.queues.update((name, self._states[index][0]) for index, name in inside)
+            for index in self._inside:
+                if part.start <= index < part.stop:
+                    token.queues.update(self.inner_lengths(index))
         for cell in self._cells[part.start : part.stop]:
             for queue, name in zip(cell.queues, cell.node.queues, strict=True):
                 capacity = self.capacities.get(name)

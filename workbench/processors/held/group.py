@@ -18,7 +18,7 @@ from workbench.core.domain import BOOL, INT, Domain, Value
 from workbench.core.fault import Fault
 from workbench.core.function import same_domain
 from workbench.core.join import Join
-from workbench.core.kinds import Deferring, Each, Holder, in_turn, keeps_copies, stepping
+from workbench.core.kinds import Each, Holder, Keeping, in_turn, keeps_copies, stepping
 from workbench.core.ops import as_term, both, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import (
@@ -354,25 +354,25 @@ def flatten(program: Program, *, faults: bool = True) -> Pipeline:
             nodes.append(node)
     capacities.update(pipeline.capacities)
     nodes = [_roomy(node, capacities) for node in nodes]
-    inside = {node.pending for node in nodes}
+    inside = {queue for node in nodes for queue in node.inside}
     capacities = {queue: size for queue, size in capacities.items() if queue not in inside}
     flat = replace(pipeline, nodes=tuple(nodes), capacities=capacities, faults=())
     return inject(flat, planned(pipeline)) if faults else flat
 
 
 def with_room(flat: Pipeline, capacities: Mapping[str, int]) -> Pipeline:
-    """A flat pipeline whose processors have this room for positions that wait; other capacities are ignored."""
-    if not any(node.pending in capacities for node in flat.nodes):
+    """A flat pipeline whose processors have this room in their queues; other capacities are ignored."""
+    if not any(queue in capacities for node in flat.nodes for queue in node.inside):
         return flat
     nodes = tuple(_roomy(node, capacities) for node in flat.nodes)
     return replace(flat, nodes=nodes)
 
 
 def _roomy(node: Node, capacities: Mapping[str, int]) -> Node:
-    room = capacities.get(node.pending)
-    if room is None or not isinstance(node.processor, Deferring):
+    rooms = {queue: capacities[f"{node.name}.{queue}"] for queue in node.rooms if f"{node.name}.{queue}" in capacities}
+    if not rooms or not isinstance(node.processor, Keeping):
         return node
-    return replace(node, processor=node.processor.with_room(room))
+    return replace(node, processor=node.processor.with_rooms(rooms))
 
 
 def planned(pipeline: Pipeline) -> tuple[Fault, ...]:

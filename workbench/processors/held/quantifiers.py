@@ -146,6 +146,28 @@ class ForAll(SingleHolder, Divisible):
             return self.breaks
         return tuple(silent) if silent else not self.breaks
 
+    # --- why it is false ---------------------------------------------------------------------------------------
+
+    @property
+    def held(self) -> Processor:
+        """The inner processor."""
+        return self._inner
+
+    def refuted(self, state: State, front: tuple[Any, ...]) -> list[tuple[int, list[tuple[Value, State]]]]:
+        """The positions that a front makes false, by their numbers among those that wait and the one that it begins.
+
+        Each with the values whose copies say false, and the states of these copies before that.
+        """
+        found: list[tuple[int, list[tuple[Value, State]]]] = []
+        for number, at in enumerate([*state, [(value, self._begun) for value in self._values(front)]]):
+            if isinstance(at, bool):
+                continue
+            said = [(value, before, first_event(self._push(before, (value, *front))[1][0])) for value, before in at]
+            false = [(value, before) for value, before, verdict in said if verdict.present and verdict.value is False]
+            if len(false) == len(said) if self.breaks else false:
+                found.append((number, false))
+        return found
+
     # --- in several places: every so manieth position has all of its copies in one of them ------------------------
 
     @property

@@ -11,9 +11,14 @@ takes the lock of this one cache.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
+from itertools import islice
+from sys import getsizeof
 from threading import Lock
 from typing import Any
+
+SIZED = 1000
+"""Answers that are looked at to tell how many bytes all take."""
 
 
 class FactCache:
@@ -26,15 +31,27 @@ class FactCache:
     Attributes
     ----------
     rows: of the answers that it keeps.
+    stored: how many answers have been kept; not counted are those that a change has emptied it of.
     """
 
     def __init__(self, capacity: int) -> None:
-        self.capacity, self.rows = capacity, 0
+        self.capacity, self.rows, self.stored = capacity, 0, 0
         self.lock = Lock()
 
     def __contains__(self, key: Hashable) -> bool:
         """Whether the answer is kept; asking for it is no request."""
         raise NotImplementedError
+
+    def answers(self) -> Collection[Any]:
+        """All that are kept."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the answers take: as the first of them do."""
+        answers = self.answers()
+        some = list(islice(answers, SIZED))
+        return sum(map(_size, some)) * len(answers) // max(1, len(some))
 
     def fetch(self, key: Hashable) -> Any:
         """What was answered; None where that is not known."""
@@ -51,6 +68,7 @@ class FactCache:
         with self.lock:
             if size <= self.capacity and key not in self:
                 self.keep(CachedAnswer(key, answer, size, cost))
+                self.stored += 1
 
     def keep(self, entry: CachedAnswer) -> None:
         """Make room for an answer that is not there and is not too large, and keep it, as the policy has it."""
@@ -63,6 +81,7 @@ class FactCache:
     def clear(self) -> None:
         """Nothing is known any more."""
         with self.lock:
+            self.stored -= len(self.answers())
             self.rows = 0
             self.empty()
 
@@ -77,11 +96,15 @@ class CachedAnswer:
     Attributes
     ----------
     hits: how often it was asked for, as far as the policy counts.
+    ages: after how many requests it was asked for the last times.
+    place: where a list has it.
     """
 
-    __slots__ = ("answer", "cost", "hits", "key", "newer", "older", "since", "size", "stamp")
+    __slots__ = ("ages", "answer", "cost", "hits", "key", "newer", "older", "place", "since", "size", "stamp")
+    ages: tuple[int, int]
     newer: CachedAnswer
     older: CachedAnswer
+    place: int
     since: float
     stamp: int
 
@@ -98,6 +121,9 @@ class KeyedCache(FactCache):
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self.entries
+
+    def answers(self) -> Collection[Any]:
+        return [entry.answer for entry in list(self.entries.values())]
 
     def fetch(self, key: Hashable) -> Any:
         entry = self.entries.get(key)
@@ -128,3 +154,8 @@ class KeyedCache(FactCache):
 
     def empty(self) -> None:
         self.entries.clear()
+
+
+def _size(answer: Any) -> int:
+    values = (value for row in answer if isinstance(row, tuple) for value in row)
+    return getsizeof(answer) + sum(map(getsizeof, answer)) + sum(map(getsizeof, values))

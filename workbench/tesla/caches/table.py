@@ -32,7 +32,7 @@ class CachePolicy:
     name, what: what it is called, and which answers it gives up, in a line.
     make: a cache of so many rows.
     rank: its place among the others.
-    sized: whether it gives answers up, and is one of those that `auto` chooses from.
+    sized: whether it gives answers up, and fast, and is one of those that `auto` chooses from.
     """
 
     name: str

@@ -109,6 +109,14 @@ class Publisher:
         self.now = self.passed if self.now is None else max(self.passed, self.now)
         return found
 
+    def awaiting(self) -> Mapping[str, int]:
+        """How many matches of each rule wait for something not to come."""
+        found = {runner.plan.rule.name: 0 for runner in self.runners}
+        runners = {runner.order: runner for runner in self.runners}
+        for _, order, _, due in self.waiting:
+            found[runners[order].plan.rule.name] += len(runners[order].matcher.open(due))
+        return found
+
     def profile(self) -> list[RuleCost]:
         """What each rule has cost."""
         return [runner.cost for runner in self.runners if runner.cost is not None]

@@ -73,6 +73,9 @@ class RuleMatcher(Protocol):
     def left(self, due: DueAbsence) -> list[PartialMatch]:
         """The matches to which nothing came, and wait for it no longer."""
 
+    def open(self, due: DueAbsence) -> list[PartialMatch]:
+        """The matches to which nothing came so far."""
+
     @property
     def columns(self) -> Mapping[int, StepColumn]:
         """What it keeps of the history in columns, by the number of the step; but for what must not come."""

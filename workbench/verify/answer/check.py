@@ -20,6 +20,7 @@ from workbench.errors import EngineDisagreement, LimitMet, refuse_unknown
 from workbench.ir.compose import DEFAULT_CAPACITY, outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
+from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer
 from workbench.verify.answer.advice import advise
 from workbench.verify.answer.rests_on import EngineRemarks, beyond, ending, explain, grounds, misfortunes
@@ -214,9 +215,9 @@ def _verdict(
     result: Decision,
 ) -> Verdict:
     findings = _findings(prepared, answers)
-    outcome = findings.outcome
     env = settings.environment
     question = prepared.question
+    outcome = _WANTED[findings.outcome] if question.wanted else findings.outcome
 
     late: list[str] = []
 
@@ -236,17 +237,17 @@ def _verdict(
             late.append(f"an engine found a run that shows it, which is not shown: {met.what}")
             return None
 
-    run = trace("property", question.failure) if outcome is Outcome.FAILS else None
-    witness = trace("overflow", beyond(prepared.model)) if outcome is Outcome.WITHIN_BOUNDS else None
+    run = trace("property", question.failure) if findings.outcome is Outcome.FAILS else None
+    witness = trace("overflow", beyond(prepared.model)) if findings.outcome is Outcome.WITHIN_BOUNDS else None
     return replace(
         undecided(pipeline.name, str(prop), settings),
         outcome=outcome,
         engine=result.engine,
         cpu_seconds=result.cpu_seconds,
-        rests_on=explain(prepared.model, findings, settings.domain) + _assumptions(prepared, env, outcome),
+        rests_on=explain(prepared.model, findings, settings.domain) + _assumptions(pipeline, prepared, env, outcome),
         counterexample=run,
         witness=witness,
-        reason="; ".join([*filter(None, [_reason(outcome, answers)]), *late]),
+        reason="; ".join([*filter(None, [_reason(findings.outcome, answers), _lacking(question, findings)]), *late]),
         phase="deciding" if outcome is Outcome.UNKNOWN else "",
         reached=answers["property"].reached if outcome is Outcome.UNKNOWN else (),
         advice=tuple(advise(prepared, settings, answers["property"].reached)) if outcome is Outcome.UNKNOWN else (),
@@ -279,6 +280,22 @@ def _findings(prepared: Prepared, answers: Mapping[str, Answer]) -> EngineRemark
     )
 
 
+_WANTED = {
+    Outcome.FAILS: Outcome.HOLDS,
+    Outcome.HOLDS: Outcome.FAILS,
+    Outcome.WITHIN_BOUNDS: Outcome.UNKNOWN,
+    Outcome.UNKNOWN: Outcome.UNKNOWN,
+}
+"""What it means that the formula holds where a run is wanted that refutes it."""
+
+
+def _lacking(question: Question, findings: EngineRemarks) -> str:
+    """Why there is no run that is wanted."""
+    if not question.wanted or findings.outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
+        return ""
+    return "no run shows it" + (" before the bounds are met" if findings.outcome is Outcome.WITHIN_BOUNDS else "")
+
+
 def _reason(outcome: Outcome, answers: Mapping[str, Answer]) -> str:
     """Why it is undecided, or fails without a run that shows it."""
     roles = {Outcome.UNKNOWN: ("property", "overflow"), Outcome.FAILS: ("property",)}.get(outcome, ())
@@ -296,10 +313,11 @@ def _outcome(truth: bool | None, overflow: bool | None, surely: bool | None) -> 
     return Outcome.WITHIN_BOUNDS
 
 
-def _assumptions(prepared: Prepared, env: Environment, outcome: Outcome) -> tuple[str, ...]:
+def _assumptions(pipeline: Pipeline, prepared: Prepared, env: Environment, outcome: Outcome) -> tuple[str, ...]:
     if prepared.trivial:
         return ()
     found = [prepared.structure] if prepared.structure else []
+    found += dict.fromkeys(text for node in flatten(pipeline).nodes for text in node.processor.assumes)
     found += [*misfortunes(prepared.model.system), env.describe(prepared.question)]
     found += ending(prepared.model.system, may=prepared.question.ends and env.may_end)
     if prepared.question.stutter and env.reducible:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
@@ -14,7 +15,7 @@ from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.ask.properties import Question
 
-Arrivals = Literal["free", "synchronised", "always"]
+Arrivals = Literal["free", "synchronised", "always", "one"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Environment:
     Parameters
     ----------
     arrivals: `free` (each input may carry an event at each step or not), `synchronised` (all inputs or none),
-        `always` (all inputs at every step).
+        `always` (all inputs at every step), `one` (at most one input).
     fair: every input carries an event infinitely often.
     """
 
@@ -85,6 +86,8 @@ class Environment:
             return [either(conjunction(present), ended), *assume]
         if self.arrivals == "synchronised" and len(present) > 1:
             assume.append(either(conjunction(present), nothing))
+        if self.arrivals == "one":
+            assume += [negate(AND(one, other)) for one, other in itertools.combinations(present, 2)]
         if stutter_reduced:
             assume.append(either(disjunction(present), either(ended, system.waits)))
         return assume
@@ -101,5 +104,6 @@ class Environment:
             "free": "inputs free: each may carry any event, or none, at each step",
             "synchronised": "inputs synchronised: all carry an event, or none",
             "always": "inputs always present",
+            "one": "one input at a time carries an event",
         }[self.arrivals]
         return words + (", each infinitely often" if self.fair else "")

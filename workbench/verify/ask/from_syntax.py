@@ -17,7 +17,9 @@ from workbench.verify.ask.properties import (
     Property,
     always,
     bounded_liveness,
+    can,
     liveness,
+    never,
     never_false,
     no_full_queues,
     no_overflow,
@@ -69,6 +71,9 @@ def _expressed(name: str, e: Expression) -> Property:
     def cases(system: System) -> tuple[tuple[str, Term], ...]:
         return Labels(system).cases(e)
 
+    if name in ("never", "can"):
+        asked = never if name == "never" else can
+        return asked(lambda system: Labels(system).somewhere(e), str(e))
     if name == "always":
         return always(lambda system: Labels(system).invariant(e), str(e), cases)
     kind: QueryKind = "ctl" if name == "ctl" else "ltl"

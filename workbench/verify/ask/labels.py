@@ -48,13 +48,21 @@ class Labels(Evaluator):
         )
         return guarded
 
+    def somewhere(self, e: s.Expression) -> Term:
+        """The condition of a `never` or `can`; the name of a pipe alone says that it carries an event."""
+        path = dotted(e)
+        if path is not None and path in self.pipes:
+            return self.system.pipes[self.pipes[path]].present
+        found: Term = disjunction(conjunction([*mentioned, term]) for mentioned, term in self._cases(e))
+        return found
+
     def formula(self, e: s.Expression) -> Formula:
         """A CTL or LTL formula."""
         if isinstance(e, s.Temporal | s.Operation):
             operator = OPERATORS.get(e.operator, e.operator)
             if isinstance(e, s.Temporal) or operator in BOOLEAN:
                 return build(operator, *map(self.formula, e.operands))
-        return atom(disjunction(conjunction([*mentioned, term]) for mentioned, term in self._cases(e)))
+        return atom(self.somewhere(e))
 
     def _cases(self, e: s.Expression) -> list[tuple[list[Term], Term]]:
         """The condition for each choice of one event per pipe it mentions: their presence, and the condition."""

@@ -47,6 +47,7 @@ class Question:
     compares: it compares two pipelines that may have much in common, which is looked for (`ir.correspond`).
     exercised: conditions of which each must come true on some run, or the property holds for want of cases; with
         their words.
+    wanted: the run that refutes the formula is what is asked for: the property holds where there is one.
     """
 
     system: System
@@ -60,6 +61,7 @@ class Question:
     kleene: bool = False
     compares: bool = False
     exercised: tuple[tuple[str, Term], ...] = ()
+    wanted: bool = False
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,17 @@ def invariant(
 def always(make: Callable[[System], Term], text: str, cases: Exercised = no_cases) -> Property:
     """An invariant of every step that carries an input event, as a term over the system's labels."""
     return invariant(f"always {text}", make, f"'{text}' is false", cases)
+
+
+def never(make: Callable[[System], Term], text: str) -> Property:
+    """A condition is true at no step; where pipes that it looks at carry no event, it is false."""
+    return invariant(f"never {text}", lambda system: negate(make(system)), f"'{text}' is true")
+
+
+def can(make: Callable[[System], Term], text: str) -> Property:
+    """A condition is true at some step of some run, which is shown: what `never` refutes."""
+    inner = never(make, text)
+    return Property(f"can {text}", lambda system: replace(inner.question(system), wanted=True))
 
 
 def overflow_of(queues: Iterable[Queue]) -> Any:

@@ -22,6 +22,7 @@ from workbench.executors.compiled.rules.layout import (
     LIMBS,
     MASK,
     NEVER,
+    ROOF,
     SPANS,
     WANTED,
     WIDTH,
@@ -215,7 +216,7 @@ class AggregateSource(BandSource):
                 better = f"v{k} != v{k} or (r{k} == r{k} and ({better}))"
             return [f"r{k} = {start}"], [f"v{k} = {value.text}", f"if {better}: r{k} = v{k}"], [], none
         if real:
-            full = f"if {self.top} + {LIMBS} > len(X): V[{WANTED}] = {self.top} + {LIMBS}; return {GROW_SCRATCH}"
+            full = f"if {self.top} + {LIMBS} > V[{ROOF}]: V[{WANTED}] = len(X) + {LIMBS}; return {GROW_SCRATCH}"
             word = value.text.replace("F[", "W[", 1)
             by = f"count{k}" if function == "AVG" else "1"
             return (

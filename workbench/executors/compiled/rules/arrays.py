@@ -60,6 +60,7 @@ class RuleArrays:
         self.V[at.DUE], (self.V[at.AWAITING], self.V[at.AWAITING_END]) = at.NEVER, program.awaiting
         self.V[at.COSTS] = -1
         self.V[at.SPANS] = self._place("H", len(program.spans.planned))
+        self.V[at.LISTS] = self._place("H", at.LIST_WORDS * program.lists)
         self._no_spans()
         self.V[at.ANSWERS] = answers
         if program.asks:

@@ -39,8 +39,8 @@ waits for, and the type of rows of what waits. The type of what stands for all m
 (
     COUNT, NOW, MADE, PUBLISHED, JOURNAL, WANTED, STACK, TABLE, TABLE_MASK, TABLE_WIDTH, REACHED, LEAST, DUE, DEEP,
     AWAITING, AWAITING_END, UNTIL, COSTS, ANSWERS, BEGINS, BEGINS_MASK, JOINED, JOINED_MASK, ROWS, ROOM, FOUND, SPANS,
-    UNDONE, STATE_WORDS,
-) = range(29)  # fmt: skip
+    UNDONE, TRIGGER, ROOF, LISTS, STATE_WORDS,
+) = range(32)  # fmt: skip
 """What `V` says: events so far, the time, words and composites that have come out, entries of the journal, what there
 is no room for, what is to be published, where the table lies in `H` of what is consumed and of who is silent, its size
 and the words of an entry, how far a run has come, the least number of an event that is there, a time before which
@@ -49,7 +49,12 @@ for something, up to which time the clock is to move, where in `H` is what rules
 answers about texts, and where in `H` are the beginnings of texts and texts that have been put together. Of
 rules whose matches are written as numbers of events: the address of a column for each of their places, how many numbers
 one has room for, and how many matches there are, less than 0 where so many are to be passed over. Where in `H` it is
-said at which places in `W` spans begin, -1 where there is no room for them yet; how often a run has been undone."""
+said at which places in `W` spans begin, -1 where there is no room for them yet; how often a run has been undone. The
+number of the trigger that rules are asked about; where in the scratch what they share of it begins, behind which there
+is no room; and where in `H` the lists of that lie."""
+
+LIST_WORDS = 3
+"""A list: of which trigger it is, and from where down to where in the scratch it lies."""
 
 BEGIN_WORDS, JOIN_WORDS = 5, 3
 """A text and its first bytes, so that greater ones come later; two texts and both together."""

@@ -26,6 +26,7 @@ from workbench.executors.compiled.rules.layout import (
     WHEN,
 )  # fmt: skip
 from workbench.executors.compiled.rules.rule_source import RuleSource
+from workbench.executors.compiled.rules.shared_source import Shared
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
@@ -40,11 +41,11 @@ class MatchSource(RuleSource):
     """
 
     def __init__(
-        self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, spans: PlannedSpans, *,
-        numbers: bool,
+        self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, spans: PlannedSpans,
+        shared: Shared, *, numbers: bool,
     ) -> None:  # fmt: skip
         self._numbers = numbers
-        super().__init__(plan, rule, types, settings, spans)
+        super().__init__(plan, rule, types, settings, spans, shared)
 
     def _limit(self) -> None:
         super()._limit()

@@ -67,12 +67,14 @@ from workbench.executors.compiled.rules.layout import (
     RECORD,
     RING,
     RING_MASK,
+    ROOF,
     RULES,
     RULES_END,
     SHAPE,
     SIZE,
     STACK,
     TICKS,
+    TRIGGER,
     TYPE,
     UNTIL,
     VALUES,
@@ -220,6 +222,8 @@ def consumption(r, begun, R, O, H, V, J, L):
 
 def asked(y, a, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
     """What the rules make of an event that triggers them, in their order."""
+    V[TRIGGER] += 1
+    V[ROOF] = len(X)
     if T[y, INDEXES] == T[y, INDEXES_END]:
         for n in range(T[y, RULES], T[y, RULES_END]):
             code = fired(L[n], a, V[MADE], T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L)
@@ -325,7 +329,7 @@ def judged(r, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
     last = first + 1
     while last < end and W[base + (last & mask) * width + 1] == trigger:
         last += 1
-    V[NOW], V[STACK] = deadline, 0
+    V[NOW], V[STACK], V[ROOF] = deadline, 0, len(X)
     if V[JOURNAL] + 2 > len(J):
         return GROW_JOURNAL
     put(2 * y, last, H, V, J)

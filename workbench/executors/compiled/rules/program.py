@@ -22,13 +22,18 @@ from workbench.executors.compiled.rules import ahead, match_rows, matching, orde
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.aggregate_source import PlannedSpans
 from workbench.executors.compiled.rules.lookups import lookups
-from workbench.executors.compiled.rules.rule_source import ARGUMENTS, AcceptSource, RuleSource
+from workbench.executors.compiled.rules.rule_source import AcceptSource, RuleSource
+from workbench.executors.compiled.rules.shared_source import PlacedPrefix, PrefixSource, Shared
+from workbench.executors.compiled.rules.step_source import ARGUMENTS
 from workbench.stored import checksum
 from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.rule_prefixes import SharedPrefix, shared_prefixes
 from workbench.tesla.engines.set_plan import SetPlan
 
 KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
 """The numbers of comparisons in an index; of floats 5 more."""
+GIVEN = {"fire": f"r, a, {ARGUMENTS}", "share": f"c, rows, a, {ARGUMENTS}"}
+"""What the functions of rules, and of what they share, are given."""
 COMPILED = (sums, spans, texts, tables, orders, ahead, match_rows, matching)
 
 
@@ -38,6 +43,7 @@ class RuleProgram:
     Parameters
     ----------
     sources: makes the source of a rule, given a plan, the rule's place, types and settings.
+    shares: whether rules share what they have in common.
 
     Attributes
     ----------
@@ -47,14 +53,16 @@ class RuleProgram:
     asks: whether it has to do with more of texts than whether they are the same.
     texts: those that rules name.
     spans: those that aggregates are told by.
+    lists: how many there are of what rules share.
     asked: the places of the rules that are asked; the others only have their code.
     columns: those that they look into.
     T, K, R, C, L: what it reads; see `layout`. Where rows and columns lie is not said yet.
     """
 
     def __init__(
-        self, plan: SetPlan, settings: EngineSettings, sources: Callable[..., RuleSource] = RuleSource
-    ) -> None:
+        self, plan: SetPlan, settings: EngineSettings, sources: Callable[..., RuleSource] = RuleSource, *,
+        shares: bool = True,
+    ) -> None:  # fmt: skip
         self.plan, self.settings, self._sources = plan, settings, sources
         facts = [name for name, declared in plan.rules.declarations.items() if declared.fact]
         awaiting = [rule for rule, of in enumerate(plan.plans) if of.absent is not None]
@@ -67,7 +75,8 @@ class RuleProgram:
         self.T: Any = np.zeros((len(self.types) + 1, at.TYPE_WORDS), np.int64)
         self.K: Any = np.zeros((len(plan.columns) + len(plan.orders) + 1, at.COLUMN_WORDS), np.int64)
         self.R: Any = np.zeros((len(plan.plans) + 1, at.RULE_WORDS), np.int64)
-        rules = self._functions()
+        shared = shared_prefixes(plan) if shares and not settings.profiled else {}  # a profile is each rule's own
+        rules = self._functions(shared)
         accepts = self._shapes("accept", self._accepts())
         self.asks = "text_" in rules + accepts
         self.source = _HEAD.format(_marks()) + rules + accepts
@@ -99,9 +108,23 @@ class RuleProgram:
 
     # --- functions --------------------------------------------------------------------------------------
 
-    def _functions(self) -> str:
+    def _sharing(self, shared: Mapping[int, SharedPrefix]) -> tuple[str, Shared]:
+        """The functions of what rules share, and where they are."""
+        prefixes = {each.number: each for longest in shared.values() for each in longest.chain}
+        self.lists = len(prefixes)
+        rows: Any = np.zeros((self.lists + 1, 2), np.int64)
+        given, trex = (self.types, self.spans), self.settings.trex
+        made = [(PrefixSource(self.plan, each, *given, trex=trex), rows[each.number]) for each in prefixes.values()]
+        text = self._shapes("share", made) if made else ""
+        return text, {
+            rule: [PlacedPrefix(each, *rows[each.number].tolist()) for each in longest.chain]
+            for rule, longest in shared.items()
+        }
+
+    def _functions(self, prefixes: Mapping[int, SharedPrefix]) -> str:
         """The functions of rules, and of those that wait for something a second one."""
-        given = self.types, self.settings, self.spans
+        lists, shared = self._sharing(prefixes)
+        given = self.types, self.settings, self.spans, shared
         made = [self._sources(self.plan, rule, *given) for rule in range(len(self.plan.plans))]
         fires = self._shapes("fire", ((each, self.R[rule, at.SHAPE :]) for rule, each in enumerate(made)))
         places: dict[str, int] = {}
@@ -117,7 +140,7 @@ class RuleProgram:
                 row[at.WAITING] = y = self.types.index(f"what {of.rule.name} waits for")
                 row[at.JUDGE] = places.setdefault(each.judging("judge"), len(places))
                 self.T[y, at.WIDTH], self.T[y, at.KEPT], self.T[y, at.HORIZON] = each.waiting, 1, -1
-        return fires + _dispatched("judge", f"r, first, last, {ARGUMENTS}", places, "0")
+        return lists + fires + _dispatched("judge", f"r, first, last, {ARGUMENTS}", places, "0")
 
     def _accepts(self) -> Iterator[tuple[AcceptSource, Any]]:
         for planned in self.plan.columns:
@@ -137,8 +160,8 @@ class RuleProgram:
             row[:2] = places.setdefault(each.text(name), len(places)), len(self._constants)
             self._constants += each.constants.values
             self.texts += each.constants.texts
-        given = f"r, a, {ARGUMENTS}" if name == "fire" else "c, a, C, CF, W, F, H, V, X, XF"
-        return _dispatched(name, given, places, "0" if name == "fire" else "-1")
+        given = GIVEN.get(name, "c, a, C, CF, W, F, H, V, X, XF")
+        return _dispatched(name, given, places, "0" if name in GIVEN else "-1")
 
     # --- tables -----------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from workbench.core.domain import BOOL, FLOAT, INT
 from workbench.errors import Refused
-from workbench.executors.compiled.rules.aggregate_source import AggregateSource, PlannedSpans
+from workbench.executors.compiled.rules.aggregate_source import PlannedSpans
 from workbench.executors.compiled.rules.layout import (
     BASE,
     CAUSE,
@@ -30,6 +30,8 @@ from workbench.executors.compiled.rules.layout import (
     GROW_OUTPUT,
     JOURNAL,
     KEY_WORDS,
+    LIST_WORDS,
+    LISTS,
     MADE,
     MASK,
     NUMBER,
@@ -51,19 +53,18 @@ from workbench.executors.compiled.rules.lines import (
     RuleConstants,
     WordLines,
 )  # fmt: skip
-from workbench.executors.compiled.rules.step_source import ENDS
+from workbench.executors.compiled.rules.shared_source import Shared, SharedSource
+from workbench.executors.compiled.rules.step_source import ARGUMENTS, ENDS
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
 from workbench.tesla.scope import RuleScope
 
-ARGUMENTS = "T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L"
-"""The arrays that every function is given."""
 MOST_PER = 30
 
 
-class RuleSource(AggregateSource):
+class RuleSource(SharedSource):
     """The source of one rule.
 
     Attributes
@@ -73,12 +74,14 @@ class RuleSource(AggregateSource):
     """
 
     def __init__(
-        self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, spans: PlannedSpans
-    ) -> None:
+        self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, spans: PlannedSpans,
+        shared: Shared,
+    ) -> None:  # fmt: skip
         super().__init__(plan, rule, types, spans, trex=settings.trex)
         self.profiled, self.once = settings.profiled, plan.once(rule)
         self.given_up = self.given_up if not settings.profiled else "continue"  # which counts all
         self.time = f"W[a0 + {TIME}]"
+        self.shared = shared.get(rule, ())
         self.judged: WordLines | None = None
         self.waiting = WAITED
         self._write()
@@ -108,7 +111,8 @@ class RuleSource(AggregateSource):
         self._count(PARTIAL)
         self._filter(conditions[0])
         code.add(*(f"once{k} = False" for k in sorted(self.once)))
-        for planned, where in zip(self.plan.steps[self.number], conditions[1:], strict=True):
+        begun = self._share(conditions)
+        for planned, where in zip(self.plan.steps[self.number][begun:], conditions[begun + 1 :], strict=True):
             self._step(planned)
             self._count(PARTIAL)
             self._filter(where)
@@ -120,6 +124,20 @@ class RuleSource(AggregateSource):
         else:
             self._wait(awaits)
             self._judge(awaits)
+
+    def _share(self, conditions: Sequence[Sequence[t.Expression]]) -> int:
+        """Go on from what other rules look for, too; how many steps that is."""
+        if not self.shared:
+            return 0
+        code, constants = self.code, self.constants
+        for prefix, shape, first in self.shared:
+            rows = f"V[{LISTS}] + {constants.whole(prefix.number * LIST_WORDS)}"
+            code.add(f"code = share({constants.whole(shape)}, {constants.whole(first)}, {rows}, a0, {ARGUMENTS})")
+            code.add("if code != 0: return code")
+        self._listed(prefix)
+        for where in conditions[1 : prefix.length + 1]:
+            self._filter(where)
+        return prefix.length
 
     def _count(self, what: int) -> None:
         """Count what the rule has cost, where that is asked for."""

@@ -25,6 +25,7 @@ from workbench.executors.compiled.rules.layout import (
     NUMBER,
     RING,
     RING_MASK,
+    ROOF,
     TIME,
     WANTED,
     WIDTH,
@@ -41,6 +42,8 @@ from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
 from workbench.tesla.scope import aggregate_result
 
 ENDS = f"return {BEYOND}"
+ARGUMENTS = "T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L"
+"""The arrays that every function is given."""
 MOST_ATTRIBUTES = 62
 
 
@@ -175,7 +178,7 @@ class StepSource:
 
     def _put_aside(self, k: int) -> list[str]:
         """The lines by which a candidate is looked at later."""
-        full = f"if z{k} >= len(X): V[{WANTED}] = z{k}; return {GROW_SCRATCH}"
+        full = f"if z{k} >= V[{ROOF}]: V[{WANTED}] = len(X); return {GROW_SCRATCH}"
         return [full, f"X[z{k}] = i", f"z{k} += 1"]
 
     def _found(self, step: RuleStep, place: str) -> None:

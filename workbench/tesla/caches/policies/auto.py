@@ -8,7 +8,7 @@ Source: C. Waldspurger and others, Efficient MRC construction with SHARDS, FAST 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any
 
 from workbench.tesla.caches.cache import CachedAnswer, FactCache, KeyedCache
@@ -61,6 +61,17 @@ class ChoosingCache(FactCache):
     @rows.setter
     def rows(self, rows: int) -> None:
         """They are those of the cache behind."""
+
+    @property
+    def stored(self) -> int:
+        return self._cache.stored
+
+    @stored.setter
+    def stored(self, stored: int) -> None:
+        """They are those of the cache behind."""
+
+    def answers(self) -> Collection[Any]:
+        return self._cache.answers()
 
     def fetch(self, key: Hashable) -> Any:
         if self._part == 1 or hash(key) % self._part == 0:

@@ -6,7 +6,7 @@ found, the answers in the places behind its own go, too.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Any
 
 from workbench.tesla.caches.cache import CachedAnswer, FactCache
@@ -23,6 +23,9 @@ class CollisionCache(FactCache):
     def __contains__(self, key: Hashable) -> bool:
         entry = self._places[hash(key) % self.capacity]
         return entry is not None and entry.key == key
+
+    def answers(self) -> Collection[Any]:
+        return [entry.answer for entry in self._places if entry is not None]
 
     def fetch(self, key: Hashable) -> Any:
         entry = self._places[hash(key) % self.capacity]

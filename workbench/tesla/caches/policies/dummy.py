@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
+from typing import Any
 
-from workbench.tesla.caches.cache import CachedAnswer, FactCache
+from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.caches.table import CachePolicy
 
 
@@ -14,10 +15,13 @@ class DummyCache(FactCache):
     def __contains__(self, key: Hashable) -> bool:
         return False
 
+    def answers(self) -> Collection[Any]:
+        return ()
+
     def fetch(self, key: Hashable) -> None:
         return None
 
-    def keep(self, entry: CachedAnswer) -> None:
+    def store(self, key: Hashable, answer: Any, size: int, cost: float = 1.0) -> None:
         pass
 
     def empty(self) -> None:

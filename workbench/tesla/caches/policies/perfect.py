@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Any
 
 from workbench.tesla.caches.cache import CachedAnswer, FactCache
@@ -19,6 +19,9 @@ class PerfectCache(FactCache):
     def __contains__(self, key: Hashable) -> bool:
         return key in self._answers
 
+    def answers(self) -> Collection[Any]:
+        return list(self._answers.values())
+
     def fetch(self, key: Hashable) -> Any:
         return self._answers.get(key)
 
@@ -26,6 +29,7 @@ class PerfectCache(FactCache):
         with self.lock:
             if key not in self._answers:
                 self.keep(CachedAnswer(key, answer, size, cost))
+                self.stored += 1
 
     def keep(self, entry: CachedAnswer) -> None:
         self.rows += entry.size

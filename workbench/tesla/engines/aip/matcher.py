@@ -274,6 +274,10 @@ class AIPMatcher:
                     del self._watched[key]
         return due.matches
 
+    def open(self, due: DueAbsence) -> list[PartialMatch]:
+        """The matches to which nothing came so far."""
+        return due.matches
+
     def _key(self, match: PartialMatch) -> Any:
         assert self.plan.absent is not None
         return self.plan.absent.key(match) if self.plan.absent.code.keyed else True

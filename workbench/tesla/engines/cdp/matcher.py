@@ -111,6 +111,10 @@ class CDPMatcher:
     def left(self, due: DueAbsence) -> list[PartialMatch]:
         """The matches to which nothing came."""
         self.waiting.popleft()
+        return self.open(due)
+
+    def open(self, due: DueAbsence) -> list[PartialMatch]:
+        """The matches to which nothing came so far."""
         return [match for match in due.matches if not self._came(match, due)]
 
     def _came(self, match: PartialMatch, due: DueAbsence) -> bool:

@@ -73,12 +73,14 @@ class FactQuery:
     rest: the other constraints, which are asked of each row that is answered.
     cache: between it and the database.
     early: what has been asked before its event comes (`FactsAhead`).
+    known, queries, seconds: how many answers were cached, how many were asked for, and how long that took.
     """
 
     def __init__(self, step: RuleStep, table: FactTable) -> None:
         self.step, self.table, self.number = step, table, -1
         self.cache: FactCache | None = None
         self.early: dict[FactKey, EarlyAnswer] = {}
+        self.known, self.queries, self.seconds = 0, 0, 0.0
         self.compared, self.rest = list[ComparedColumn](), list[t.Expression]()
         for constraint in step.part.constraints:
             found = self._compared(constraint)
@@ -127,15 +129,19 @@ class FactQuery:
         """
         self.table.database.see()  # what a cache has is of now, too
         cache = self.cache
-        if cache is None:
-            return self._early(values) if self.early else self.asked(values)
-        found: FactAnswer | None = cache.fetch((self.number, values))
-        if found is None:
-            began = perf_counter()
-            answer = self._early(values) if self.early else self.asked(values)
-            cache.store((self.number, values), answer, max(1, len(answer)), perf_counter() - began)
-            return answer
-        return found
+        if cache is not None:
+            found: FactAnswer | None = cache.fetch((self.number, values))
+            if found is not None:
+                self.known += 1
+                return found
+        began = perf_counter()
+        answer = self._early(values) if self.early else self.asked(values)
+        taken = perf_counter() - began
+        self.queries += 1
+        self.seconds += taken
+        if cache is not None:
+            cache.store((self.number, values), answer, max(1, len(answer)), taken)
+        return answer
 
     @property
     def nothing(self) -> FactAnswer:

@@ -123,12 +123,41 @@ class FactTables(dict[str, Any]):
             if not database.in_memory:
                 database.close()
 
+    def _costs(self) -> Iterable[str]:
+        by_type: dict[str, list[FactQuery]] = {}
+        for query in self._queries.values():
+            by_type.setdefault(query.table.declared.name, []).append(query)
+        for name, some in by_type.items():
+            queries, known = sum(each.queries for each in some), sum(each.known for each in some)
+            if queries or known:
+                cached = "" if self.caches is None else f"{known:,} answers from the cache, "
+                asked = f"{queries:,} quer{'y' if queries == 1 else 'ies'}"
+                yield f"facts {name}: {cached}{asked} in {sum(each.seconds for each in some):.2f} s"
+        if self.caching is not None and (caches := list(self._caches())):
+            kept, stored = sum(len(each.answers()) for each in caches), sum(each.stored for each in caches)
+            rows, size = sum(each.rows for each in caches), sum(each.size for each in caches) / 1000
+            what = f"{kept:,} answers with {rows:,} rows, about {size:,.0f} kB; {stored - kept:,} had to go"
+            yield f"cache '{self.caching.policy}': {what}"
+
     def drop(self, type: str, error: FactsError) -> None:
         """A match is given up."""
         self.dropped[type, error.what] += 1
 
-    def told(self) -> Iterable[str]:
-        """What is worth knowing in the end."""
+    def tried(self) -> None:
+        """What has happened until now was a trial, and does not count."""
+        self.dropped.clear()
+        for query in self._queries.values():
+            query.known, query.queries, query.seconds = 0, 0, 0.0
+
+    def told(self, costs: bool = False) -> Iterable[str]:
+        """What is worth knowing in the end.
+
+        Parameters
+        ----------
+        costs: also what has been asked of databases, which is told of caches in any case.
+        """
+        if costs or self.caches is not None:
+            yield from self._costs()
         for (type, why), count in self.dropped.most_common():
             yield f"{count:,} match{'es' * (count != 1)} given up, for facts {type} were not told: {why}"
         yield from filter(None, (cache.told() for cache in self._caches()))

@@ -1,0 +1,94 @@
+"""XML in pieces, and rows of one shape: the same as of rows that are looked at one by one, in a document as a whole."""
+
+import random
+from xml.etree import ElementTree
+
+import pytest
+
+import workbench as wb
+from workbench.errors import InputError
+from workbench.events import xml, xml_shape
+
+SOURCE = """
+function all(f, n, s, l, z) = (f, n, s, l, z)
+pipeline p(f: map(int, float), n: map(int, int), s: map(int, {A, B}), l: map(int, bool), z: float) -> any {
+    return apply(f, n, s, l, z, all)
+}
+"""
+COLUMNS = {"f": "each/one[id]/f", "n": "each/one[id]/in/n", "s": "each/one[id]/s", "l": "each/one/id", "z": "z"}
+TEXTS = {
+    "f": ["1", "-2.5", " 3 ", "1e3", "x", "", "0000000000000000000.5", "1<!-- -->2", "inf"],
+    "n": ["1", "-7", "+1", "007", " 8", "1.0", "12345678901234567890", ""],
+    "s": ["A", "B", " A", "C", "<b>A</b>", "A&#66;"],
+}
+
+
+def one(chance, number):
+    """An element, mostly plain."""
+    chosen = {name: chance.choice(texts[:2] if chance.random() < 0.9 else texts) for name, texts in TEXTS.items()}
+    parts = [f"<id>{number}</id>", f"<f>{chosen['f']}</f>", f"<s>{chosen['s']}</s>", f"<in><n>{chosen['n']}</n></in>"]
+    if chance.random() < 0.1:
+        parts.append(chance.choice(parts))
+    if chance.random() < 0.1:
+        parts.remove(chance.choice(parts))
+    return f"<one>{''.join(parts)}</one>"
+
+
+def row(chance):
+    numbers = [chance.randrange(3 if chance.random() < 0.1 else 100) for _ in range(chance.randrange(3))]
+    inner = "<row><z>9</z></row>" if chance.random() < 0.1 else ""
+    return f"<row><z>{chance.random()}</z><each>{''.join(one(chance, n) for n in numbers)}</each>{inner}</row>"
+
+
+def document(chance, rows):
+    """Rows, at several depths."""
+    text = ""
+    while rows:
+        some, rows = rows[:2], rows[2:]
+        text += chance.choice(["{}", "<deep><!-- <row> -->{}</deep>", "<a><b/>{}</a>\n"]).format("".join(some))
+    return f"<log>{text}</log>"
+
+
+@pytest.fixture(scope="module")
+def program():
+    return wb.parse(SOURCE).get().pipeline
+
+
+def outcome(program, path, **options):
+    try:
+        return wb.run(program, path, xml="row", columns=COLUMNS, backend="reference", **options).to_dict()
+    except InputError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shapes_change_nothing(program, tmp_path, monkeypatch, seed):
+    chance, path = random.Random(seed), tmp_path / "log.xml"
+    monkeypatch.setattr(xml_shape, "MOST", 20)
+    for _ in range(25):
+        path.write_text(document(chance, [row(chance) for _ in range(chance.randrange(1, 6))]))
+        with monkeypatch.context() as patch:
+            patch.setattr(xml_shape.RowShapes, "cells", lambda *_: None)
+            expected = outcome(program, path), outcome(program, path, bad_rows="skip")
+        assert (outcome(program, path), outcome(program, path, bad_rows="skip")) == expected
+
+
+@pytest.mark.parametrize("piece", [1, 7, 50, 1000])
+def test_rows_in_pieces_are_those_of_the_document(tmp_path, monkeypatch, piece):
+    """The outermost ones, in its order."""
+    monkeypatch.setattr(xml, "PIECE", piece)
+    program = wb.parse("pipeline p(z: any) -> any { return z }").get().pipeline
+    chance, path = random.Random(piece), tmp_path / "log.xml"
+    for _ in range(20):
+        text = document(chance, [row(chance) for _ in range(chance.randrange(1, 6))])
+        path.write_text(text)
+        expected = []
+        left = [ElementTree.fromstring(text)]
+        while left:
+            element = left.pop()
+            if element.tag == "row":
+                expected.append(tuple(float(each.text or "") for each in element.findall("z")))
+            else:
+                left += reversed(element)
+        made = wb.run(program, path, xml="row", columns={"z": "z"}, backend="reference")
+        assert made.to_dict()["out"] == expected

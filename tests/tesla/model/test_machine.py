@@ -1,0 +1,151 @@
+"""The machine of rules does what the rules do: held to the running engine and to `meaning`, step by step."""
+
+import itertools
+import random
+
+import pytest
+
+from workbench.conformance.generate.rule_cases import random_case
+from workbench.core.domain import Overflowing
+from workbench.errors import Overflow, Refused
+from workbench.executors.reference.executor import Reference
+from workbench.ir.compose import outline
+from workbench.ir.reduce import escape_in
+from workbench.ir.simulate import Simulator
+from workbench.tesla.check import rules
+from workbench.tesla.model.build import RuleBounds, alike, modelled
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.problem import check, equivalent
+from workbench.verify.answer.verdict import Outcome
+from workbench.verify.ask.environment import Environment
+
+SETTINGS = Settings({}, environment=Environment("one"), engine="explicit")
+
+DECLARED = """
+declare A(x: int)
+declare B(x: int, y: int)
+declare C(x: int, n: int)
+declare D(n: int)
+"""
+RULES = {
+    "each": "from B[$x = x] and each A(x == $x) within 2 from B emit C(x = $x, n = 1)",
+    "last": "from B and last A(x > 0) within 1 .. 3 from B emit C(x = A.x, n = B.y) consuming A",
+    "first": "from B as Now and first A within 3 from Now and not A(x == 1) between A and Now emit C(x = 0, n = A.x)",
+    "chain": "from B and last A within 2 from B and last B(y == A.x) as Before within 2 from A emit C(x = 1, n = 1)",
+    "count": "from B and $n = COUNT(A(x == B.x) within 4 from B) where $n > 1 emit C(x = B.x, n = $n)",
+    "average": "from B and $m = AVG(A.x within 3 from B) and $k = MAX(A.x within 3 from B) where 2 * $m == $k "
+    "emit C(x = $k, n = 0)",
+    "silence": "from A as Start and absent B(x == Start.x) within 2 after Start emit C(x = Start.x, n = 0)",
+    "pause": "from A emit C(x = A.x, n = 0) at most once in 3 per A.x",
+    "cascade": "from A emit C(x = A.x, n = 1)\n"
+    "from C(n < 4) and last C(x == C.x) as Before within 2 from C emit C(x = C.x, n = C.n + Before.n)\n"
+    "from C(n > 2) emit D(n = C.n)",
+}
+
+
+def modelled_rules(text, **bounds):
+    (found,) = modelled([rules(DECLARED + text, "found")], RuleBounds(**bounds))
+    return found
+
+
+def test_machines_of_random_rules_do_what_engines_do():
+    """Random rules of all kinds: what is emitted, what columns hold, and where bounds are met, at each step."""
+    compared = 0
+    for seed in range(160):
+        case, chosen = random_case(seed), random.Random(seed)
+        try:
+            (model,) = modelled([case.rules], RuleBounds(room=chosen.choice([1, 2]), facts=case.facts))
+            system = outline(model, {})
+        except Refused:
+            continue
+        for _ in range(2):
+            inputs = [
+                {name: chosen.choice(list(domain.values()))} for name, domain in chosen.choices(model.inputs, k=15)
+            ]
+            compared += same_steps(model, system, inputs)
+    assert compared > 500
+
+
+def same_steps(model, system, inputs):
+    """How many steps both make in the same way, up to a bound that both meet."""
+    simulator = Simulator(system, [escape_in(system, set(system.names()), Overflowing.CHECKED)])
+    running = Reference(model, {})
+    for number, given in enumerate(inputs):
+        step = simulator.step(given)
+        if step.overflows or step.labels[0]:
+            with pytest.raises(Overflow) as full:
+                running.step(given)
+            assert full.value.queue in step.overflows or step.labels[0]
+            return number
+        record = running.step(given)
+        assert {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()} == step.pipes
+        assert dict(record.queues) == dict(step.queues)
+    return len(inputs)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_whether_rules_can_fire_is_what_all_short_streams_say(name):
+    """The shortest stream on which a rule fires is as long as the shortest of all streams, by `meaning`."""
+    model = modelled_rules(RULES[name])
+    verdict = check(model, "can(C)", SETTINGS)
+    shortest = next(
+        length
+        for length in itertools.count(1)
+        if any(says(model, stream) for stream in itertools.product(choices(model), repeat=length))
+    )
+    assert verdict.outcome is Outcome.HOLDS
+    assert len(verdict.counterexample.steps) == shortest
+    assert verdict.counterexample.replay == "confirmed by execution"
+
+
+def choices(model):
+    return [{name: value} for name, domain in model.inputs for value in domain.values()]
+
+
+def says(model, stream):
+    """Whether a composite comes of a stream, by the denotation, which is `meaning`."""
+    (node,) = model.nodes
+    names = [name for name, _ in model.inputs]
+    processor = model.typed[node.name]
+    events = [(names.index(name), value) for step in stream for name, value in step.items()]
+    return any(processor.denote((events,)))
+
+
+SMOKE = "declare Temp(area: string, value: float)\ndeclare Smoke(area: string)\n"
+NEWER = """declare Fire(area: string, value: float)
+from Smoke[$a = area]() and POLICY Temp[$v = value](area == $a, value > 45) within 5 min from Smoke
+emit Fire(area = $a, value = $v)
+"""
+OLDER = """Rule R1
+define Fire(area: string, value: double)
+from Smoke(area=$a) and each Temp(area=$a and value>45) within 5 min. from Smoke
+where area=Smoke.area and value=Temp.value
+"""
+
+
+EACH = NEWER.replace("POLICY", "each")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "steps"),
+    [
+        (OLDER, EACH, None),
+        (NEWER.replace("POLICY", "last"), EACH, 3),  # two warm events, and smoke
+        (NEWER.replace("POLICY", "last"), NEWER.replace("POLICY", "first"), 3),  # of different warmth
+        (EACH, EACH.replace("5 min", "4 min"), 3),  # warm, a pause, smoke
+        (EACH, EACH.replace("area == $a, ", ""), 2),
+    ],
+)
+def test_rules_differ_on_the_shortest_stream(left, right, steps):
+    """What tells two rules from each other, as argued beside them; the older grammar says the same as the newer."""
+    both = alike(rules(SMOKE + left, "left"), rules(SMOKE + right, "right"))
+    minute = 60 * 10**6
+    one, other = modelled(both, RuleBounds(tick=minute))
+    verdict = equivalent(one, other, "stepwise", SETTINGS)
+    if steps is None:
+        assert verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
+        assert verdict.counterexample is None
+    else:
+        assert verdict.outcome is Outcome.FAILS
+        assert len(verdict.counterexample.steps) == steps
+        assert verdict.counterexample.replay == "confirmed by execution"

@@ -1,0 +1,390 @@
+"""Why something came of rules, and why not: every reason is true of what rules mean, and the rows named are needed."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+
+import workbench as wb
+from workbench.conformance.compare.rule_engines import meant_by
+from workbench.conformance.generate.rule_cases import RuleCase, random_case
+from workbench.errors import EngineGap, InputError
+from workbench.tesla import tree as t
+from workbench.tesla.check import rules
+from workbench.tesla.explain import why_not
+from workbench.tesla.explain.hindrances import Hindrance
+from workbench.tesla.explain.order import EventOrder
+from workbench.tesla.explain.view import RuleView, RunRecord
+from workbench.tesla.explain.why import composite_reason
+from workbench.tesla.explain.why_not import PartialReason, TriggerReason, trigger_reason
+from workbench.tesla.meaning import meaning
+from workbench.tesla.occurrence import Occurrence
+
+SOME = 300
+"""Random cases, each of which takes a few milliseconds."""
+
+
+def record_of(case: RuleCase) -> RunRecord | None:
+    """A run as the formulas have it; None where an error ends it."""
+    told = meant_by(case)
+    if isinstance(told, str):
+        return None
+    order = EventOrder(case.rules, [case.events], [told])
+    return RunRecord(case.rules, order, case.facts, "trex" if case.trex else "", told=case.until)
+
+
+def records(seeds: range) -> Iterator[tuple[RuleCase, RunRecord]]:
+    for case in map(random_case, seeds):
+        record = record_of(case)
+        if record is not None:
+            yield case, record
+
+
+# --- why ------------------------------------------------------------------------------------------------
+
+
+def identity(record: RunRecord, number: int) -> tuple:
+    """What an event is all the way down: a row, or its rule, time, values and what it is made of."""
+    event = record.order.event(number)
+    if not record.order.composite[number]:
+        return ("row", record.order.row(number))
+    return (event.rule, event.time, repr(event.values), *(identity(record, each) for each in event.sources))
+
+
+def made(case: RuleCase, record: RunRecord, chosen: list[int], number: int) -> set[tuple]:
+    """The composites that some rows give when the clock has come to the time of an event."""
+    events = [case.events[row] for row in chosen]
+    told = meaning(case.rules, events, case.facts, until=int(record.order.times[number]), compat=record.compat)
+    composites, rest, found = {each.number: each for each in told}, iter(chosen), list[tuple]()
+    for place in range(len(events) + len(told)):
+        each = composites.get(place)
+        if each is None:
+            found.append(("row", next(rest)))
+        else:
+            found.append((each.rule, each.time, repr(each.values), *(found[source] for source in each.sources)))
+    return set(found)
+
+
+def test_the_rows_that_are_named_give_the_composite_and_no_fewer_do():
+    met = Counter()
+    for case, record in records(range(SOME)):
+        for number in record.order.composites[:6]:
+            needed = composite_reason(record, number).needed
+            rows = [each - 1 for each in needed.rows]
+            wanted = identity(record, number)
+            assert needed.minimal == "no smaller set"
+            assert wanted in made(case, record, rows, number)
+            for smaller in (list(some) for size in range(len(rows)) for some in combinations(rows, size)):
+                assert wanted not in made(case, record, smaller, number)
+            met[len(rows)] += 1
+    assert sum(met[size] for size in met if size > 1) > 25
+
+
+def test_all_that_is_told_of_a_match_is_so():
+    for _, record in records(range(SOME)):
+        for number in record.order.composites[:10]:
+            reason = composite_reason(record, number)
+            bound = [p.bound.number for p in reason.parts if p.bound is not None and p.bound.event is not None]
+            assert tuple(bound) == reason.event.sources
+            conditions = [each for part in reason.parts for each in part.conditions]
+            assert all(each.result is True for each in (*conditions, *reason.where))
+            assert not any(part.fits for part in reason.parts if part.kind in ("not", "absent"))
+            assert [cause.event.number for cause in reason.causes] == [
+                each for each in dict.fromkeys(reason.event.sources) if record.order.composite[each]
+            ]
+
+
+# --- why not --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def everything(monkeypatch):
+    """All partial matches are told."""
+    for name in ("MOST_TOLD", "MOST_COMPARED"):
+        monkeypatch.setattr(why_not, name, 10**6)
+
+
+KINDS = ("constraint", "window", "not", "absent", "clock", "where", "at most once", "limit", "policy")
+
+
+def test_a_match_goes_on_without_what_stopped_it(everything):
+    """Every trigger without a composite has a reason; without that the match goes on, or the next reason is told."""
+    met = Counter()
+    for case, record in records(range(SOME)):
+        for number, rule in enumerate(case.rules.rules):
+            for trigger in map(int, record.order.of_type(rule.trigger.type, 0, len(record.order))):
+                told = trigger_reason(RuleView(record, number, trigger))
+                assert told.reasons or told.composites
+                if not record.order.composite[trigger]:
+                    for stopped in told.reasons[:3]:
+                        met.update(kind for kind in changed(case, record, number, told, stopped))
+    assert {kind for kind in KINDS if met[kind] < 5} == set(), met
+
+
+def changed(
+    case: RuleCase, record: RunRecord, number: int, told: TriggerReason, stopped: PartialReason
+) -> Iterator[str]:
+    """The kinds of what stopped a match, where it can be taken away, and was true."""
+    bound = prefix(record, stopped)
+    for kinds, other, kept in changes(case, record, number, told, stopped):
+        again = record_of(other)
+        if bound is None or again is None:
+            continue
+        trigger = again.order.of_row(kept.index(record.order.row(told.trigger.number)) + 1)
+        now = trigger_reason(RuleView(again, number, trigger))
+        assert now.reasons or now.composites
+        if alone(case.rules, number, deleted=len(kept) < len(case.events)):
+            if "policy" in kinds:
+                assert now.composites
+                yield "policy"
+                continue
+            still = [each for each in now.reasons if each.place == stopped.place and prefix(again, each, kept) == bound]
+            again_told = {found.kind for each in still for found in each.hindrances if stopped.finished}
+            assert not (again_told & set(kinds) if stopped.finished else still), (str(case.rules), kinds)
+        yield from kinds
+
+
+def prefix(record: RunRecord, stopped: PartialReason, kept: list[int] | None = None) -> tuple | None:
+    """The rows and facts that are bound, rows by what they were before some were left out; None with composites."""
+    fits = [part.bound for part in stopped.seen if part.bound is not None]
+    if any(each.event is not None and record.order.composite[each.number] for each in fits):
+        return None
+    rows = [record.order.row(each.number) if each.event is not None else ("fact", each.number) for each in fits]
+    return tuple(kept[each] if kept is not None and isinstance(each, int) else each for each in rows)
+
+
+def alone(rule_set: wb.RuleSet, number: int, *, deleted: bool) -> bool:
+    """Whether what has been before does not change with a rule, and its values do not with the events."""
+    rule = rule_set.rules[number]
+    counted = any(getattr(part.window, "counted", False) for each in rule_set.rules for part in each.parts)
+    looked_at = {name for each in rule_set.rules for name in each.types} & set(rule_set.composites)
+    aggregates = any(isinstance(part, t.Aggregate) for part in rule.parts)
+    return not (rule.consuming or rule.pause or counted or looked_at or (deleted and aggregates))
+
+
+def changes(
+    case: RuleCase, record: RunRecord, number: int, told: TriggerReason, stopped: PartialReason
+) -> Iterator[tuple[list[str], RuleCase, list[int]]]:
+    """Cases in which something is not there that has stopped a match: its kinds, and the rows that are left."""
+    rule, everything = case.rules.rules[number], list(range(len(case.events)))
+    kinds = [each.kind for each in stopped.hindrances]
+    gone = {each for found in stopped.hindrances if found.kind in ("not", "absent") for each in found.events}
+    for found in stopped.hindrances:
+        if found.kind == "policy":
+            yield ["policy"], with_rule(case, number, each_of(rule)), everything
+        elif found.kind == "clock":
+            until = told.trigger.event.time + max(int(part.window.most.amount) for part in rule.parts if is_after(part))
+            yield ["clock"], replace(case, until=until), everything
+    if stopped.candidates is not None and not stopped.finished and stopped.candidates.near:
+        near = stopped.candidates.near[0].hindrances
+        changed: t.Rule | None = rule
+        for found in near:
+            changed = None if changed is None else without(changed, stopped.place, found, told)
+        if changed is not None:
+            yield [each.kind for each in near], with_rule(case, number, changed), everything
+    elif gone and not any(record.order.composite[each] for each in gone):
+        rows = {record.order.row(each) for each in gone}
+        kept = [row for row in everything if row not in rows]
+        if "where" not in kinds:
+            yield kinds, replace(case, events=[case.events[row] for row in kept], saved=None), kept
+    elif kinds and not gone and set(kinds) <= {"where", "limit", "at most once", "constraint"}:
+        texts = {found.condition.text for found in stopped.hindrances if found.condition is not None}
+        plain = replace(rule, where_clause=tuple(each for each in rule.where_clause if str(each) not in texts))
+        if "constraint" in kinds:
+            left = tuple(each for each in rule.trigger.constraints if str(each) not in texts)
+            plain = replace(plain, trigger=replace(rule.trigger, constraints=left))
+        if "limit" in kinds:
+            plain = replace(plain, limit=None)
+        if "at most once" in kinds:
+            plain = replace(plain, pause=None, per=())
+        yield kinds, with_rule(case, number, plain), everything
+
+
+def is_after(part: t.Predicate | t.Aggregate) -> bool:
+    return isinstance(part.window, t.AfterWindow)
+
+
+def with_rule(case: RuleCase, number: int, rule: t.Rule) -> RuleCase:
+    found = (*case.rules.rules[:number], rule, *case.rules.rules[number + 1 :])
+    return replace(case, rules=replace(case.rules, rules=found))
+
+
+def each_of(rule: t.Rule) -> t.Rule:
+    """A rule that takes all candidates."""
+    first = (t.Policy.FIRST, t.Policy.LAST)
+    parts = (
+        replace(part, policy=t.Policy.EACH) if isinstance(part, t.Predicate) and part.policy in first else part
+        for part in rule.predicates
+    )
+    return replace(rule, predicates=tuple(parts))
+
+
+def without(rule: t.Rule, place: int, found: Hindrance, told: TriggerReason) -> t.Rule | None:
+    """A rule that does not ask what an event fails; None where it has to."""
+    part = rule.predicates[place - 1]
+    if found.kind == "constraint":
+        left = tuple(each for each in part.constraints if str(each) != found.condition.text)
+        part = replace(part, constraints=left)
+    elif found.kind == "window" and found.events[0] < told.trigger.number:
+        part = replace(part, window=t.WithinWindow(None, rule.trigger.name))
+    elif found.kind == "consumed":
+        return replace(rule, consuming=(), consuming_at=())
+    else:
+        return None
+    return replace(rule, predicates=(*rule.predicates[: place - 1], part, *rule.predicates[place:]))
+
+
+# --- as users ask ---------------------------------------------------------------------------------------
+
+TEXT = """
+declare Temp(area: string, value: float)
+declare Smoke(area: string)
+declare Fire(area: string, value: float, readings: int)
+declare Alarm(area: string)
+
+rule fire:
+from Smoke[$a = area]
+  and last Temp[$v = value](area == $a, value > 45.0) as Hot within 5 min from Smoke
+  and not Temp(area == $a, value < 10.0) between Hot and Smoke
+  and $n = COUNT(Temp(area == $a) within 5 min from Smoke)
+where $n >= 2
+emit Fire(area = $a, value = $v, readings = $n)
+consuming Hot
+
+rule alarm:
+from Fire[$a = area] and last Fire(area == $a) as Before within 1 h from Fire
+emit Alarm(area = $a) at most once in 30 min per $a
+"""
+
+
+def temp(time, value, area="hall"):
+    return {"type": "Temp", "time": time, "area": area, "value": value}
+
+
+def smoke(time, area="hall"):
+    return {"type": "Smoke", "time": time, "area": area}
+
+
+LOG = [temp(0, 20.0), temp(10, 50.0), temp(20, 60.0), smoke(100), smoke(110), smoke(120), temp(200, 70.0), smoke(210)]
+
+
+def why_missing(log, what):
+    """The nearest reason that the first rule gives, as text, and how many fires there are."""
+    found = wb.rules(TEXT).explain_missing(log, what, time_unit="s")
+    return found, str(found), [each for each in wb.run(wb.rules(TEXT), log, time_unit="s") if each["type"] == "Fire"]
+
+
+def test_a_composite_is_explained_with_its_causes():
+    found = wb.rules(TEXT).explain(LOG, output="Alarm at 110", time_unit="s")
+    (alarm,) = found.composites
+    assert alarm.needed.rows == (1, 2, 3, 4, 5)  # $n >= 2 in two fires, of which the second takes what is left
+    assert [cause.rule for cause in alarm.causes] == ["fire", "fire"]
+    fire = alarm.causes[0]
+    assert [part.kind for part in fire.parts] == ["trigger", "last", "not", "aggregate"]
+    assert (fire.parts[1].bound.own["value"], len(fire.parts[1].fits), fire.consumed) == (50.0, 1, (1,))
+    assert (fire.parts[3].values, len(fire.parts[3].fits), fire.parts[3].parameters) == ((), 3, {"n": 3})
+    assert found.to_json()["composites"][0]["causes"][0]["parts"][1]["constraints"][1]["values"] == "50.0 > 45.0"
+    assert "<iframe" in found._repr_html_()
+    part_of = wb.rules(TEXT).explain(LOG, event=2, time_unit="s")
+    assert [each.event.type for each in part_of.composites] == ["Fire"]
+    assert "#2: Fire at 110" in str(part_of)
+    assert "is part of #3" in str(part_of)
+
+
+def test_what_was_consumed_is_told():
+    found, text, fires = why_missing(LOG, "Fire at 120")
+    assert len(fires) == 3
+    assert "it was consumed by Fire #1 of 100" in text
+    (reason,) = found.missing.rules[0].triggers[0].reasons
+    assert {each.hindrances[0].kind for each in reason.candidates.near[:2]} == {"consumed"}
+    _, _, fires = why_missing([*LOG[:5], temp(115, 80.0), *LOG[5:]], "Fire at 120")
+    assert [each["time"] for each in fires] == [100, 110, 120, 210]
+
+
+def test_a_window_that_is_missed_is_told_with_what_it_lacks():
+    log = [temp(0, 50.0), temp(200, 30.0), temp(300, 40.0), smoke(303)]
+    found, text, fires = why_missing(log, 'Fire(area = "hall") at 303')
+    assert fires == []
+    assert "all but the window: 1, the nearest event 1: it comes 3 s too early for within 5 min from Smoke" in text
+    assert "all but value > 45.0: 2, the nearest event 3: value > 45.0: 40.0 > 45.0 is false" in text
+    (reason,) = found.to_json()["missing"]["rules"][0]["triggers"][0]["reasons"]
+    assert [(each["event"], each["count"], each["reasons"][0].get("by")) for each in reason["but_for_one"]] == [
+        ("3", 2, None), ("1", 1, 3_000_000),
+    ]  # fmt: skip
+    assert why_missing([temp(3, 50.0), *log[1:]], "Fire at 303")[2] != []
+
+
+def test_what_must_not_be_there_is_named():
+    log = [temp(0, 50.0), temp(10, 5.0), smoke(20)]
+    found, text, _ = why_missing(log, "Fire at 20")
+    assert "there is Temp 2" in text
+    assert found.missing.rules[0].triggers[0].reasons[0].hindrances[0].events == (1,)
+    _, text, fires = why_missing([log[0], log[2]], "Fire at 20")
+    assert fires == []
+    assert "$n >= 2: 1 >= 2 is false" in text
+    assert "$n = 1: of events 1, from -280 to 20" in text
+
+
+def test_what_has_no_trigger_is_told_down_to_the_log():
+    _, text, _ = why_missing(LOG, "Alarm at 150")
+    assert "no event of type Fire at 150, which would trigger it" in text
+    assert "40 s before: #2: Fire at 110" in text
+    assert "no event of type Smoke at 150" in text
+    assert "1 min later: event 8: Smoke at 210" in text
+    _, text, _ = why_missing(LOG, "Alarm at 210")
+    assert 'at most once in 30 min per $a = "hall": there was Alarm #3, 1.667 min before' in text
+    found, text, _ = why_missing(LOG, "Fire at 100")
+    assert text.startswith("Fire at 100 is there: #1\n")
+    assert len(found.composites) == 1
+    _, text, _ = why_missing(LOG, "Fire(readings = 4) at 100")
+    assert "it has told Fire #1 with readings = 3" in text
+
+
+def test_first_and_last_take_what_leads_nowhere():
+    policy = "declare A(x: int) declare B(x: int) declare C() declare D() "
+    policy += "rule r: from C and last A within 9 from C and last B(x == A.x) within 9 from C emit D"
+    log = [{"type": "B", "time": 1, "x": 1}, {"type": "A", "time": 2, "x": 1}, {"type": "A", "time": 3, "x": 2}]
+    log.append({"type": "C", "time": 4})
+    text = str(wb.rules(policy).explain_missing(log, "D at 4"))
+    assert "last A has taken 3; with 2 there is a match" in text
+
+
+def test_a_question_that_cannot_be_answered():
+    asked = wb.rules(TEXT)
+    for question, what in (
+        ({"output": "Fir at 3"}, "no rule emits 'Fir'"), ({"output": "Fire"}, "names no composite"),
+        ({"output": 9}, "there is no composite 9"), ({"event": 99}, "there is no event 99"),
+        ({"event": 0}, "there is no event 0"),
+        ({"output": "Fire(rea = 3) at 3"}, "Fire has no attribute 'rea'"), ({}, "one question"),
+        ({"output": "Fire(readings = hot) at 3"}, "'readings' of Fire: expected"),
+        ({"output": "Fire at noon"}, "'noon' is no time"), ({"output": "Fire at 3"}, "there is no Fire at 3"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=what):
+            asked.explain(LOG, **question, time_unit="s")
+    with pytest.raises(InputError, match="not explained with --key"):
+        asked.explain(LOG, event=1, time_unit="s", key="area")
+
+
+@pytest.mark.parametrize("wrong", ["more", "less"])
+def test_an_engine_that_is_wrong_is_found_out(wrong):
+    case = RuleCase(rules("declare A(x: int) declare D() rule r: from A(x > 1) emit D"), [Occurrence("A", 1, (2,))] * 2)
+    told = [Occurrence("D", 1, (), 1, (0,), "r")]
+    if wrong == "more":
+        case = replace(case, events=[Occurrence("A", 1, (1,))])
+        record = RunRecord(case.rules, EventOrder(case.rules, [case.events], [told]), {})
+        with pytest.raises(EngineGap, match="DEFECT OF WORKBENCH") as found:
+            composite_reason(record, 1)
+        assert (found.value.rule, found.value.trigger, found.value.exit_code) == ("r", 0, 3)
+    else:
+        record = RunRecord(case.rules, EventOrder(case.rules, [case.events], [told]), {})
+        with pytest.raises(EngineGap, match="told no composite of r at 1"):
+            trigger_reason(RuleView(record, 0, 2))
+
+
+def test_columns_and_rows_are_explained_alike():
+    columns = {name: [row.get(name) for row in LOG] for name in ("type", "time", "area", "value")}
+    for question in ({"event": 3}, {"output": 3}, {"output": "Fire at 210"}):
+        one, other = (wb.rules(TEXT).explain(each, **question, time_unit="s") for each in (LOG, columns))
+        assert one.to_json() == other.to_json()

@@ -1,0 +1,78 @@
+"""Explain why rules have told something, or have not: the events, windows and conditions of the nearest matches."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from workbench.cli import options as o
+from workbench.cli.rule_runs import explained_run_options, types_of_log
+from workbench.events.files import write_atomically
+from workbench.events.reading import Tally, reading_options
+
+if TYPE_CHECKING:
+    from workbench.tesla.rule_explanation import RuleExplanation
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("file", metavar="FILE", help="a .tesla file")
+    parser.add_argument("--input", required=True, action="append", metavar="FILE", help="the log, as for run (repeat)")
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--event", type=int, metavar="N", help="what a row of the log is a part of, counted from 1 on")
+    asked.add_argument(
+        "--output", metavar="ID|NAME", help='why a composite is there: its id in the order, or "Fire at 12:00:05"'
+    )
+    asked.add_argument(
+        "--missing", metavar="NAME", help='why it is not there: "Fire at 12:00:05", "Fire(area = 1) at 12:00:05"'
+    )
+    parser.add_argument(
+        "--most", type=o.positive, metavar="N", default=10, help="composites that are told (default: 10)"
+    )
+    parser.add_argument("--json", action="store_true", help="the answer as one JSON object")
+    parser.add_argument("--html", metavar="FILE", help="write the answer as a page")
+    parser.register("type", "positive", o.positive)
+    reading_options(parser)
+    explained_run_options(parser)
+    o.limit_options(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Run, watch, and answer."""
+    found = _answer(args)
+    if args.html is not None:
+        from workbench.show.rule_explanation import explanation_page
+
+        write_atomically(args.html, explanation_page(found))
+    if args.json:
+        print(json.dumps(found.to_json(), default=str))
+    elif args.html is None:
+        print(found)
+    else:
+        print(args.html)
+    return 0
+
+
+def _answer(args: argparse.Namespace) -> RuleExplanation:
+    from workbench.errors import InputError
+    from workbench.executors.table import AUTO, Start
+
+    if not o.is_rules(args.file):
+        raise InputError("this is no file of rules", where=args.file, hint="pipelines are explained by check and draw")
+    from workbench.logs.rule_explained import RuleQuestion, explained
+    from workbench.tesla.rule_set import RuleSet
+
+    rules = o.program(args.file, (), (), types_of_log(args))
+    assert isinstance(rules, RuleSet)
+    output = int(args.output) if (args.output or "").isdigit() else args.output
+    question = RuleQuestion(args.event, output, args.missing, args.most)
+    args.backend = AUTO
+    tally = Tally(_say)
+    with tally.doing:
+        return explained(rules, Start(args, say=_say, tally=tally), question, lambda log: log.pieces(args.input))
+
+
+def _say(text: str) -> None:
+    print(f"workbench: {text}", file=sys.stderr)

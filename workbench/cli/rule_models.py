@@ -1,0 +1,131 @@
+"""Rules for the commands that check pipelines: options that bound their model, and the model."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from workbench.cli import options as o
+from workbench.cli.rule_runs import fact_files
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.core.domain import Domain, Value
+    from workbench.tesla.model.build import RuleBounds
+    from workbench.tesla.rule_set import RuleSet
+    from workbench.verify.answer.check import Settings
+
+COUNT = 2
+"""How many values an attribute has that rules compare for equality only, where nobody says it."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """What bounds a model of rules."""
+    parser.add_argument(
+        "--tick", metavar="TIME",
+        help="of rules: times are multiples of it, as '1 min' (default: the greatest of which all windows are)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--values", action="append", default=[], metavar="TYPE.ATTRIBUTE=VALUES",
+        help="of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof "
+        "(repeat; default: what rules compare it with, and what lies between)",
+    )  # fmt: skip
+    fact_files(parser)
+
+
+def read(reference: str) -> RuleSet:
+    """The rules of a file; warnings are told."""
+    return o.program(reference, (), ())  # type: ignore[return-value]
+
+
+def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds:
+    """What the arguments say of a model's bounds."""
+    from workbench.tesla.model.build import RuleBounds
+
+    pairs: dict[str, int] = {}
+    for item in args.Q:
+        pairs |= {name.rpartition(".")[2]: size for name, size in item.items()}
+    room = pairs.pop("", o.Q)
+    domains = {
+        (name, attribute): domain
+        for rules in rule_sets
+        for name in rules.events
+        for attribute, domain in rules.declarations[name].domains.items()
+    }
+    values = dict(_values(text, domains) for text in args.values)
+    count = COUNT if args.N is None else args.N
+    return RuleBounds(
+        room, pairs, values, count, None if args.tick is None else _tick(args.tick), facts=_facts(args, rule_sets)
+    )
+
+
+def settings(args: argparse.Namespace) -> Settings:
+    """How the models are checked: at each step one event comes, or time passes."""
+    from workbench.verify.answer.check import Settings
+    from workbench.verify.ask.environment import Environment
+
+    if getattr(args, "inputs", None) not in (None, "free"):
+        raise InputError(f"--inputs {args.inputs} is not for rules", hint="in their model one event comes at a step")
+    if args.param or args.fault:
+        raise InputError("rules have no parameters and no faults", hint="leave --param and --fault out")
+    engine = getattr(args, "engine", "auto")
+    limits = getattr(args, "timeout", None), getattr(args, "memory", None)
+    return Settings(
+        {}, environment=Environment("one", args.fair), engine=engine, seconds=limits[0], memory_mb=limits[1]
+    )
+
+
+def _tick(text: str) -> int:
+    """A time, in microseconds if it has a unit."""
+    from workbench.core.units import MICROSECONDS
+
+    number, _, unit = text.strip().partition(" ")
+    if not number.isdigit():
+        digits = len(text) - len(text.lstrip("0123456789"))
+        number, unit = text[:digits], text[digits:]
+    if not number.isdigit() or not int(number) or (unit.strip() and unit.strip() not in MICROSECONDS):
+        raise InputError(
+            f"--tick {text} is no time", hint="write --tick '1 min', or a number where windows have no units"
+        )
+    return int(number) * MICROSECONDS.get(unit.strip(), 1)
+
+
+def _values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[tuple[str, str], list[Value]]:
+    name, equals, listed = text.partition("=")
+    type, dot, attribute = name.strip().partition(".")
+    if not (equals and dot and listed.strip()):
+        raise InputError(f"--values {text}: which values has which attribute?", hint="write --values Temp.value=44..46")
+    domain = domains.get((type, attribute))
+    found: list[Value] = []
+    for item in listed.split(","):
+        low, dots, high = item.strip().partition("..")
+        try:
+            found += range(int(low), int(high) + 1) if dots else [_value(low, domain)]
+        except ValueError:
+            raise InputError(f"--values {text}: '{item}' is no value of {domain}", hint="write 1..4 or 1,5,9") from None
+    return (type, attribute), found
+
+
+def _value(text: str, domain: Domain | None) -> Value:
+    from workbench.core.domain import BOOL, FLOAT, INT
+
+    if domain == BOOL:
+        return {"true": True, "false": False}[text.lower()] if text.lower() in ("true", "false") else int("no")
+    if domain == INT:
+        return int(text)
+    return float(text) if domain == FLOAT else text
+
+
+def _facts(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> Mapping[str, Sequence[tuple[Value | None, ...]]]:
+    if not args.facts:
+        for name in (part.type for rules in rule_sets for rule in rules.rules for part in rule.parts):
+            if any(rules.declarations[name].fact for rules in rule_sets if name in rules.declarations):
+                hint = f"give them: --facts bank.db, or --facts {name}=FILE.csv"
+                raise InputError(f"rules look at facts, {name}", hint=hint)
+        return {}
+    from workbench.executors.table import Start
+    from workbench.logs.rule_facts import named_facts
+    from workbench.tesla.occurrence import rows_of
+
+    return rows_of(named_facts(rule_sets[0], args.facts, Start()))

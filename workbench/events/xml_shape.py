@@ -1,0 +1,124 @@
+"""Rows of XML that look like each other: where in them the cells are.
+
+The rule of this module: it is faster, and never different. Rows have one shape if their elements have the same names
+and the same numbers of elements inside, in the order of the document; then a path of names leads to the same places.
+What is not plain, in a shape or in a text, is left to who looks at each row by itself (`XmlReader`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element
+
+from workbench.core.domain import Bool, Domain, Enum, Integers, Reals, Value
+from workbench.core.fields import FrozenMap, Map
+
+MOST = 256
+"""Shapes that are remembered."""
+INTEGER, NUMBER = r"-?[0-9]{1,15}", r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?"
+INTEGERS, NUMBERS = (re.compile(rf"{each}(?:,{each})*") for each in (INTEGER, NUMBER))
+_tag, _text = attrgetter("tag"), attrgetter("text")
+
+RowShape = tuple[tuple[str, ...], tuple[int, ...]]
+CellTexts = tuple["str | None", ...]
+
+
+class PathElements(NamedTuple):
+    """The elements at a path in a row: those with the keys, if it has keys, and those with the values."""
+
+    keys: Sequence[Element] | None
+    values: Sequence[Element]
+
+
+class PathPositions(NamedTuple):
+    """Where they lie in all rows of a shape, counted in the order of the document."""
+
+    keys: Sequence[int] | None
+    values: Sequence[int]
+
+
+class PlainCell(NamedTuple):
+    """The texts at a path in a row; `places` finds them again, as the reader does who leaves nothing out."""
+
+    keys: CellTexts | None
+    values: CellTexts
+    places: Callable[[], Any]
+
+
+RowPlan = Sequence["PathPositions | None"]
+
+
+class RowShapes:
+    """The shapes that rows have had.
+
+    Parameters
+    ----------
+    elements: by path, what finds its elements in a row; None for a path that nobody asks for.
+    """
+
+    def __init__(self, elements: Sequence[Callable[[Element], PathElements | None] | None]) -> None:
+        self._elements = elements
+        self._known: dict[RowShape, RowPlan] = {}
+        self._new = self._seen = 0
+
+    def cells(self, row: Element) -> Sequence[tuple[CellTexts | None, CellTexts] | None] | None:
+        """The texts at each path of a row, where they are plain; None where rows have too many shapes for that."""
+        if self._new > MOST and self._new * 2 > self._seen:
+            return None
+        inside = list(row.iter())
+        shape = tuple(map(_tag, inside)), tuple(map(len, inside))
+        plan = self._known.get(shape)
+        self._seen += 1
+        if plan is None:
+            plan = self._learnt(shape, row, inside)
+        texts = list(map(_text, inside))
+        return [at and (_at(at.keys, texts), tuple([texts[i] for i in at.values])) for at in plan]
+
+    def _learnt(self, shape: RowShape, row: Element, inside: Sequence[Element]) -> RowPlan:
+        self._new += 1
+        if len(self._known) == MOST:
+            self._known.clear()
+        position = {id(element): i for i, element in enumerate(inside)}
+        plan: list[PathPositions | None] = []
+        for find in self._elements:
+            at = find and find(row)
+            keys = None if at is None or at.keys is None else [position[id(element)] for element in at.keys]
+            plan.append(at and PathPositions(keys, [position[id(element)] for element in at.values]))
+        self._known[shape] = plan
+        return plan
+
+
+def _at(positions: Sequence[int] | None, texts: Sequence[str | None]) -> CellTexts | None:
+    return None if positions is None else tuple([texts[i] for i in positions])
+
+
+def plain_values(texts: CellTexts, domain: Domain) -> Sequence[Value] | None:
+    """What plain texts say; None where one of them has to be looked at by itself."""
+    if None in texts:
+        return None
+    if isinstance(domain, Enum):
+        return texts if set(domain.labels).issuperset(texts) else None
+    integers = isinstance(domain, Integers)
+    if not integers and type(domain) is not Reals:
+        return None
+    if not (INTEGERS if integers else NUMBERS).fullmatch(",".join(texts)):  # type: ignore[arg-type]
+        return None
+    return tuple(map(int if integers else float, texts))  # type: ignore[arg-type]
+
+
+def plain_value(cell: PlainCell, domain: Domain) -> Value | None:
+    """What plain texts say; None where they have to be looked at one by one."""
+    if not isinstance(domain, Map):
+        only = plain_values(cell.values, domain) if len(cell.values) == 1 else None
+        return only[0] if only else None
+    keys = plain_values(cell.values if cell.keys is None else cell.keys, domain.key)
+    if keys is None or (cell.keys is None and not isinstance(domain.value, Bool)):
+        return None
+    values = (True,) * len(keys) if cell.keys is None else plain_values(cell.values, domain.value)
+    if values is None:
+        return None
+    pairs = dict(zip(keys, values, strict=True))
+    return FrozenMap(pairs) if len(pairs) == len(keys) or cell.keys is None else None

@@ -1,0 +1,136 @@
+"""Why a quantifier is false: for which values, and in them for which values of the quantifiers inside.
+
+The rule of this module: it looks at a run from outside. What a quantifier says false of is computed once more, at the
+fronts at which it says so, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.core.domain import Value
+from workbench.core.kinds import Push
+from workbench.core.processor import Processor, State, Stepped, events_of
+from workbench.executors.reference.cell import Cell
+from workbench.executors.reference.executor import Reference
+from workbench.processors.held.group import Group
+from workbench.processors.held.quantifiers import ForAll
+
+FEW = 3
+"""Culprits that a text names, at each level."""
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """A value of which a quantifier's processor says false.
+
+    Attributes
+    ----------
+    name: what the processor calls it.
+    because: those of the quantifiers in the processor.
+    """
+
+    name: str
+    value: Value
+    because: tuple[Culprit, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.value}" + (f" ({listed(self.because)})" if self.because else "")
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """A position of which a quantifier is false.
+
+    Attributes
+    ----------
+    quantifier: the name of its processor in the pipeline.
+    step: at which the position came, counted from 0.
+    known: the step at which it was known to be false.
+    culprits: the values, in their order; none for `exists` where there are no values.
+    """
+
+    quantifier: str
+    step: int
+    known: int
+    culprits: tuple[Culprit, ...]
+
+    def __str__(self) -> str:
+        later = f" (known at step {self.known})" if self.known > self.step else ""
+        return (
+            f"step {self.step}: '{self.quantifier}' is false{later}: {listed(self.culprits) or 'there are no values'}"
+        )
+
+
+def listed(culprits: Sequence[Culprit]) -> str:
+    """Culprits in words, some of them."""
+    more = f" and {len(culprits) - FEW:,} more" if len(culprits) > FEW else ""
+    return ", ".join(map(str, culprits[:FEW])) + more
+
+
+class Refutations:
+    """What the quantifiers of a pipeline that runs are false of.
+
+    Parameters
+    ----------
+    running: the executor; it is to be told before it runs.
+    most: how many are found, and with how many values each has reasons, at most.
+    tell: is told of each as it is found.
+    """
+
+    def __init__(
+        self, running: Reference, most: int | None = None, tell: Callable[[Refutation], object] = lambda _: None
+    ) -> None:
+        self.found: list[Refutation] = []
+        self._running, self._most, self._tell = running, most, tell
+        running.observe(self._observed, counts=True)
+
+    def _observed(self, cell: Cell) -> Push:
+        holder, push = cell.processor, cell.step
+        if not isinstance(holder, ForAll):
+            return push
+        came: deque[int] = deque()
+
+        def step(state: State, front: tuple[Any, ...]) -> Stepped:
+            after, (out,) = push(state, front)
+            if not state:
+                came.clear()
+            came.append(self._running.steps)
+            said = events_of(out)
+            if (False in said or False in after) and (self._most is None or len(self.found) < self._most):
+                for number, false in holder.refuted(state, front):
+                    self._keep(cell.node.name, came[number], holder, false, front)
+            for _ in said:
+                came.popleft()
+            return after, (out,)
+
+        return step
+
+    def _keep(
+        self, name: str, step: int, holder: ForAll, false: Sequence[tuple[Value, State]], front: tuple[Any, ...]
+    ) -> None:
+        inner = holder.held
+        culprits = [
+            _culprit(inner, value, before, front, reasons=self._most is None or number < self._most)
+            for number, (value, before) in enumerate(sorted(false, key=_rank))
+        ]
+        found = Refutation(name, step, self._running.steps, tuple(culprits))
+        self.found.append(found)
+        self._tell(found)
+
+
+def _culprit(inner: Processor, value: Value, before: State, front: tuple[Any, ...], *, reasons: bool = True) -> Culprit:
+    """A value, and what the quantifiers inside say of it, where they have seen nothing before."""
+    if not isinstance(inner, Group):
+        return Culprit("value", value)
+    names = [name for name, _ in inner.body.inputs]
+    inside: list[Refutation] = []
+    fresh = reasons and before == inner.initial()
+    if fresh and any(isinstance(processor, ForAll) for processor in inner.flat.typed.values()):
+        running = Reference(inner.body)
+        inside = Refutations(running).found
+        running.step(dict(zip(names, (value, *front), strict=True)))
+    return Culprit(names[0], value, tuple(culprit for each in inside for culprit in each.culprits))

@@ -1,0 +1,278 @@
+"""Why something came of rules, and why not, as text and as a page.
+
+The rule of this module: both say the same, line by line; the page draws windows where the text has characters.
+"""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from workbench.show.rule_time_line import WindowLine, drawn_lines, html_lines, window_lines
+from workbench.show.style import style
+from workbench.tesla.explain.hindrances import ABSENT, MOST_NEAR, NOT, Hindrance, Nearest
+from workbench.tesla.explain.view import Fit, RunRecord
+from workbench.tesla.explain.why import CompositeReason, SeenPart, SeenWindow, shown_value
+from workbench.tesla.explain.why_not import MissingReason, PartialReason, RuleReason, TriggerReason
+from workbench.tesla.rule_explanation import RuleExplanation
+
+MOST_NAMED = 12
+"""Events or values that a line names."""
+INDENT = "    "
+
+
+@dataclass(frozen=True)
+class ToldPiece:
+    """A piece of an answer: a heading, what stands under it, a drawing, and pieces under that."""
+
+    heading: str
+    lines: tuple[str, ...] = ()
+    drawing: tuple[WindowLine, ...] = ()
+    parts: tuple[ToldPiece, ...] = ()
+    outcome: str = ""
+
+
+def explanation_text(found: RuleExplanation, width: int | None = None) -> str:
+    """An answer as text, no wider than the terminal where windows are drawn."""
+    wide = shutil.get_terminal_size((100, 24)).columns if width is None else width
+    return "\n\n".join("\n".join(_text(each, found.record, wide)) for each in pieces(found))
+
+
+def _text(told: ToldPiece, record: RunRecord, width: int, depth: int = 0) -> Iterator[str]:
+    yield told.heading
+    inner = [*told.lines]
+    if told.drawing:
+        inner += ["", *drawn_lines(record, told.drawing, width - len(INDENT) * (depth + 1)), ""]
+    for part in told.parts:
+        inner += _text(part, record, width, depth + 1)
+    while inner and not inner[-1]:
+        inner.pop()
+    yield from (textwrap.indent(line, INDENT) for line in inner)
+
+
+def explanation_page(found: RuleExplanation) -> str:
+    """An answer as a page of HTML that needs nothing but itself."""
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(found.question)} - workbench</title>",
+            f"<style>{style('explanation')}</style></head><body><main>",
+            f"<header><p class=brand>workbench explain</p><h1>{escape(found.question)}</h1></header>",
+            explanation_html(found),
+            "</main></body></html>",
+            "",
+        ]
+    )
+
+
+def explanation_html(found: RuleExplanation) -> str:
+    """What stands on the page."""
+    return "\n".join(line for told in pieces(found) for line in _html(told, found.record))
+
+
+def _html(told: ToldPiece, record: RunRecord, depth: int = 2) -> Iterator[str]:
+    tag = "section" if depth == 2 else "div"
+    yield f'<{tag} class="told {told.outcome}"><h{min(depth, 4)}>{escape(told.heading)}</h{min(depth, 4)}>'
+    yield from html_lines(record, told.drawing)
+    if told.lines:
+        yield "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in told.lines if line) + "</ul>"
+    for part in told.parts:
+        yield from _html(part, record, depth + 1)
+    yield f"</{tag}>"
+
+
+# --- answers ----------------------------------------------------------------------------------------------
+
+
+def pieces(found: RuleExplanation) -> list[ToldPiece]:
+    """What an answer consists of."""
+    tell = _Teller(found.record)
+    told = [] if found.missing is None else [tell.missing(found.missing)]
+    if found.event is not None:
+        count = len(found.composites) + found.more
+        what = f"is part of {count:,} composite{'s' * (count != 1)}"
+        lines = () if count else ("it is bound in no match; --missing tells why something did not come",)
+        told.append(ToldPiece(f"{tell.event(found.event)} {what}", lines))
+    told += [tell.composite(each) for each in found.composites]
+    if found.more:
+        told.append(ToldPiece(f"... and {found.more:,} more composites"))
+    return told
+
+
+class _Teller:
+    """Says what happened in a run."""
+
+    def __init__(self, record: RunRecord) -> None:
+        self.record = record
+
+    def event(self, number: int) -> str:
+        """An event: what it is called, its type, time and values."""
+        order = self.record.order
+        event = order.event(number)
+        names = self.record.rules.declarations[event.type].positions
+        values = _values(dict(zip(names, event.values, strict=True)))
+        label = order.label(number) if order.composite[number] else f"event {order.label(number)}"
+        return f"{label}: {event.type} at {self.record.show(event.time)}{f' ({values})' if values else ''}"
+
+    def fit(self, fit: Fit) -> str:
+        return self.event(fit.number) if fit.event is not None else f"fact {fit.number + 1} ({_values(fit.own)})"
+
+    def labels(self, numbers: Sequence[int]) -> str:
+        return _listed([self.record.order.label(each) for each in numbers])
+
+    def composite(self, found: CompositeReason) -> ToldPiece:
+        lines = []
+        if found.consumed:
+            lines.append(f"consumes {self.labels(found.consumed)}")
+        rows, minimal = found.needed.rows, found.needed.minimal
+        how = {
+            "no smaller set": "they alone give it, and no part of them does",
+            "no row less": "they alone give it, and without any one of them they do not",
+            "": "there are too many to find out which can be left out",
+        }[minimal]
+        named = _listed([str(each) for each in rows])
+        lines.append(f"needs row {named}: it alone gives it" if len(rows) == 1 else f"needs rows {named}: {how}")
+        if found.users:
+            lines.append(f"is part of {self.labels(found.users)}")
+        causes = tuple(self.composite(each) for each in found.causes)
+        time = found.event.time
+        parts = (self.part(each) for each in found.parts)
+        under = (*parts, *self.conditions("where", found.where), *_under(lines), *causes)
+        drawing = tuple(window_lines(self.record, found.parts, time))
+        return ToldPiece(f"{self.event(found.event.number)}, of {found.rule}", (), drawing, under, "holds")
+
+    def part(self, part: SeenPart) -> ToldPiece:
+        lines = []
+        if part.bound is not None:
+            lines.append(self.fit(part.bound) + self.choice(part))
+        elif part.kind in ("not", "absent"):
+            lines.append(f"none{self.reach(part.window)}")
+        elif part.kind == "aggregate":
+            lines += self.aggregate(part)
+        if part.kind != "aggregate":
+            lines += [f"${name} = {shown_value(each)}" for name, each in part.parameters.items()]
+        lines += [f"{each.text}: {each.values}" for each in part.conditions]
+        return ToldPiece(part.text if part.kind != "trigger" else f"from {part.text}", tuple(lines))
+
+    def aggregate(self, part: SeenPart) -> Iterator[str]:
+        """What an aggregate is made of."""
+        facts = bool(part.fits) and part.fits[0].event is None
+        fits = _listed([str(each.number + 1) if facts else self.label(each) for each in part.fits])
+        what = f"{'facts' if facts else 'events'} {fits}" if part.fits else "nothing"
+        values = f", values {_listed([shown_value(each) for each in part.values])}" if part.values else ""
+        (named,) = part.parameters.items()
+        yield f"${named[0]} = {shown_value(named[1])}: of {what}{values}{self.reach(part.window)}"
+
+    def label(self, fit: Fit) -> str:
+        return self.record.order.label(fit.number)
+
+    def choice(self, part: SeenPart) -> str:
+        count = len(part.fits)
+        if part.kind == "trigger" or count == 1:
+            return ""
+        return f", the {part.kind} of {count:,}" if part.kind in ("first", "last") else f", one of {count:,}"
+
+    def reach(self, window: SeenWindow | None) -> str:
+        if window is None:
+            return ""
+        first = "the beginning" if window.first is None else self.record.show(window.first)
+        return f", from {first} to {self.record.show(window.last)}"
+
+    def conditions(self, heading: str, found: Sequence[Any]) -> Iterator[ToldPiece]:
+        if found:
+            yield ToldPiece(heading, tuple(f"{each.text}: {each.values}" for each in found))
+
+    # --- what is missing --------------------------------------------------------------------------------
+
+    def missing(self, found: MissingReason, inner: bool = False) -> ToldPiece:
+        values = _values(found.values)
+        what = f"{found.type}{f'({values})' if values else ''} at {self.record.show(found.time)}"
+        if found.there:
+            return ToldPiece(f"{what} is there: {self.labels(found.there)}", outcome="holds")
+        parts = tuple(self.rule(each) for each in found.rules)
+        return ToldPiece(f"{'there is no' if inner else 'no'} {what}", (), (), parts, "fails")
+
+    def rule(self, found: RuleReason) -> ToldPiece:
+        heading = f"rule {found.rule}" if not found.rule.startswith("rule ") else found.rule
+        if found.triggers:
+            return ToldPiece(heading, (), (), tuple(self.trigger(each) for each in found.triggers))
+        lines = [f"no event of type {found.trigger} at {self.record.show(found.time)}, which would trigger it"]
+        for fit in found.nearest:
+            assert fit.event is not None
+            away = fit.event.time - found.time
+            lines.append(f"{self.record.length(abs(away))} {'before' if away < 0 else 'later'}: {self.fit(fit)}")
+        return ToldPiece(
+            heading, tuple(lines), (), () if found.cause is None else (self.missing(found.cause, inner=True),)
+        )
+
+    def trigger(self, found: TriggerReason) -> ToldPiece:
+        lines = [f"made {self.labels(found.composites)}"] if found.composites else []
+        told = len(found.reasons)
+        if found.stopped > told:
+            lines.append(f"{found.stopped:,} partial matches were stopped; the nearest {told}:")
+        if not found.complete:
+            lines.append("there are more partial matches, which have not been looked at")
+        heading = f"triggered by {self.fit(found.trigger)}"
+        return ToldPiece(heading, tuple(lines), (), tuple(self.reason(each) for each in found.reasons))
+
+    def reason(self, found: PartialReason) -> ToldPiece:
+        seen = [self.named(each) for each in found.seen if each.bound is not None]
+        heading = f"{', '.join(seen)}; then" if seen else "the trigger itself:"
+        heading += " all is there" if found.finished else f" {found.text}"
+        lines = [line for each in found.hindrances for line in self.hindrance(each)]
+        lines += (line for each in found.seen if each.kind == "aggregate" for line in self.aggregate(each))
+        if found.candidates is not None:
+            lines += self.nearest(found.candidates, f"not in {found.text}: " if found.finished else "")
+        drawing = window_lines(self.record, found.seen, None, found)
+        return ToldPiece(heading, tuple(lines), tuple(drawing) if len(drawing) > 1 else (), (), "fails")
+
+    def hindrance(self, found: Hindrance) -> Iterator[str]:
+        yield found.text
+        if found.kind in (NOT, ABSENT):
+            yield from (f"  {self.event(each)}" for each in found.events[:MOST_NEAR])
+
+    def named(self, part: SeenPart) -> str:
+        assert part.bound is not None
+        label = f"fact {part.bound.number + 1}" if part.bound.event is None else self.label(part.bound)
+        return f"{part.text.split('[')[0].split('(')[0].split(' within ')[0].split(' ')[-1]} {label}"
+
+    def nearest(self, found: Nearest, what: str) -> Iterator[str]:
+        if not found.looked:
+            yield f"{what}there is none of this type"
+            return
+        if not found.near:
+            return
+        more = f" ({found.left:,} further away have not been compared)" if found.left else ""
+        yield f"{what or f'none of {found.looked:,}{more}; '}the nearest:"
+        for each in found.near:
+            yield f"  {self.fit(each.fit)}: {'; '.join(hindrance.text for hindrance in each.hindrances)}"
+        for only in found.alone:
+            (hindrance,) = only.nearest.hindrances
+            what = hindrance.condition.text if hindrance.condition is not None else _ALONE[hindrance.kind]
+            last = self.fit(only.nearest.fit).partition(":")[0]
+            yield f"  all but {what}: {only.count:,}, the nearest {last}: {hindrance.text}"
+
+
+_ALONE: Mapping[str, str] = {
+    "window": "the window", "match": "that it is in the match", "consumed": "that it was consumed",
+}  # fmt: skip
+"""What the one thing is that is lacking."""
+
+
+def _values(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {shown_value(each)}" for name, each in values.items())
+
+
+def _under(lines: Sequence[str]) -> Iterator[ToldPiece]:
+    yield from (ToldPiece(line) for line in lines)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

@@ -1,0 +1,159 @@
+"""Windows and events of a match on a line of time, as characters and for a page.
+
+The rule of this module: where something lies says its time, and nothing else; what it is stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from workbench.tesla.explain.view import RunRecord
+from workbench.tesla.explain.why import SeenPart
+from workbench.tesla.explain.why_not import PartialReason
+
+BOUND, FITS, STOPS = "●", "○", "✗"
+"""An event that is bound, one that would fit or is in an aggregate, one that stops the match."""
+MOST_MARKS, MOST_NOTED = 200, 3
+LABEL, LEAST = 26, 20
+"""Characters of what stands before a line, at most; and of the line, at least."""
+
+
+@dataclass(frozen=True)
+class WindowLine:
+    """One line: a window, and events in it or beside it.
+
+    Attributes
+    ----------
+    label: what it is about.
+    first, last: the ends of the window; `first` is None where there is none, and `endless` where it has no beginning.
+    marks: times and what is there.
+    note: what stands behind it.
+    """
+
+    label: str
+    first: int | None
+    last: int | None
+    marks: tuple[tuple[int, str], ...]
+    note: str = ""
+    endless: bool = False
+    empty: bool = False
+
+
+def window_lines(
+    record: RunRecord, parts: Sequence[SeenPart], told: int | None = None, stopped: PartialReason | None = None
+) -> list[WindowLine]:
+    """The lines of a match: one for each part about events.
+
+    Parameters
+    ----------
+    told: when the composite was told.
+    stopped: what the match lacks.
+    """
+    lines = [line for part in parts if (line := _line(record, part)) is not None]
+    if stopped is not None and stopped.window is not None:
+        near = [] if stopped.candidates is None else [each.fit for each in stopped.candidates.near]
+        numbers = [each.number for each in near if each.event is not None]
+        numbers += [number for each in stopped.hindrances for number in each.events]
+        marks = tuple((int(record.order.times[each]), STOPS) for each in dict.fromkeys(numbers))
+        note = ", ".join(record.order.label(each) for each in dict.fromkeys(numbers))
+        window, label = stopped.window, _short(stopped.text)
+        lines.append(WindowLine(label, window.first, window.last, marks, note, window.first is None))
+    if told is not None and parts and parts[0].bound and parts[0].bound.event and parts[0].bound.event.time != told:
+        lines.append(WindowLine("told", None, None, ((told, BOUND),)))
+    return lines
+
+
+def _line(record: RunRecord, part: SeenPart) -> WindowLine | None:
+    label, bound = _short(part.text), part.bound
+    if bound is not None and bound.event is None:
+        return None
+    empty = part.kind in ("not", "absent")
+    marks = [(each.event.time, STOPS if empty else FITS) for each in part.fits[:MOST_MARKS] if each.event is not None]
+    note = ", ".join(record.order.label(each.number) for each in part.fits[:MOST_NOTED]) if empty else ""
+    if bound is not None and bound.event is not None:
+        marks.append((bound.event.time, BOUND))
+        note = record.order.label(bound.number)
+    if part.window is None:
+        return None if bound is None else WindowLine(label, None, None, tuple(marks), note)
+    window = part.window
+    if part.kind == "aggregate":
+        note = f"{len(part.fits):,}"
+    elif bound is None:
+        note = note or "none"
+    return WindowLine(label, window.first, window.last, tuple(marks), note, window.first is None, empty)
+
+
+def _short(text: str) -> str:
+    """A predicate without what it asks: `last Temp`, `$n = COUNT(Temp)`."""
+    head = text.split(" within ")[0].split(" between ")[0]
+    kind, _, rest = head.partition("(") if not head.startswith("$") else (head, "", "")
+    del rest
+    kind = kind.partition("[")[0] if not kind.startswith("$") else kind
+    return kind if len(kind) <= LABEL else kind[: LABEL - 1] + "…"
+
+
+class TimeScale:
+    """Where times lie between the first and the last of some lines, from 0 to 1."""
+
+    def __init__(self, lines: Sequence[WindowLine]) -> None:
+        times = [time for line in lines for time, _ in line.marks]
+        times += [end for line in lines for end in (line.first, line.last) if end is not None]
+        self.first, self.last = min(times, default=0), max(times, default=0)
+
+    def at(self, time: int) -> float:
+        """The place of a time; all are in the middle where there is one only."""
+        return (time - self.first) / (self.last - self.first) if self.last > self.first else 0.5
+
+
+def drawn_lines(record: RunRecord, lines: Sequence[WindowLine], width: int) -> list[str]:
+    """Lines of characters, no wider than so many, with the times at both ends under them."""
+    if not lines:
+        return []
+    scale, label = TimeScale(lines), max(len(line.label) for line in lines)
+    notes = max(len(line.note) for line in lines)
+    room = max(LEAST, width - label - notes - 4)
+    found = [f"{line.label.ljust(label)}  {_drawn(line, scale, room)}  {line.note}".rstrip() for line in lines]
+    first, last = (str(record.show(time)) for time in (scale.first, scale.last))
+    axis = first if scale.first == scale.last else first + last.rjust(max(room - len(first), len(last) + 1))
+    return [*found, " " * (label + 2) + (axis.center(room).rstrip() if scale.first == scale.last else axis)]
+
+
+def _drawn(line: WindowLine, scale: TimeScale, room: int) -> str:
+    def at(time: int) -> int:
+        return round(scale.at(time) * (room - 1))
+
+    cells = [" "] * room
+    if line.last is not None:
+        first, last = 0 if line.first is None else at(line.first), at(line.last)
+        cells[first : last + 1] = ("┄" if line.empty else "─") * (last + 1 - first)
+        if last > first:
+            cells[first], cells[last] = "┈" if line.endless else "├", "┤"
+        elif last == first:
+            cells[first] = "│"
+    for time, mark in line.marks:  # what is bound comes last, and covers what fits
+        cells[at(time)] = mark
+    return "".join(cells)
+
+
+def html_lines(record: RunRecord, lines: Sequence[WindowLine]) -> Iterator[str]:
+    """The same for a page."""
+    if not lines:
+        return
+    scale = TimeScale(lines)
+    yield "<div class=windows>"
+    for line in lines:
+        yield f"<div class=row><span class=what>{escape(line.label)}</span><span class=line>"
+        if line.last is not None:
+            left = 0.0 if line.first is None else 100 * scale.at(line.first)
+            wide = max(100 * scale.at(line.last) - left, 0)
+            kind = " empty" * line.empty + " endless" * line.endless
+            yield f'<i class="window{kind}" style="left:{left:.3f}%;width:{wide:.3f}%"></i>'
+        for time, mark in line.marks:
+            kind = {BOUND: "bound", FITS: "fits", STOPS: "stops"}[mark]
+            title = escape(str(record.show(time)), quote=True)
+            yield f'<b class={kind} style="left:{100 * scale.at(time):.3f}%" title="{title}">{mark}</b>'
+        yield f"</span><span class=note>{escape(line.note)}</span></div>"
+    ends = "".join(f"<span>{escape(str(record.show(time)))}</span>" for time in (scale.first, scale.last))
+    yield f"<div class=row><span class=what></span><span class=ends>{ends}</span><span class=note></span></div></div>"

@@ -1,0 +1,133 @@
+"""What rules of one trigger have in common: the first predicates and aggregates behind it, if these are the same.
+
+The rule of this module: what is shared is evaluated once for a trigger, and is the same for each of the rules: nothing
+in it hangs on what a rule has consumed, on how many matches it wants, or on a condition that it asks before. What an
+index finds at once is not shared, for a list of it costs as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from workbench.tesla import tree as t
+from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
+from workbench.tesla.engines.set_plan import PlannedStep, SetPlan, substitution
+
+LEAST_SHARING = 4
+"""Rules that share something: for fewer a list takes as long as it saves, and it is code of its own."""
+
+
+class SharedPrefix(NamedTuple):
+    """Parts of rules that are the same.
+
+    Attributes
+    ----------
+    number: among all.
+    rules: the places of those that share it; the first says what it is.
+    length: how many parts behind the trigger.
+    before: a shorter one that it goes on from, which more rules share.
+    """
+
+    number: int
+    rules: tuple[int, ...]
+    length: int
+    before: SharedPrefix | None
+
+    @property
+    def chain(self) -> list[SharedPrefix]:
+        """Those that it goes on from, the shortest first, and itself."""
+        return [*(self.before.chain if self.before else []), self]
+
+
+def shared_prefixes(plan: SetPlan) -> dict[int, SharedPrefix]:
+    """Rules to the longest parts that they share with others, where there are any."""
+    users: dict[tuple[Any, ...], list[int]] = {}
+    lengths: dict[int, list[tuple[Any, ...]]] = {}
+    for rule, of in enumerate(plan.plans):
+        key: tuple[Any, ...] = (of.trigger.type,)
+        for part in _sharable(plan, rule, of):
+            key = (*key, part)
+            users.setdefault(key, []).append(rule)
+            lengths.setdefault(rule, []).append(key)
+    made: dict[tuple[Any, ...], SharedPrefix] = {}
+    found: dict[int, SharedPrefix] = {}
+    for rule, keys in lengths.items():
+        before: SharedPrefix | None = None
+        chosen = [
+            key for key in keys if len(users[key]) >= LEAST_SHARING and _costly(plan, plan.steps[rule][len(key) - 2])
+        ]
+        for key, longer in zip(chosen, [*chosen[1:], None], strict=False):
+            if longer is None or len(users[longer]) < len(users[key]):
+                before = made.setdefault(key, SharedPrefix(len(made), tuple(users[key]), len(key) - 1, before))
+        if before is not None:
+            found[rule] = before
+    return found
+
+
+def _costly(plan: SetPlan, planned: PlannedStep) -> bool:
+    """Whether more is looked at than is found, so that to write it down and to read it is less."""
+    step, keys = planned.step, plan.columns[planned.column].keys
+    if isinstance(step.part, t.Aggregate):
+        return step.attribute is not None or bool(planned.asked or keys or step.fact)
+    first = step.policy is t.Policy.FIRST and bool(keys) and not step.fact  # a chain begins with the newest
+    return first or len(planned.asked) > len(planned.equations)
+
+
+def _sharable(plan: SetPlan, rule: int, of: RulePlan) -> Iterator[str]:
+    """What the parts of a rule say that it can share, whatever names it gives them."""
+    conditions, names = plan.conditions(rule), _Names()
+    names.bind(of.trigger)
+    for step in of.steps[1:]:
+        asked_before = step.number > 1 and conditions[step.number - 1]
+        counted = step.policy is t.Policy.EACH and of.rule.limit is not None
+        if asked_before or counted or (step.selects and of.consumed_slots):
+            return
+        yield names.said(step)
+        names.bind(step)
+
+
+class _Names:
+    """The names of a rule, and the places of what they name."""
+
+    def __init__(self) -> None:
+        self._events: dict[str, str] = {}
+        self._slots: dict[int, int] = {}
+        self._parameters: dict[str, t.Expression] = {}
+
+    def bind(self, step: RuleStep) -> None:
+        """What a step binds is known by its place from here on."""
+        if isinstance(step.part, t.Aggregate):
+            self._parameters[step.part.parameter] = t.BoundParameter(str(step.number))
+        elif step.policy is not None and (step.policy.binds or step.number == 0):
+            self._events[step.part.name], self._slots[step.slot] = str(step.number), step.number
+            for name, value in substitution(step.part).items():
+                self._parameters[name] = self._placed(value, str(step.number))
+
+    def said(self, step: RuleStep) -> str:
+        """What a step selects or computes, without a name."""
+        part, own, window = step.part, substitution(step.part), step.window
+        asked = [str(self._placed(each, "", own)) for each in part.constraints]
+        what = (part.function, part.attribute) if isinstance(part, t.Aggregate) else (part.policy, part.ordering)
+        anchors = () if window is None else tuple(self._slots[slot] for slot in window.anchors)
+        reach = None if window is None else (window.least, window.most, window.between, window.counted)
+        return str((*map(str, what), step.type, asked, anchors, reach))
+
+    def _placed(self, expression: t.Expression, own: str, values: Any = ()) -> t.Expression:
+        """An expression in which places stand for names.
+
+        Parameters
+        ----------
+        own: the place of what it is about; nothing where that is looked for.
+        values: parameters that are expressions of that.
+        """
+        if isinstance(expression, t.Operation):
+            return t.Operation(expression.operator, tuple(self._placed(e, own, values) for e in expression.operands))
+        if isinstance(expression, t.BoundParameter):
+            inner = expression.name in values
+            return self._placed(values[expression.name], own) if inner else self._parameters[expression.name]
+        if isinstance(expression, t.OtherAttribute):
+            return t.OtherAttribute(self._events[expression.of], expression.name)
+        if isinstance(expression, t.TimeOf):
+            return t.TimeOf(self._events[expression.name])
+        return t.OtherAttribute(own, expression.name) if own and isinstance(expression, t.OwnAttribute) else expression

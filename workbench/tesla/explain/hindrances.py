@@ -1,0 +1,253 @@
+"""What keeps an event or a fact from being selected, and what stops a match that has found all its events.
+
+The rule of this module: a hindrance is true by itself. An event that has one alone would be a candidate without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from workbench.tesla import tree as t
+from workbench.tesla.explain.view import Fit, RuleView
+from workbench.tesla.explain.why import SeenCondition, seen_conditions, shown_value
+from workbench.tesla.formulas import in_window
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.values import Attributes, Selected, value
+
+CONSTRAINT, WINDOW, MATCH, CONSUMED = "constraint", "window", "match", "consumed"
+"""Of one event: it does not satisfy a constraint, is outside, is in the match already, is selected no more."""
+NOT, ABSENT, CLOCK, WHERE, LIMIT, PAUSE = "not", "absent", "clock", "where", "limit", "at most once"
+VALUE, POLICY = "value", "policy"
+"""Of a match: other values are emitted than those asked for; `first` or `last` has taken something else."""
+LOOKED_AT, LEAST_LOOKED_AT = 20_000, 500
+"""Events of a type, the nearest to a window, that are compared, before it, in it and behind it; and for each match."""
+MOST_NEAR = 3
+
+
+@dataclass(frozen=True)
+class Hindrance:
+    """One thing that has stopped a match, or keeps an event from being in one.
+
+    Attributes
+    ----------
+    kind: see above.
+    text: what it is, to be read.
+    condition: the constraint, or the condition of `where`.
+    events: the numbers of the events that it names.
+    lacking: of a window of time, by how much it is missed; of one by count, by how many places.
+    """
+
+    kind: str
+    text: str
+    condition: SeenCondition | None = None
+    events: tuple[int, ...] = ()
+    lacking: int | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is, whichever event it is about."""
+        return self.kind, self.condition.text if self.condition is not None else ""
+
+
+@dataclass(frozen=True)
+class NearCandidate:
+    """An event, or a fact, that is not selected, and why."""
+
+    fit: Fit
+    hindrances: tuple[Hindrance, ...]
+
+
+@dataclass(frozen=True)
+class OnlyHindrance:
+    """How many satisfy everything else, and the nearest of them."""
+
+    count: int
+    nearest: NearCandidate
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """What came nearest to a predicate that nothing satisfies.
+
+    Attributes
+    ----------
+    looked: how many events or facts of the type were compared.
+    left: how many there are beside, further away.
+    near: those that fail least, the nearest first.
+    alone: for each hindrance that is the only one of some.
+    """
+
+    looked: int
+    left: int
+    near: tuple[NearCandidate, ...]
+    alone: tuple[OnlyHindrance, ...]
+
+
+def failing(
+    view: RuleView, place: int, constraints: Sequence[t.Expression], selected: Selected, event: Occurrence
+) -> tuple[Hindrance, ...]:
+    """The constraints that an event does not satisfy."""
+    own = dict(zip(view.record.rules.declarations[event.type].positions, event.values, strict=True))
+    return _failing(view, place, constraints, selected, own)
+
+
+def _failing(
+    view: RuleView, place: int, constraints: Sequence[t.Expression], selected: Selected, own: Attributes
+) -> tuple[Hindrance, ...]:
+    selected = _assigned(view.rule.parts[place], selected, own)
+    return conditions_failing(CONSTRAINT, seen_conditions(constraints, selected, own))
+
+
+def _assigned(part: t.Predicate | t.Aggregate, selected: Selected, own: Attributes) -> Selected:
+    """The same with the parameters of a predicate."""
+    for each in part.assignments if isinstance(part, t.Predicate) else ():
+        parameters = {**selected.parameters, each.name: value(each.value, selected, own)}
+        selected = replace(selected, parameters=parameters)
+    return selected
+
+
+def conditions_failing(kind: str, conditions: Sequence[SeenCondition]) -> tuple[Hindrance, ...]:
+    """Those that are not true."""
+    return tuple(
+        Hindrance(kind, f"{each.text}: {each.values} is {shown_value(each.result)}", each)
+        for each in conditions
+        if each.result is not True
+    )
+
+
+# --- candidates -------------------------------------------------------------------------------------------
+
+
+def candidates_near(view: RuleView, place: int, selected: Selected, among: int = 1) -> Nearest:
+    """What came nearest to the predicate at a place, which nothing satisfies; or to an aggregate, and is not in it.
+
+    Parameters
+    ----------
+    among: so many partial matches share what is looked at.
+    """
+    part = view.rule.parts[place]
+    most = max(LEAST_LOOKED_AT, LOOKED_AT // among)
+    if view.is_fact(part):
+        rows = view.record.facts.get(part.type, ())
+        positions = view.record.rules.declarations[part.type].positions
+        left = max(0, len(rows) - most)
+        fits = [Fit(i, dict(zip(positions, row, strict=True))) for i, row in enumerate(rows[:most])]
+    else:
+        numbers, left = _around(view, part, selected, most)
+        positions = view.record.rules.declarations[part.type].positions
+        fits = [
+            Fit(event.number, dict(zip(positions, event.values, strict=True)), event)
+            for event in view.order.events(numbers)
+        ]
+    found = [(failed, fit) for fit in fits if (failed := _fails(view, place, selected, fit))]
+    found.sort(key=lambda each: (len(each[0]), *_distance(*each)))
+    alone: dict[tuple[str, str], list[Fit]] = {}
+    for failed, fit in found:
+        if len(failed) == 1:
+            alone.setdefault(failed[0].key, []).append(fit)
+
+    def told(fit: Fit) -> NearCandidate:
+        return NearCandidate(fit, tuple(_fails(view, place, selected, fit, in_full=True)))
+
+    near = tuple(told(fit) for _, fit in found[:MOST_NEAR])
+    return Nearest(len(fits), left, near, tuple(OnlyHindrance(len(some), told(some[0])) for some in alone.values()))
+
+
+def _fails(view: RuleView, place: int, selected: Selected, fit: Fit, *, in_full: bool = False) -> Sequence[Hindrance]:
+    """What keeps an event or a fact from being a candidate; constraints with their values only where all is told."""
+    part = view.rule.parts[place]
+    found = [] if fit.event is None else list(_of_event(view, place, selected, fit.event))
+    if in_full:
+        return [*found, *_failing(view, place, part.constraints, selected, fit.own)]
+    selected = _assigned(part, selected, fit.own)
+    for text, each in zip(view.constraint_texts(place), part.constraints, strict=True):
+        if (result := value(each, selected, fit.own)) is not True:
+            found.append(Hindrance(CONSTRAINT, "", SeenCondition(text, "", result)))
+    return found
+
+
+def _around(view: RuleView, part: t.Predicate | t.Aggregate, selected: Selected, most: int) -> tuple[list[int], int]:
+    """The numbers of the events of a type around a window, but for the trigger, and how many are further away."""
+    assert part.window is not None
+    first, last = view.span(part.window, selected)
+    before = view.order.of_type(part.type, 0, first)
+    inside = view.order.of_type(part.type, first, max(first, last))
+    after = view.order.of_type(part.type, max(first, last), len(view.order))
+    kept = [*before[-most:], *inside[-most:], *after[:most]]
+    everything = len(before) + len(inside) + len(after)
+    return [int(each) for each in kept if each != view.trigger.number], everything - len(kept)
+
+
+def _of_event(view: RuleView, place: int, selected: Selected, event: Occurrence) -> Iterator[Hindrance]:
+    """What keeps an event from being a candidate, whatever its values."""
+    yield from _outside(view, place, selected, event)
+    if not isinstance(view.rule.parts[place], t.Predicate):
+        return
+    if any(event.number == each.number for each in selected.events):
+        yield Hindrance(MATCH, "it is in this match already", events=(event.number,))
+    consumer = view.consumer(place, event.number)
+    if consumer is not None:
+        time = view.record.show(int(view.order.times[consumer]))
+        text = f"it was consumed by {view.rule.emits} {view.order.label(consumer)} of {time}"
+        yield Hindrance(CONSUMED, text, events=(consumer,))
+
+
+def _outside(view: RuleView, place: int, selected: Selected, event: Occurrence) -> Iterator[Hindrance]:
+    """That an event lies outside of the window of a part, and how far."""
+    window = view.rule.parts[place].window
+    inside = in_window(window, event, selected, view.record.compat)
+    if inside and event.number < view.trigger.number:
+        return
+    text = view.window_text(place)
+    if inside or event.number > view.trigger.number:
+        away = event.time - view.trigger.time
+        yield Hindrance(WINDOW, f"it comes {_far(view, away)}behind the trigger", events=(event.number,), lacking=away)
+        return
+    if isinstance(window, t.BetweenWindow):
+        ends = sorted((selected.named[window.one], selected.named[window.two]), key=lambda each: each.number)
+        early = event.number < ends[0].number
+        away = ends[0].time - event.time if early else event.time - ends[1].time
+        what = f"it comes {_far(view, away)}{'before' if early else 'behind'} what is {text}"
+        yield Hindrance(WINDOW, what, events=(event.number,), lacking=away)
+        return
+    assert isinstance(window, t.WithinWindow)
+    yield _beside(view, window, text, selected.named[window.of], event)
+
+
+def _beside(view: RuleView, window: t.WithinWindow, written: str, anchor: Occurrence, event: Occurrence) -> Hindrance:
+    """That an event lies before `within` or behind it."""
+    ago = anchor.number - event.number if window.counted else anchor.time - event.time
+    unit = "events" if window.counted else ""
+    least = 0 if window.least is None else int(window.least.amount)
+    if window.most is not None and ago >= window.most.amount and ago >= least:
+        lacking, side = ago - int(window.most.amount), "too early"
+    elif least > 0 and ago <= least:
+        lacking, side = least - ago, "too late"
+    else:
+        lacking, side = -ago, f"behind {window.of}"
+    far = f"{lacking:,} {unit[: -1 if lacking == 1 else None]} " if unit else _far(view, lacking)
+    return Hindrance(WINDOW, f"it comes {far}{side} for {written}", events=(event.number,), lacking=lacking)
+
+
+def _far(view: RuleView, lacking: int) -> str:
+    return f"{view.record.length(lacking)} " if lacking else "right "
+
+
+def _distance(failed: Sequence[Hindrance], fit: Fit) -> tuple[int, int]:
+    """How far an event is from where it should be, the newest first."""
+    away = [abs(each.lacking) for each in failed if each.lacking is not None]
+    return sum(away), -fit.number if fit.event is not None else fit.number
+
+
+# --- matches ----------------------------------------------------------------------------------------------
+
+
+def by_what_came(view: RuleView, place: int, fits: Sequence[Fit], *, absent: bool = False) -> Hindrance:
+    """That something came which must not."""
+    fact, part = view.is_fact(view.rule.parts[place]), view.rule.parts[place]
+    named = ", ".join(str(each.number + 1) if fact else view.order.label(each.number) for each in fits[:MOST_NEAR])
+    more = f" and {len(fits) - MOST_NEAR:,} more" if len(fits) > MOST_NEAR else ""
+    text = f"there is {'the fact ' if fact else ''}{part.type} {named}{more}"
+    events = () if fact else tuple(each.number for each in fits)
+    return Hindrance(ABSENT if absent else NOT, text, events=events)

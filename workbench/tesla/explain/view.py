@@ -1,0 +1,404 @@
+"""What a rule saw when it was asked: the history in each window, what was consumed, and what it had told before.
+
+The rule of this module: what an engine did is looked up in the total order of the run; what that means is asked of the
+formulas, which share nothing with engines. Where the two part, that is an error, and never explained away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from workbench.core.domain import Value
+from workbench.core.units import MICROSECONDS
+from workbench.errors import EngineGap
+from workbench.tesla import tree as t
+from workbench.tesla.explain.order import EventOrder, TriggerOutcome, absent_of, patience
+from workbench.tesla.formulas import (
+    FORMULAS,
+    TREX,
+    Happened,
+    PlacedPredicate,
+    aggregate_of,
+    bound_to,
+    events_in_range,
+    with_event,
+)  # fmt: skip
+from workbench.tesla.meaning import same_values
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.values import Attributes, Selected, fitted, value
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run that is over, or has been stopped.
+
+    Attributes
+    ----------
+    rules: windows in the unit of times.
+    facts: the rows of each type.
+    compat: as for `meaning`.
+    show: a time as the log writes it.
+    told: the time up to which the clock has told what does not come; None: up to the last event, without its time.
+    engine: what ran.
+    micro: whether times are microseconds.
+    written: the rules as the user wrote them; None: like those that ran.
+    """
+
+    rules: RuleSet
+    order: EventOrder
+    facts: Facts
+    compat: str = ""
+    show: Callable[[int], Value] = field(default=lambda time: time)
+    told: int | None = None
+    engine: str = ""
+    micro: bool = False
+    written: RuleSet | None = None
+
+    def length(self, time: int) -> str:
+        """A length of time as people read it."""
+        if not self.micro:
+            return f"{time:,}"
+        unit, scale = next(((u, s) for u, s in reversed(MICROSECONDS.items()) if abs(time) >= s), ("us", 1))
+        return f"{float(round(Decimal(time) / scale, 3)):g} {unit}"
+
+    @property
+    def passed(self) -> int | None:
+        """The time up to which deadlines have passed; None where there is no event."""
+        last = [int(self.order.times[-1]) - 1] if len(self.order) else []
+        return max([*last, *([] if self.told is None else [self.told])], default=None)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """An event or a fact that satisfies a predicate or is in an aggregate: its number, or row, and its attributes."""
+
+    number: int
+    own: Attributes
+    event: Occurrence | None = None
+
+
+class RuleView:
+    """A rule, asked about one trigger.
+
+    Parameters
+    ----------
+    rule: its place in the file.
+    trigger: the number of an event of the type that triggers it.
+
+    Attributes
+    ----------
+    looked: how many events have been looked at so far.
+    """
+
+    def __init__(self, record: RunRecord, rule: int, trigger: int) -> None:
+        self.record, self.number, self.order = record, rule, record.order
+        self.rule = record.rules.rules[rule]
+        self.trigger = record.order.event(trigger)
+        self.past = Happened(record.rules, record.facts, record.compat)
+        self.absent = absent_of(self.rule)
+        self.deadline = self.trigger.time + patience(self.rule)
+        self.looked = 0
+        self._grown: dict[Any, list[Selected]] = {}  # the events and facts that are selected tell all the rest
+        self._consumers = self._consumed() if self.rule.consuming else {}
+        self.past.consumed.update(self._consumers)
+
+    # --- what had happened ------------------------------------------------------------------------------
+
+    def _consumed(self) -> dict[tuple[int, int, int], int]:
+        """What had been consumed when the trigger was processed, and by which composite."""
+        bound = [place for place, part in enumerate(self.rule.parts) if self.binds_event(part)]
+        names = [self.rule.parts[place].name for place in bound]  # type: ignore[union-attr]
+        roles = [(names.index(name), bound[names.index(name)]) for name in self.rule.consuming]
+        found: dict[tuple[int, int, int], int] = {}
+        for decision in self.order.decisions(self.number):
+            if decision.before >= self.trigger.number + (self.absent is not None):
+                break
+            for composite in decision.composites:
+                sources = self.order.sources(composite)
+                for at, place in roles:
+                    found.setdefault(self._role(place, sources[at]), composite)
+        return found
+
+    def _role(self, place: int, event: int) -> tuple[int, int, int]:
+        return self.number, place if self.record.compat == TREX else 0, event
+
+    def consumer(self, place: int, event: int) -> int | None:
+        """The composite that has consumed an event, for the predicate at a place; None if none has."""
+        return self._consumers.get(self._role(place, event))
+
+    def text(self, place: int) -> t.Predicate | t.Aggregate:
+        """The part at a place as it was written."""
+        return (self.record.written or self.record.rules).rules[self.number].parts[place]
+
+    def window_text(self, place: int) -> str:
+        """The window of the part at a place as it was written."""
+        return self._texts[place][0]
+
+    def constraint_texts(self, place: int) -> Sequence[str]:
+        """Its constraints."""
+        return self._texts[place][1]
+
+    @cached_property
+    def _texts(self) -> Sequence[tuple[str, Sequence[str]]]:
+        written = [self.text(place) for place in range(len(self.rule.parts))]
+        return [(str(part.window), [str(each) for each in part.constraints]) for part in written]
+
+    def binds_event(self, part: t.Predicate | t.Aggregate) -> bool:
+        """Whether a part binds an event."""
+        return isinstance(part, t.Predicate) and part.policy.binds and not self.is_fact(part)
+
+    def is_fact(self, part: t.Predicate | t.Aggregate) -> bool:
+        """Whether a part is about facts."""
+        return self.record.rules.declarations[part.type].fact
+
+    def asked(self, place: int, selected: Selected, until: int | None = None) -> PlacedPredicate:
+        """The part at a place, asked of the history in its window; `until` is the number before which that ends."""
+        part = self.rule.parts[place]
+        history: list[Occurrence] = []
+        if part.window is not None:
+            first, last = self.span(part.window, selected)
+            last = min(last, self.trigger.number if until is None else until)
+            history = self.order.events(self.order.of_type(part.type, first, last))
+            self.looked += len(history)
+        return PlacedPredicate(replace(self.past, history=history), part, self.number, place)
+
+    def span(self, window: t.EventWindow, selected: Selected) -> tuple[int, int]:
+        """Numbers between which all events in a window lie, perhaps with others."""
+        at, trex = self.order.at, self.record.compat == TREX
+        if isinstance(window, t.BetweenWindow):
+            one, two = selected.named[window.one], selected.named[window.two]
+            if trex:
+                return at(min(one.time, two.time)), at(max(one.time, two.time), "right")
+            return min(one.number, two.number) + 1, max(one.number, two.number)
+        anchor = selected.named[window.of]
+        if isinstance(window, t.AfterWindow):
+            return anchor.number + 1, at(anchor.time + int(window.most.amount), "right")
+        least = 0 if window.least is None else int(window.least.amount)
+        most = None if window.most is None else int(window.most.amount)
+        if window.counted:
+            return 0 if most is None else max(0, anchor.number - most), anchor.number - least + 1
+        last = at(anchor.time - least, "right")
+        return 0 if most is None else at(anchor.time - most), last if trex else min(anchor.number, last)
+
+    # --- matches ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def start(self) -> Selected | None:
+        """What is selected at first; None where the trigger does not satisfy its constraints."""
+        return with_event(self.asked(0, Selected()), Selected(), self.trigger)
+
+    def grown(self, place: int, selected: Selected) -> list[Selected]:
+        """What is selected with the part at a place."""
+        key = place, tuple(each.number for each in selected.events), selected.facts
+        if key not in self._grown:
+            part = self.rule.parts[place]
+            formula = aggregate_of if isinstance(part, t.Aggregate) else FORMULAS[part.policy]
+            self._grown[key] = formula(self.asked(place, selected), selected)
+        return self._grown[key]
+
+    def matches(self, selected: Selected | None, place: int = 1) -> Iterator[Selected]:
+        """All matches that begin with what is selected, in their order; where something is absent, before it is judged.
+
+        One by one, in the order in which the formulas list them.
+        """
+        if selected is None:
+            return
+        todo = [iter([(selected, place)])]
+        while todo:
+            found = next(todo[-1], None)
+            if found is None:
+                todo.pop()
+            elif found[1] == len(self.rule.parts):
+                yield found[0]
+            else:
+                after = found[1] + 1
+                todo.append(iter([(each, after) for each in self.grown(found[1], found[0])]))
+
+    def fits(self, place: int, selected: Selected, until: int | None = None) -> list[Fit]:
+        """The events in range, or facts, that satisfy the constraints of the part at a place, whatever its policy."""
+        asked = self.asked(place, selected, until)
+        declared = self.record.rules.declarations[asked.part.type]
+        if declared.fact:
+            rows = enumerate(self.record.facts.get(asked.part.type, ()))
+            found = [Fit(number, asked.attributes(values)) for number, values in rows]
+        else:
+            events = events_in_range(asked, selected)
+            found = [Fit(each.number, asked.attributes(each.values), each) for each in events]
+        return [each for each in found if bound_to(asked, selected, each.own) is not None]
+
+    # --- what came of them ------------------------------------------------------------------------------
+
+    @property
+    def moment(self) -> int | None:
+        """The number of the first event that had not been processed when it was decided; None: it has not been."""
+        if self.absent is None:
+            return self.trigger.number
+        if self.decision is not None:
+            return self.decision.before
+        passed = self.record.passed
+        return None if passed is None or self.deadline > passed else judged_at(self.record, self.number, self.trigger)
+
+    def came(self, selected: Selected) -> list[Fit]:
+        """What came up to the deadline that must be absent."""
+        if self.absent is None:
+            return []
+        assert selected.absent is not None
+        asked, before = selected.absent
+        moment = self.moment
+        return self.fits(asked.place, before, len(self.order) if moment is None else moment)
+
+    def holds(self, selected: Selected) -> bool:
+        """Whether a match satisfies `where`."""
+        return all(value(each, selected) is True for each in self.rule.where_clause)
+
+    def values(self, selected: Selected) -> tuple[Value | None, ...]:
+        """The attributes of what is emitted for a match."""
+        given = {each.name: value(each.value, selected) for each in self.rule.evaluations}
+        domains = self.record.rules.declarations[self.rule.emits].domains
+        return tuple(fitted(given[name], domain) for name, domain in domains.items())
+
+    def per(self, selected: Selected) -> tuple[Value | None, ...]:
+        """The values for which a rule is silent on its own."""
+        return tuple(value(each, selected) for each in self.rule.per)
+
+    def silencing(self, selected: Selected, emitted: Sequence[Selected] = ()) -> int | None:
+        """The composite because of which a match is told no more: emitted for the same values, not long enough ago.
+
+        Parameters
+        ----------
+        emitted: matches of the same trigger that come before it and are told; their composites have no numbers yet,
+            and count as that of the trigger: -1.
+        """
+        if self.rule.pause is None:
+            return None
+        key, pause = self.per(selected), int(self.rule.pause.amount)
+        if pause > 0 and any(same_values(self.per(each), key) for each in emitted):
+            return -1
+        moment = self.moment
+        for decision in reversed(self.order.decisions(self.number)):
+            if decision.trigger == self.trigger.number or (moment is not None and decision.before >= moment):
+                continue
+            time = int(self.order.times[decision.composites[0]])
+            if self.deadline - time >= pause:
+                break
+            other = RuleView(self.record, self.number, decision.trigger)
+            for number, match in zip(decision.composites, other.told(), strict=True):
+                if same_values(self.per(match), key):
+                    return number
+        return None
+
+    def told(self) -> list[Selected]:
+        """The matches of the trigger that became composites in the run, one for each, in their order.
+
+        Raises
+        ------
+        EngineGap: the formulas have no such match.
+        """
+        made = self.composites
+        wanted = self.order.events(made)
+        found: list[Selected] = []
+        for match in self._like(wanted):
+            if len(found) < len(wanted) and _is(wanted[len(found)], match, self):
+                found.append(match)
+        if len(found) < len(wanted):
+            raise gap(self, wanted[len(found)])
+        return found
+
+    @property
+    def composites(self) -> tuple[int, ...]:
+        """The composites that came of the trigger."""
+        return () if self.decision is None else self.decision.composites
+
+    @cached_property
+    def decision(self) -> TriggerOutcome | None:
+        """What was decided about the trigger, where something came of it."""
+        return self.order.decided(self.number, self.trigger.number)
+
+    def _like(self, wanted: Sequence[Occurrence]) -> Iterator[Selected]:
+        """Matches of the sources that some composites have, and no others, in their order."""
+        prefixes = {each.sources[:i] for each in wanted for i in range(len(each.sources) + 1)}
+        todo = [] if self.start is None else [iter([(self.start, 1)])]
+        while todo:
+            selected, place = next(todo[-1], (None, 0))
+            if selected is None:
+                todo.pop()
+            elif tuple(each.number for each in selected.events) not in prefixes:
+                continue
+            elif place < len(self.rule.parts):
+                todo.append(iter([(each, place + 1) for each in self.grown(place, selected)]))
+            elif self.holds(selected) and not self.came(selected):
+                yield selected
+
+
+def _is(composite: Occurrence, match: Selected, view: RuleView) -> bool:
+    """Whether a composite is what comes of a match."""
+    numbers = tuple(each.number for each in match.events)
+    return composite.sources == numbers and same_values(composite.values, view.values(match))
+
+
+def gap(view: RuleView, composite: Occurrence | None) -> EngineGap:
+    """The error of an engine that has done something else than the formulas say."""
+    record, label = view.record, view.order.label(view.trigger.number)
+    shown = f"{view.rule.name} at {record.show(view.deadline)}, triggered by event {label}"
+    engine = f"the engine {record.engine}" if record.engine else "the engine"
+    what = f"{engine} has told a composite of {shown}, and the rules have none"
+    if composite is None:
+        what = f"{engine} has told no composite of {shown}, and the rules have one"
+    return EngineGap(
+        f"DEFECT OF WORKBENCH: {what}. Please report this.",
+        hint="were facts the same, and none dropped? `workbench run --engine cdp` is another engine",
+        rule=view.rule.name, trigger=view.trigger.number,
+    )  # fmt: skip
+
+
+def judged_at(record: RunRecord, rule: int, trigger: Occurrence) -> int:
+    """The number of the first event that had not been processed when a deadline was judged.
+
+    Deadlines of one time are judged by rule and trigger; what the first has caused may bring deadlines of the same
+    time, which take their places among those that are left.
+    """
+    order, rules = record.order, record.rules.rules
+    deadline = trigger.time + patience(rules[rule])
+    waiting = [number for number, each in enumerate(rules) if absent_of(each) is not None]
+    groups: dict[tuple[int, int], int] = {}
+    for number in waiting:
+        for decision in order.decisions(number):
+            if record.order.times[decision.composites[0]] == deadline:
+                groups[number, decision.trigger] = decision.before
+    cursor = min(groups.values(), default=order.at(deadline, "right"))
+    cursor = min(cursor, order.at(deadline, "right"))
+    due = [key for key in _due(record, waiting, deadline) if key[1] < cursor]
+    heapify(due)
+    begins = sorted(groups.values())
+    while due:
+        key = heappop(due)
+        began = groups.get(key)
+        if key == (rule, trigger.number):
+            return cursor
+        if began is None:
+            continue
+        ends = next((each for each in begins if each > began), order.at(deadline, "right"))
+        for later in _due(record, waiting, deadline, began, ends):
+            heappush(due, later)
+        cursor = ends
+    return cursor
+
+
+def _due(
+    record: RunRecord, waiting: Sequence[int], deadline: int, first: int = 0, last: int | None = None
+) -> list[tuple[int, int]]:
+    """The rules and triggers whose deadline is a time; the triggers between two places."""
+    found = []
+    for number in waiting:
+        rule = record.rules.rules[number]
+        time = deadline - patience(rule)
+        begin, end = max(first, record.order.at(time)), record.order.at(time, "right")
+        end = end if last is None else min(end, last)
+        found += [(number, int(each)) for each in record.order.of_type(rule.trigger.type, begin, end)]
+    return found

@@ -1,0 +1,281 @@
+"""Why a composite is there: its match, what each part of the rule found, and what caused what it is made of.
+
+The rule of this module: all that is told was found again by the formulas, in what the run had seen by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.core.domain import Value
+from workbench.language.syntax import Identifier
+from workbench.tesla import tree as t
+from workbench.tesla.explain.needed import NeededRows, needed
+from workbench.tesla.explain.view import Fit, RuleView, RunRecord, gap
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.values import Attributes, Selected, value
+
+DEEPEST = 12
+"""Composites that cause each other are told up to so many."""
+
+
+@dataclass(frozen=True)
+class SeenCondition:
+    """A constraint or condition, and what it is with the values of a match.
+
+    Attributes
+    ----------
+    text, values: as it is written, and with values in place of names.
+    result: true, false, or None for null.
+    """
+
+    text: str
+    values: str
+    result: Value | None
+
+
+@dataclass(frozen=True)
+class SeenWindow:
+    """Where a part of a rule looked.
+
+    Attributes
+    ----------
+    text: as it is written.
+    first, last: the times at its ends, both included; `first` is None where it goes back for ever.
+    numbers: the places in the order between which it lies, the last one not included.
+    """
+
+    text: str
+    first: int | None
+    last: int
+    numbers: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class SeenPart:
+    """A part of a rule in one match.
+
+    Attributes
+    ----------
+    place: in the rule; the trigger's is 0.
+    kind: `trigger`, `each`, `first`, `last`, `not`, `absent` or `aggregate`.
+    text: as it is written.
+    window: None of facts and of the trigger.
+    bound: the event or fact that it binds.
+    parameters: those that it binds.
+    conditions: its constraints, of what it binds.
+    fits: what satisfies it: the candidates, or what an aggregate is made of.
+    values: what an aggregate combines, of each of these.
+    """
+
+    place: int
+    kind: str
+    text: str
+    window: SeenWindow | None
+    bound: Fit | None
+    parameters: Mapping[str, Value | None]
+    conditions: tuple[SeenCondition, ...]
+    fits: tuple[Fit, ...]
+    values: tuple[Value | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class CompositeReason:
+    """Why a composite is there.
+
+    Attributes
+    ----------
+    event: the composite.
+    rule: the name of its rule.
+    parts: what each part of it saw.
+    where: its conditions.
+    consumed: the numbers of the events that are consumed.
+    users: the composites of which it is a part.
+    causes: why the composites in its match are there.
+    needed: the rows of the log that give it by themselves.
+    """
+
+    event: Occurrence
+    rule: str
+    parts: tuple[SeenPart, ...]
+    where: tuple[SeenCondition, ...]
+    consumed: tuple[int, ...]
+    users: tuple[int, ...]
+    causes: tuple[CompositeReason, ...]
+    needed: NeededRows
+
+
+def composite_reason(record: RunRecord, number: int) -> CompositeReason:
+    """Why a composite is there.
+
+    Parameters
+    ----------
+    number: its place in the order.
+
+    Raises
+    ------
+    EngineGap: the formulas have no such composite.
+    """
+    return _reason(record, number, {number}, DEEPEST)
+
+
+def _reason(record: RunRecord, number: int, told: set[int], deepest: int) -> CompositeReason:
+    """The same as a cause among others: each composite is told once, and no deeper than so far."""
+    order, view = record.order, _view(record, number)
+    event, rule = order.event(number), view.rule
+    match = _match(view, number)
+    parts = seen_parts(view, match)
+    inner = [each for each in dict.fromkeys(event.sources) if order.composite[each] and each not in told]
+    inner = inner if deepest > 1 else []
+    told.update(inner)
+    at = _bound_places(view)
+    consumed = dict.fromkeys(event.sources[at[name]] for name in rule.consuming)
+    return CompositeReason(
+        event, rule.name, parts, seen_conditions(rule.where_clause, match), tuple(consumed),
+        tuple(order.users(number)), tuple(_reason(record, each, told, deepest - 1) for each in inner),
+        needed(record, number, lambda _, other: _looked_at(record, other, parts if other == number else None)),
+    )  # fmt: skip
+
+
+def _view(record: RunRecord, number: int) -> RuleView:
+    """The rule of a composite, asked about its trigger."""
+    event = record.order.event(number)
+    rule = next(i for i, each in enumerate(record.rules.rules) if each.name == event.rule)
+    return RuleView(record, rule, event.sources[0])
+
+
+def _match(view: RuleView, number: int) -> Selected:
+    """The match that became a composite; that nothing has kept it from being told is seen to."""
+    told = view.told()
+    at = view.composites.index(number)
+    if view.silencing(told[at], told[:at]) is not None or not _within_limit(view, told[at]):
+        raise gap(view, view.order.event(number))
+    return told[at]
+
+
+def _within_limit(view: RuleView, match: Selected) -> bool:
+    """Whether a match is among the first, where only these count."""
+    if view.rule.limit is None:
+        return True
+    found = (each for each in view.matches(view.start) if view.holds(each) and not view.came(each))
+    wanted = (match.events, match.facts)
+    return any((each.events, each.facts) == wanted for each, _ in zip(found, range(view.rule.limit), strict=False))
+
+
+def _bound_places(view: RuleView) -> dict[str, int]:
+    """The names of events, and their places among the sources."""
+    parts = [part for part in view.rule.parts if view.binds_event(part)]
+    return {part.name: i for i, part in enumerate(parts) if isinstance(part, t.Predicate)}
+
+
+def _looked_at(record: RunRecord, number: int, parts: Sequence[SeenPart] | None) -> list[int]:
+    """The events that the aggregates of a composite are made of, and those that its windows count."""
+    view, found = _view(record, number), list[int]()
+    for part in seen_parts(view, view.told()[view.composites.index(number)]) if parts is None else parts:
+        counted = isinstance(window := view.rule.parts[part.place].window, t.WithinWindow) and window.counted
+        if part.kind == "aggregate":
+            found += [each.number for each in part.fits if each.event is not None]
+        if counted and part.window is not None:
+            first = part.window.numbers[0] if part.bound is None else part.bound.number
+            found += range(first, part.window.numbers[1])
+    return found
+
+
+# --- parts ------------------------------------------------------------------------------------------------
+
+
+def seen_parts(view: RuleView, match: Selected, end: int | None = None) -> tuple[SeenPart, ...]:
+    """What each part of a rule saw in a match; of one that is not complete, those before an end."""
+    return tuple(_seen(view, place, before, after) for place, before, after in path(view, match, end))
+
+
+def path(view: RuleView, match: Selected, end: int | None = None) -> Iterator[tuple[int, Selected, Selected]]:
+    """The places of a rule up to an end, and what was selected before and behind each, on the way to a match."""
+    assert view.start is not None
+    yield 0, Selected(), view.start
+    yield from _way(view, match, view.start, 1, len(view.rule.parts) if end is None else end)
+
+
+def _way(
+    view: RuleView, match: Selected, before: Selected, place: int, end: int
+) -> Sequence[tuple[int, Selected, Selected]]:
+    if place == end:
+        return []
+    for after in view.grown(place, before):
+        events, facts = len(after.events), len(after.facts)
+        if after.events == match.events[:events] and after.facts == match.facts[:facts]:
+            return [(place, before, after), *_way(view, match, after, place + 1, end)]
+    raise gap(view, None)
+
+
+def _seen(view: RuleView, place: int, before: Selected, after: Selected) -> SeenPart:
+    part = view.rule.parts[place]
+    fits = view.fits(place, before, view.moment if part is view.absent else None) if place else []
+    kind = (part.policy.value or "trigger") if isinstance(part, t.Predicate) else "aggregate"
+    bound = None
+    if kind in ("each", "first", "last"):
+        fact = view.is_fact(part)
+        bound = next(each for each in fits if each.number == (after.facts[-1] if fact else after.events[-1].number))
+        if not fact:
+            left = (each for each in fits if each.event not in before.events)
+            fits = [each for each in left if view.consumer(place, each.number) is None]
+    elif place == 0:
+        bound = Fit(view.trigger.number, after.values[part.name], view.trigger)  # type: ignore[union-attr]
+    parameters = {name: found for name, found in after.parameters.items() if name not in before.parameters}
+    conditions = () if bound is None else seen_conditions(part.constraints, after, bound.own)
+    values: tuple[Any, ...] = ()
+    if isinstance(part, t.Aggregate) and part.attribute:
+        values = tuple(each.own[part.attribute] for each in fits)
+    window = seen_window(view, place, before)
+    return SeenPart(place, kind, str(view.text(place)), window, bound, parameters, conditions, tuple(fits), values)
+
+
+def seen_window(view: RuleView, place: int, selected: Selected) -> SeenWindow | None:
+    """The ends of the window of a part, where what it hangs on is selected."""
+    window = view.rule.parts[place].window
+    if window is None:
+        return None
+    order, numbers = view.order, view.span(window, selected)
+    text = str(view.text(place).window)
+    if isinstance(window, t.AfterWindow):
+        start = selected.named[window.of].time
+        return SeenWindow(text, start, start + int(window.most.amount), numbers)
+    if isinstance(window, t.BetweenWindow):
+        times = sorted((selected.named[window.one].time, selected.named[window.two].time))
+        return SeenWindow(text, times[0], times[1], numbers)
+    anchor = selected.named[window.of]
+    least = 0 if window.least is None else int(window.least.amount)
+    if window.counted:
+        inside = [order.times[each] for each in (numbers[0], numbers[1] - 1) if 0 <= each < anchor.number]
+        ends = (int(min(inside)), int(max(inside))) if inside else (anchor.time, anchor.time)
+        return SeenWindow(text, None if window.most is None else ends[0], ends[1], numbers)
+    first = None if window.most is None else anchor.time - int(window.most.amount)
+    return SeenWindow(text, first, anchor.time - least, numbers)
+
+
+# --- expressions ------------------------------------------------------------------------------------------
+
+
+def seen_conditions(
+    conditions: Sequence[t.Expression], selected: Selected, own: Attributes | None = None
+) -> tuple[SeenCondition, ...]:
+    """Constraints with the values of a match."""
+    return tuple(
+        SeenCondition(str(each), str(with_values(each, selected, own)), value(each, selected, own))
+        for each in conditions
+    )
+
+
+def with_values(expression: t.Expression, selected: Selected, own: Attributes | None = None) -> t.Expression:
+    """An expression with values in place of names."""
+    if isinstance(expression, t.Operation):
+        operands = tuple(with_values(each, selected, own) for each in expression.operands)
+        return replace(expression, operands=operands)
+    return Identifier(shown_value(value(expression, selected, own)))
+
+
+def shown_value(found: Any) -> str:
+    """A value as rules write it."""
+    return "null" if found is None else str(t.Literal(found))

@@ -1,0 +1,395 @@
+"""Why a composite is not there: what stopped each trigger's nearest partial matches.
+
+The rule of this module: what is told to have stopped a partial match has, by the formulas, on what the run had seen by
+then. A partial match is nearer the more parts of the rule it has, then the fewer conditions the next event fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from workbench.core.domain import Value
+from workbench.tesla import tree as t
+from workbench.tesla.explain.hindrances import (
+    CLOCK,
+    LIMIT,
+    PAUSE,
+    POLICY,
+    VALUE,
+    WHERE,
+    Hindrance,
+    Nearest,
+    by_what_came,
+    candidates_near,
+    conditions_failing,
+    failing,
+)  # fmt: skip
+from workbench.tesla.explain.order import emitting, patience
+from workbench.tesla.explain.view import Fit, RuleView, RunRecord, gap
+from workbench.tesla.explain.why import (
+    SeenPart,
+    SeenWindow,
+    path,
+    seen_conditions,
+    seen_parts,
+    seen_window,
+    shown_value,
+)  # fmt: skip
+from workbench.tesla.formulas import candidates
+from workbench.tesla.meaning import same_values
+from workbench.tesla.values import Selected, value
+
+MOST_PARTIAL = 2_000
+"""Partial matches of a trigger that are looked at."""
+MOST_TRIED = 300
+"""Partial matches that are tried with another event than `first` or `last` has taken."""
+MOST_LOOKED_AT = 200_000
+"""Events that are looked at for the partial matches of a trigger, and again for what other choices lead to."""
+MOST_COMPARED, MOST_TOLD = 30, 3
+"""Partial matches of which candidates for the next part are compared, and those of a trigger that are told."""
+DEEPEST = 3
+"""Triggers that are missing themselves are told so far down."""
+
+
+@dataclass(frozen=True)
+class PartialReason:
+    """What stopped a match.
+
+    Attributes
+    ----------
+    seen: the parts of the rule that it has.
+    place: of the part that stopped it; behind the last one it is what comes of finished matches: `where`, `limit`, ...
+    text: that part; where a condition fails that hangs on an aggregate, the first such one.
+    window: where that looked.
+    hindrances: what stopped it, by itself.
+    candidates: what came nearest to that part and does not satisfy it; None where something satisfies it that must not.
+    finished: whether it has all its parts.
+    """
+
+    seen: tuple[SeenPart, ...]
+    place: int
+    text: str
+    window: SeenWindow | None
+    hindrances: tuple[Hindrance, ...]
+    candidates: Nearest | None = None
+    finished: bool = False
+
+    @property
+    def failures(self) -> int:
+        """How many conditions fail at least."""
+        if self.finished or self.candidates is None or not self.candidates.near:
+            return len(self.hindrances)
+        return len(self.candidates.near[0].hindrances)
+
+
+@dataclass(frozen=True)
+class TriggerReason:
+    """What became of one trigger.
+
+    Attributes
+    ----------
+    trigger: the event.
+    composites: what came of it.
+    reasons: the nearest partial matches, and what stopped each.
+    stopped: how many there are.
+    complete: whether all have been looked at.
+    """
+
+    trigger: Fit
+    composites: tuple[int, ...]
+    reasons: tuple[PartialReason, ...]
+    stopped: int
+    complete: bool = True
+
+
+@dataclass(frozen=True)
+class RuleReason:
+    """Why a rule has not told something.
+
+    Attributes
+    ----------
+    rule: its name.
+    time: when it would have been triggered.
+    trigger: the type of its trigger.
+    triggers: what triggered it then.
+    nearest: where nothing did, the triggers before and after.
+    cause: why there is no trigger, where that is a composite.
+    """
+
+    rule: str
+    time: int
+    trigger: str
+    triggers: tuple[TriggerReason, ...]
+    nearest: tuple[Fit, ...] = ()
+    cause: MissingReason | None = None
+
+
+@dataclass(frozen=True)
+class MissingReason:
+    """Why something is not there.
+
+    Attributes
+    ----------
+    type, time, values: what was asked for; attributes that are not named may be anything.
+    there: composites that are like that all the same.
+    rules: those that might have told it.
+    """
+
+    type: str
+    time: int
+    values: Mapping[str, Value | None]
+    there: tuple[int, ...]
+    rules: tuple[RuleReason, ...]
+
+
+def missing_reason(
+    record: RunRecord, type: str, time: int, values: Mapping[str, Value | None] | None = None, deepest: int = DEEPEST
+) -> MissingReason:
+    """Why no such composite was told at a time.
+
+    Raises
+    ------
+    InputError: no rule emits such. EngineGap: the formulas have one.
+    """
+    order, wanted = record.order, values or {}
+    rules = emitting(record.rules, type)
+    numbers = order.of_type(type, order.at(time), order.at(time, "right"))
+    there = [each for each in order.events(numbers) if order.composite[each.number]]
+    found = tuple(each.number for each in there if _like(record, type, each.values, wanted))
+    reasons = () if found else tuple(_rule(record, rule, time, wanted, deepest) for rule in rules)
+    return MissingReason(type, time, wanted, found, reasons)
+
+
+def _like(
+    record: RunRecord, type: str, values: Sequence[Value | None], wanted: Mapping[str, Value | None]
+) -> bool:  # fmt: skip
+    given = dict(zip(record.rules.declarations[type].positions, values, strict=True))
+    return all(same_values([given[name]], [each]) for name, each in wanted.items())
+
+
+def _rule(
+    record: RunRecord, number: int, time: int, wanted: Mapping[str, Value | None], deepest: int
+) -> RuleReason:  # fmt: skip
+    rule, order = record.rules.rules[number], record.order
+    type, began = rule.trigger.type, time - patience(rule)
+    triggers = order.of_type(type, order.at(began), order.at(began, "right"))
+    found = tuple(trigger_reason(RuleView(record, number, int(each)), wanted) for each in triggers)
+    if found:
+        return RuleReason(rule.name, began, type, found)
+    middle = order.at(began)
+    before, after = order.of_type(type, 0, middle)[-1:], order.of_type(type, middle, len(order))[:1]
+    near = tuple(_fit(record, int(each)) for each in (*before, *after))
+    caused = type in record.rules.composites and deepest > 1
+    return RuleReason(
+        rule.name, began, type, (), near, missing_reason(record, type, began, None, deepest - 1) if caused else None
+    )
+
+
+def _fit(record: RunRecord, number: int) -> Fit:
+    event = record.order.event(number)
+    names = record.rules.declarations[event.type].positions
+    return Fit(number, dict(zip(names, event.values, strict=True)), event)
+
+
+def trigger_reason(view: RuleView, wanted: Mapping[str, Value | None] | None = None) -> TriggerReason:
+    """What became of a trigger.
+
+    Parameters
+    ----------
+    wanted: attributes of what is looked for; composites that have others count as stopped.
+
+    Raises
+    ------
+    EngineGap: by the formulas it has other composites than the run.
+    """
+    trigger = _fit(view.record, view.trigger.number)
+    if view.start is None:
+        stop = failing(view, 0, view.rule.trigger.constraints, Selected(), view.trigger)
+        reason = PartialReason((), 0, str(view.text(0)), None, stop)
+        return TriggerReason(trigger, view.composites, (reason,), 1)
+    unfinished, finished, complete = _grown(view)
+    stopped = _decided(view, finished, wanted or {}, complete)
+    places = sorted({stop.place for stop in unfinished}, reverse=True)
+    compared = [stop for place in places for stop in unfinished if stop.place == place][:MOST_COMPARED]
+    both = [*stopped[:MOST_COMPARED], *compared]
+    reasons = [_reason(view, stop, len(both)) for stop in both]
+    order = sorted(range(len(reasons)), key=lambda i: (-reasons[i].place, reasons[i].failures, i))
+    view.looked = 0
+    told = tuple(_with_policies(view, reasons[i], both[i].selected, wanted or {}) for i in order[:MOST_TOLD])
+    return TriggerReason(trigger, view.composites, told, len(unfinished) + len(stopped), complete)
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """A partial match that goes no further than to a place."""
+
+    place: int
+    selected: Selected
+    hindrances: tuple[Hindrance, ...] = ()
+
+
+def _grown(view: RuleView) -> tuple[list[_Stop], list[Selected], bool]:
+    """The partial matches that stop, those that find everything, and whether all have been looked at."""
+    assert view.start is not None
+    unfinished, finished, seen = list[_Stop](), list[Selected](), 0
+    todo = [iter([(view.start, 1)])]
+    while todo:
+        selected, place = next(todo[-1], (None, 0))
+        if selected is None:
+            todo.pop()
+        elif place == len(view.rule.parts):
+            finished.append(selected)
+        else:
+            grown = view.grown(place, selected)
+            if not grown:
+                unfinished.append(_Stop(place, selected))
+            todo.append(iter([(each, place + 1) for each in grown]))
+            seen += 1
+            if seen > MOST_PARTIAL or view.looked > MOST_LOOKED_AT:
+                return unfinished, finished, False
+    return unfinished, finished, True
+
+
+def _decided(
+    view: RuleView, finished: Sequence[Selected], wanted: Mapping[str, Value | None], complete: bool
+) -> list[_Stop]:
+    """The finished matches that nothing came of, or something else than is wanted, and why."""
+    found, end = list[_Stop](), len(view.rule.parts)
+    emitted: list[Selected] = []
+    passed = 0
+    for match in finished:
+        stop = _kept_back(view, match)
+        if stop:
+            found.append(_Stop(end, match, stop))
+            continue
+        passed += 1
+        if view.rule.limit is not None and passed > view.rule.limit:
+            text = f"limit {view.rule.limit}: it is match {passed} of this trigger"
+            found.append(_Stop(end, match, (Hindrance(LIMIT, text),)))
+        elif (silencing := view.silencing(match, emitted)) is not None:
+            found.append(_Stop(end, match, (_silenced(view, match, silencing, emitted),)))
+        else:
+            emitted.append(match)
+            found += _otherwise(view, match, wanted, len(emitted) - 1)
+    made = len(view.composites)
+    if complete and len(emitted) != made:
+        raise gap(view, view.order.event(view.composites[len(emitted)]) if len(emitted) < made else None)
+    return found
+
+
+def _kept_back(view: RuleView, match: Selected) -> tuple[Hindrance, ...]:
+    """What came that must be absent, and the conditions that are not true."""
+    found = conditions_failing(WHERE, seen_conditions(view.rule.where_clause, match))
+    if view.absent is None:
+        return found
+    place = view.rule.parts.index(view.absent)
+    if came := view.came(match):
+        return (by_what_came(view, place, came, absent=True), *found)
+    if view.moment is None:
+        text = f"the clock has not passed {view.record.show(view.deadline)}: --until moves it"
+        return (Hindrance(CLOCK, text), *found)
+    return found
+
+
+def _silenced(view: RuleView, match: Selected, silencing: int, emitted: Sequence[Selected]) -> Hindrance:
+    """That something was told not long ago."""
+    key = view.per(match)
+    if silencing < 0:
+        at = next(i for i, each in enumerate(emitted) if same_values(view.per(each), key))
+        silencing = view.composites[at] if at < len(view.composites) else silencing
+    ago = view.deadline - int(view.order.times[silencing])
+    per = ", ".join(f"{each} = {shown_value(of)}" for each, of in zip(view.rule.per, key, strict=True))
+    earlier = f"{view.rule.emits} {view.order.label(silencing)}, {view.record.length(ago)} before"
+    pause = view.record.length(int(view.rule.pause.amount)) if view.rule.pause else ""
+    text = f"at most once in {pause}{f' per {per}' if per else ''}: there was {earlier}"
+    return Hindrance(PAUSE, text, events=(silencing,))
+
+
+def _otherwise(
+    view: RuleView, match: Selected, wanted: Mapping[str, Value | None], place: int
+) -> list[_Stop]:  # fmt: skip
+    """That what was emitted has other values."""
+    names = view.record.rules.declarations[view.rule.emits].positions
+    given = dict(zip(names, view.values(match), strict=True))
+    other = {name: given[name] for name, each in wanted.items() if not same_values([given[name]], [each])}
+    if not other:
+        return []
+    number = view.composites[place] if place < len(view.composites) else -1
+    shown = ", ".join(f"{name} = {shown_value(each)}" for name, each in other.items())
+    what = f"it has told {view.rule.emits} {view.order.label(number)} with {shown}"
+    return [_Stop(len(view.rule.parts), match, (Hindrance(VALUE, what, events=(number,)),))]
+
+
+def _reason(view: RuleView, stop: _Stop, among: int) -> PartialReason:
+    """What stopped a partial match, which is one of several, in full but for what it has seen."""
+    place, selected = stop.place, stop.selected
+    if place == len(view.rule.parts):
+        about = _aggregate_behind(view, stop)
+        if about is None:
+            return PartialReason((), place, "", None, stop.hindrances, finished=True)
+        place, selected = about
+    part, text, window = view.rule.parts[place], str(view.text(place)), seen_window(view, place, selected)
+    if isinstance(part, t.Predicate) and part.policy is t.Policy.NOT:
+        stopped = (by_what_came(view, place, view.fits(place, selected)),)
+        return PartialReason((), place, text, window, stopped)
+    return PartialReason(
+        (),
+        stop.place,
+        text,
+        window,
+        stop.hindrances,
+        candidates_near(view, place, selected, among),
+        stop.place == len(view.rule.parts),
+    )
+
+
+def _aggregate_behind(view: RuleView, stop: _Stop) -> tuple[int, Selected] | None:
+    """The first aggregate that a condition hangs on which fails, and what was selected before it."""
+    named = {
+        leaf.name
+        for condition in view.rule.where_clause if value(condition, stop.selected) is not True
+        for leaf in t.within(condition) if isinstance(leaf, t.BoundParameter)
+    } if any(each.kind == WHERE for each in stop.hindrances) else set()  # fmt: skip
+    for place, before, _ in path(view, stop.selected):
+        part = view.rule.parts[place]
+        if isinstance(part, t.Aggregate) and part.parameter in named:
+            return place, before
+    return None
+
+
+def _with_policies(
+    view: RuleView, reason: PartialReason, selected: Selected, wanted: Mapping[str, Value | None]
+) -> PartialReason:
+    """The same with what it has seen, and whether another choice of `first` or `last` would have led further."""
+    found = list(reason.hindrances)
+    for place, before, after in path(view, selected, reason.place):
+        part = view.rule.parts[place]
+        if isinstance(part, t.Predicate) and part.policy in (t.Policy.FIRST, t.Policy.LAST):
+            found += _other_choice(view, place, before, after, wanted)
+    return replace(reason, seen=seen_parts(view, selected, reason.place), hindrances=tuple(found))
+
+
+def _other_choice(
+    view: RuleView, place: int, before: Selected, after: Selected, wanted: Mapping[str, Value | None]
+) -> Iterator[Hindrance]:
+    """The choice at a place, where with another one there would be a match."""
+    asked, part = view.asked(place, before), view.rule.parts[place]
+    fact = view.is_fact(part)
+    for other in candidates(asked, before)[:MOST_TRIED]:
+        if (other.events, other.facts) == (after.events, after.facts):
+            continue
+        if view.looked > MOST_LOOKED_AT:
+            return
+        for match in islice(view.matches(other, place + 1), MOST_TRIED):
+            like = _like(view.record, view.rule.emits, view.values(match), wanted)
+            if like and view.holds(match) and not view.came(match):
+                took, would = (
+                    f"row {each.facts[-1] + 1}" if fact else view.order.label(each.events[-1].number)
+                    for each in (after, other)
+                )  # fmt: skip
+                text = f"{part.policy.value} {part.name} has taken {took}; with {would} there is a match"  # type: ignore[union-attr]
+                events = () if fact else (after.events[-1].number, other.events[-1].number)
+                yield Hindrance(POLICY, text, events=events)
+                return

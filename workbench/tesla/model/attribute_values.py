@@ -1,0 +1,236 @@
+"""Which values the attributes of events have in a model, where nobody says it.
+
+The rule of this module: rules compare attributes with constants and with each other; values that no rule tells apart
+are one. So each attribute gets the constants that it is compared with, directly or by way of others, and what lies
+below, between and above them (two of each where the attribute is shown, since people tell them apart); what is only
+compared for equality gets as many values as are asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
+from workbench.tesla import tree as t
+from workbench.tesla.model.chosen import ValueTable
+from workbench.tesla.rule_set import RuleSet
+
+AttributeKey = tuple[str, str]
+"""A type and the name of an attribute; or a rule and the name of a parameter, with its sign."""
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+
+
+class Classes:
+    """Attributes that are compared with each other, and the constants that they are compared with."""
+
+    def __init__(self) -> None:
+        self._above: dict[AttributeKey, AttributeKey] = {}
+        self.constants: dict[AttributeKey, list[Value]] = defaultdict(list)
+        self.shifts: dict[AttributeKey, list[tuple[str, Value]]] = defaultdict(list)
+        self.ordered: set[AttributeKey] = set()
+        self.emitted: set[AttributeKey] = set()
+
+    def of(self, one: AttributeKey) -> AttributeKey:
+        """The attribute that stands for its class."""
+        while one in self._above:
+            one = self._above[one]
+        return one
+
+    def join(self, attributes: Sequence[AttributeKey]) -> None:
+        """These are compared with each other."""
+        for other in attributes[1:]:
+            one, two = self.of(attributes[0]), self.of(other)
+            if one != two:
+                self._above[two] = one
+                self.constants[one] += self.constants.pop(two, [])
+                self.shifts[one] += self.shifts.pop(two, [])
+                for marked in (self.ordered, self.emitted):
+                    if two in marked:
+                        marked.add(one)
+
+
+def classes(rule_sets: Sequence[RuleSet]) -> Classes:
+    """What the rules compare."""
+    found = Classes()
+    for rules in rule_sets:
+        for rule in rules.rules:
+            for attributes, constants, shifts, ordered in _compared(rule):
+                if attributes:
+                    found.join(attributes)
+                    one = found.of(attributes[0])
+                    found.constants[one] += constants
+                    found.shifts[one] += shifts
+                    if ordered:
+                        found.ordered.add(one)
+    for rules in rule_sets:
+        emitted = ((rule.emits, each.name) for rule in rules.rules for each in rule.evaluations)
+        found.emitted |= set(map(found.of, emitted))
+    return found
+
+
+_Compared = tuple[list[AttributeKey], list[Value], list[tuple[str, Value]], bool]
+
+
+def _compared(rule: t.Rule) -> Iterator[_Compared]:
+    types = {part.name: part.type for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds}
+    for part in rule.parts:
+        if isinstance(part, t.Aggregate):
+            over = [(part.type, part.attribute)] if part.attribute and part.function != "COUNT" else []
+            yield [(rule.name, f"${part.parameter}"), *over], [], [], False
+        else:
+            for assigned in part.assignments:
+                yield _leaves(rule, types, part.type, assigned.value, [(rule.name, f"${assigned.name}")])
+        for constraint in part.constraints:
+            yield from _comparisons(rule, types, part.type, constraint)
+    for condition in rule.where_clause:
+        yield from _comparisons(rule, types, "", condition)
+    for emitted in rule.evaluations:
+        yield _leaves(rule, types, "", emitted.value, [(rule.emits, emitted.name)])
+
+
+def _comparisons(rule: t.Rule, types: Mapping[str, str], own: str, whole: t.Expression) -> Iterator[_Compared]:
+    for each in t.within(whole):
+        if isinstance(each, t.Operation) and each.operator in COMPARISONS:
+            yield _leaves(rule, types, own, each, [], ordered=each.operator not in ("==", "!="))
+    if not isinstance(whole, t.Operation):  # an attribute that is true
+        yield _leaves(rule, types, own, whole, [])
+
+
+def _leaves(
+    rule: t.Rule,
+    types: Mapping[str, str],
+    own: str,
+    whole: t.Expression,
+    more: list[AttributeKey],
+    ordered: bool = False,
+) -> _Compared:
+    attributes, constants, shifts = list(more), list[Value](), list[tuple[str, Value]]()
+    for each in t.within(whole):
+        if isinstance(each, t.OwnAttribute):
+            attributes.append((own, each.name))
+        elif isinstance(each, t.OtherAttribute):
+            attributes.append((types[each.of], each.name))
+        elif isinstance(each, t.BoundParameter):
+            attributes.append((rule.name, f"${each.name}"))
+        elif isinstance(each, t.Operation) and each.operator in ("+", "-", "*", "/"):
+            shifts += [(each.operator, leaf.value) for leaf in each.operands if isinstance(leaf, t.Literal)]
+    bare = whole.operands if isinstance(whole, t.Operation) and whole.operator in COMPARISONS else ()
+    constants += [each for each in map(_constant, bare) if each is not None]
+    return attributes, constants, shifts, ordered
+
+
+def _constant(expression: t.Expression) -> Value | None:
+    if isinstance(expression, t.Literal):
+        return expression.value
+    if isinstance(expression, t.Operation) and expression.operator == "neg":
+        inner = _constant(expression.operands[0])
+        return None if inner is None else -inner
+    return None
+
+
+def tables(
+    rule_sets: Sequence[RuleSet], count: int, given: Mapping[AttributeKey, Sequence[Value]]
+) -> dict[AttributeKey, ValueTable]:
+    """The values of the attributes of events that come from outside.
+
+    Parameters
+    ----------
+    count: how many values an attribute has that is compared for equality only.
+    given: the values of some of them.
+    """
+    found: dict[AttributeKey, ValueTable] = {}
+    grouped = classes(rule_sets)
+    asked = {attribute for rules in rule_sets for attribute in read_attributes(rules)}
+    for rules in rule_sets:
+        for name in rules.primitives:
+            for attribute, domain in rules.declarations[name].domains.items():
+                key = (name, attribute)
+                if key in given:
+                    values: Sequence[Value] = given[key]
+                elif key not in asked:
+                    values = ["a" if domain == STR else domain.default]
+                else:
+                    one = grouped.of(key)
+                    beside = (one in grouped.ordered) + (one in grouped.ordered and one in grouped.emitted)
+                    values = _values(domain, grouped.constants[one], grouped.shifts[one], count, beside)
+                found[key] = ValueTable(float(value) if domain == FLOAT else value for value in values)
+    return found
+
+
+def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:
+    """The attributes of events and facts that some rule reads."""
+    for rule in rules.rules:
+        types = {part.name: part.type for part in rule.parts if isinstance(part, t.Predicate)}
+        expressions: list[tuple[str, t.Expression]] = []
+        for part in rule.parts:
+            expressions += [(part.type, each) for each in part.constraints]
+            if isinstance(part, t.Predicate):
+                expressions += [(part.type, each.value) for each in part.assignments]
+            elif part.attribute:
+                yield part.type, part.attribute
+        whole = [*rule.where_clause, *(each.value for each in rule.evaluations), *rule.per]
+        expressions += [("", each) for each in whole]
+        for own, leaf in ((own, leaf) for own, each in expressions for leaf in t.within(each)):
+            if isinstance(leaf, t.OwnAttribute):
+                yield own, leaf.name
+            elif isinstance(leaf, t.OtherAttribute):
+                yield types[leaf.of], leaf.name
+
+
+def _values(
+    domain: Domain, constants: Sequence[Value], shifts: Sequence[tuple[str, Value]], count: int, beside: int
+) -> Sequence[Value]:
+    """Values for a class of attributes; `beside`: how many on each side of what they are compared with."""
+    if domain == BOOL:
+        return [False, True]
+    if domain not in (INT, FLOAT):
+        texts = list(dict.fromkeys(each for each in constants if isinstance(each, str)))
+        fresh = (name for name in _names() if name not in texts)
+        return texts + [next(fresh) for _ in range(max(count - len(texts), 1))]
+    numbers = sorted({_exact(each) for each in constants if isinstance(each, int | float) and each is not True})
+    if not numbers and not shifts:
+        return list(range(count))
+    found = _around(numbers, shifts, max(beside, bool(shifts)))
+    return [_number(each, domain) for each in found]
+
+
+def _around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Value]], beside: int) -> list[Fraction]:
+    """These numbers, what lies so far away as rules look, and some below, between and above them."""
+    numbers = numbers or [_base(shifts)]
+    shifted = set[Fraction]()
+    for sign, shift in shifts:
+        if isinstance(shift, int | float):
+            by = _exact(shift)
+            for each in numbers:
+                shifted |= {each + by, each - by} if sign in "+-" else {each * by}
+    unit = Fraction(1, max(each.denominator for each in (*numbers, *shifted)))
+    around = {each + by * unit for each in numbers for by in range(-beside, beside + 1)}
+    return sorted({*around, *shifted, min((*numbers, *shifted)) - unit, max((*numbers, *shifted)) + unit})
+
+
+def _base(shifts: Sequence[tuple[str, Value]]) -> Fraction:
+    """A number that is whole when it is multiplied with what rules multiply with."""
+    factors = [_exact(by) for sign, by in shifts if sign in "*/" and isinstance(by, int | float)]
+    return Fraction(math.prod(each.denominator for each in factors) if factors else 0)
+
+
+def _exact(number: Any) -> Fraction:
+    """The number as it is written."""
+    return Fraction(Decimal(repr(number)) if isinstance(number, float) else number)
+
+
+def _number(number: Fraction, domain: Domain) -> Value:
+    return float(number) if domain == FLOAT else int(number)
+
+
+def _names() -> Iterator[str]:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    size = 1
+    while True:
+        yield from (letters[i % 26] * size for i in range(26))
+        size += 1

@@ -1,0 +1,232 @@
+"""Models of rule sets: pipelines over finite domains, which all that checks pipelines takes.
+
+The rule of this module: what bounds a model is decided here, once for all rule sets that are to be compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from workbench.core.domain import Domain, Range, Value
+from workbench.core.fields import Record
+from workbench.core.pipeline import Node
+from workbench.errors import InputError, Refused, did_you_mean
+from workbench.tesla import tree as t
+from workbench.tesla.model.attribute_values import read_attributes
+from workbench.tesla.model.attribute_values import tables as chosen_tables
+from workbench.tesla.model.chosen import ValueTable
+from workbench.tesla.model.frame import Noted, RuleFrame, absence, waiting_of
+from workbench.tesla.model.layout import layout
+from workbench.tesla.model.ticks import COMES, ModelledRules, Shown
+from workbench.tesla.occurrence import Facts, has_units, in_units
+from workbench.tesla.rule_processor import RuleGraph
+from workbench.tesla.rule_set import RuleSet
+
+MOST_VALUES = 64
+"""The most values of an attribute of composites."""
+
+
+@dataclass(frozen=True)
+class RuleBounds:
+    """What bounds a model of rules.
+
+    Parameters
+    ----------
+    room: how many events a column keeps, where it is not enough to keep the newest; rooms: of columns by type.
+    values: of attributes, by type and name; those of the others come from what rules compare them with.
+    count: how many values an attribute has that is compared for equality only.
+    tick: how much time one is, in microseconds where windows have units; None: the greatest of which all windows are
+        multiples.
+    facts: that rules look at.
+    depth, waits: the most composites in a chain of causes, and matches of a rule that wait for something not to come.
+    """
+
+    room: int = 2
+    rooms: Mapping[str, int] = field(default_factory=dict)
+    values: Mapping[tuple[str, str], Sequence[Value]] = field(default_factory=dict)
+    count: int = 2
+    tick: int | None = None
+    facts: Facts = field(default_factory=dict)
+    depth: int = 4
+    waits: int = 2
+
+
+def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> tuple[RuleGraph, ...]:
+    """The models of rule sets, over the same events: pipelines with finite inputs, `elapsed` and one for each type.
+
+    Raises
+    ------
+    Refused: something in the rules has no finite model. InputError: bounds are of no type or attribute.
+    """
+    bounds = bounds or RuleBounds()
+    _known(rule_sets, bounds)
+    united = any(map(has_units, rule_sets))
+    unit = "us" if united else None
+    tick = bounds.tick or math.gcd(*(each for rules in rule_sets for each in _amounts(in_units(rules, unit)))) or 1
+    ticked = [in_units(rules, unit, tick=tick) for rules in rule_sets]
+    inputs = chosen_tables(ticked, bounds.count, bounds.values)
+    frames = [_frame(rules, inputs, bounds) for rules in ticked]
+    outputs: dict[tuple[str, str], ValueTable] = {}
+    for frame in frames:
+        for key in ((rule.emits, each.name) for rule in frame.rules.rules for each in frame.evaluations(rule)):
+            outputs[key] = outputs.get(key, ValueTable(())) | frame.table(*key)
+    waits = any(frame.absences for frame in frames)
+    most = 1 if waits else max((frame.longest for frame in frames), default=0) + 1
+    return tuple(
+        _graph(rules, frame, (tick, unit), most, outputs) for rules, frame in zip(rule_sets, frames, strict=True)
+    )
+
+
+def alike(left: RuleSet, right: RuleSet) -> tuple[RuleSet, RuleSet]:
+    """Two rule sets that are to be compared, each with the types of both, in one order.
+
+    Raises
+    ------
+    InputError: a type is declared in two ways, or one of them emits what the other does not.
+    """
+    declared = {**right.declarations, **left.declarations}
+    for name, each in declared.items():
+        other = right.declarations.get(name, each)
+        if (other.domains, other.fact) != (each.domains, each.fact):
+            raise InputError(
+                f"{name} is declared as {each} and as {other}", hint="only rules over the same types compare"
+            )
+    for one, other_one in ((left, right), (right, left)):
+        for name in one.composites:
+            if name not in other_one.composites:
+                what = f"{one.name} emits {name}, and {other_one.name} does not"
+                raise InputError(what, hint="only rules that emit the same types compare")
+    order = {name: declared[name] for name in (*left.declarations, *right.declarations)}
+    return replace(left, declarations=order), replace(right, declarations=order)
+
+
+def _graph(
+    rules: RuleSet,
+    frame: RuleFrame,
+    time: tuple[int, str | None],
+    most: int,
+    outputs: Mapping[tuple[str, str], ValueTable],
+) -> RuleGraph:
+    own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
+    facts = frame.facts or None
+    processor = ModelledRules(
+        rules, rules.primitives, frame=frame, tick=time[0], unit=time[1], most=most, outputs=own, facts=facts
+    )
+    inputs = [("elapsed", Range(1, most)), *_inputs(rules, frame.tables)]
+    pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)
+    node = Node(rules.name, processor, tuple(name for name, _ in inputs), pipes)
+    return RuleGraph(rules.name, tuple(inputs), (node,), tuple(zip(processor.results_named, pipes, strict=True)))
+
+
+def _inputs(rules: RuleSet, tables: Mapping[tuple[str, str], ValueTable]) -> Iterator[tuple[str, Domain]]:
+    """What streams of events carry."""
+    for name in rules.primitives:
+        shown = {each: Shown.of(tables[name, each], exact=True).domain for each in rules.declarations[name].domains}
+        yield name, Record(tuple(shown.values()), tuple(shown)) if shown else COMES
+
+
+def _frame(rules: RuleSet, inputs: Mapping[tuple[str, str], ValueTable], bounds: RuleBounds) -> RuleFrame:
+    """What a machine of rules is made of; values of composites are those that its steps can make, found by steps."""
+    _sound(rules)
+    without = frozenset(_times(rules))
+    tables, rounds = dict(inputs), 0
+    while True:
+        rounds += 1
+        frame = _attempt(rules, tables, without, bounds)
+        found = {key: ValueTable(values.values()) for key, values in frame.noted.values.items()}
+        grown = {key: tables.get(key, ValueTable(())) | table for key, table in found.items()}
+        # values of composites that lie further on are beyond the model; what rules remember is made of those it has
+        grown = {
+            key: table
+            for key, table in grown.items()
+            if key[0] not in rules.composites or (len(table) <= MOST_VALUES and rounds <= len(rules.rules) + 2)
+        }
+        for (of, what), table in grown.items():
+            if of not in rules.composites and len(table) > MOST_VALUES:
+                hint = "give the attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
+                raise Refused(f"{of} remembers one of {len(table)} values ({what})", hint=hint)
+        if all(tables.get(key) == table for key, table in grown.items()):
+            return replace(frame, noted=Noted())
+        tables |= grown
+
+
+def _attempt(
+    rules: RuleSet,
+    tables: Mapping[tuple[str, str], ValueTable],
+    without: frozenset[tuple[str, str]],
+    bounds: RuleBounds,
+) -> RuleFrame:
+    """A frame with these tables; one step has been made with it, and the values that were met are noted."""
+    made = [(name, each) for name in rules.composites for each in rules.declarations[name].domains]
+    whole = {**dict.fromkeys(made, ValueTable(())), **tables}
+    waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in rules.rules}
+    kept = layout(rules, whole, bounds.rooms, bounds.room)
+    frame = RuleFrame(rules, whole, kept, bounds.facts, _depth(rules, bounds.depth), waits, without)
+    outputs = {key: whole[key] for key in made if key not in without}
+    processor = ModelledRules(rules, rules.primitives, frame=frame, tick=1, most=1, outputs=outputs)
+    processor.machine((Range(1, 1), *(domain for _, domain in _inputs(rules, whole))))
+    return frame
+
+
+def _depth(rules: RuleSet, most: int) -> int:
+    """The longest chain of causes; `most` where there is a circle of them."""
+    causes: dict[str, set[str]] = {}
+    for rule in rules.rules:
+        causes.setdefault(rule.trigger.type, set()).add(rule.emits)
+    length, reached = 0, set(rules.events)
+    while reached := {emitted for name in reached for emitted in causes.get(name, ())}:
+        length += 1
+        if length > len(rules.rules):
+            return most
+    return length
+
+
+def _amounts(rules: RuleSet) -> Iterator[int]:
+    """How long windows and pauses are."""
+    for rule in rules.rules:
+        for window in (part.window for part in rule.predicates):
+            found = (getattr(window, "most", None), getattr(window, "least", None))
+            yield from (int(each.amount) for each in found if each is not None and not each.counts)
+        if rule.pause is not None:
+            yield int(rule.pause.amount)
+
+
+def _sound(rules: RuleSet) -> None:
+    """What has no model yet."""
+    for rule in rules.rules:
+        part = absence(rule)
+        if part is not None and (rule.consuming or rule.limit is not None):
+            what = "consuming" if rule.consuming else "limit"
+            raise Refused(
+                f"{rule.name} waits for something not to come, and has '{what}'", where=part.where,
+                hint="such a rule has no model",
+            )  # fmt: skip
+
+
+def _times(rules: RuleSet) -> Iterator[tuple[str, str]]:
+    """The attributes of composites that are times, which no rule looks at."""
+    read = set(read_attributes(rules))
+    for rule in rules.rules:
+        for each in rule.evaluations:
+            if any(isinstance(leaf, t.TimeOf) for leaf in t.within(each.value)):
+                if (rule.emits, each.name) in read:
+                    raise Refused(
+                        f"{rule.emits}.{each.name} is a time, and rules look at it: a model has only ages of events",
+                        where=each.where,
+                        hint="compare times by windows: within 5 min from ...",
+                    )
+                yield rule.emits, each.name
+
+
+def _known(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
+    names = [name for rules in rule_sets for name in rules.events]
+    waits = [waiting_of(rule) for rules in rule_sets for rule in rules.rules if absence(rule) is not None]
+    for name in bounds.rooms:
+        if name not in (*names, *waits):
+            raise InputError(f"there is no column of '{name}'", hint=did_you_mean(name, (*names, *waits)))
+    known = [f"{n}.{a}" for rules in rule_sets for n in rules.primitives for a in rules.declarations[n].domains]
+    for name in map(".".join, bounds.values):
+        if name not in known:
+            raise InputError(f"events have no attribute '{name}'", hint=did_you_mean(name, known))

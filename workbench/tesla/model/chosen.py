@@ -1,0 +1,218 @@
+"""Values of rules in a model: each is one of finitely many, and terms say which.
+
+The rule of this module: what an operator makes of values is what the specification's does (`tesla.values`), on plain
+Python values, null and floats among them; a term only ever says which value it is. So nothing of the arithmetic of
+rules is written a second time for models.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from workbench.core.domain import Range, Value
+from workbench.core.ops import EQ, GE, GT, LE, LT, NE, both, conjunction, disjunction, either, held_in, ite, negate
+from workbench.core.term import FALSE, TRUE, Term, const
+from workbench.errors import Refused
+from workbench.tesla import tree as t
+from workbench.tesla.values import OPERATORS
+
+MOST = 4096
+"""The most combinations of values that one operator is tried on."""
+_DIRECT = {"==": EQ, "!=": NE, "<": LT, "<=": LE, ">": GT, ">=": GE}
+"""What comparisons are on places in one table in ascending order."""
+
+
+def exactly(value: Value | None) -> Any:
+    """A key that tells values of different types, and -0.0 from 0.0, and in which NaN is itself."""
+    return (float, value.hex()) if isinstance(value, float) else (type(value), value)
+
+
+class ValueTable:
+    """The values that something can have, in their order; its place in the table stands for a value.
+
+    Attributes
+    ----------
+    places: where each value lies, by `exactly`.
+    sorted: whether they ascend, so that places can be compared in place of values.
+    """
+
+    def __init__(self, values: Iterable[Value | None]) -> None:
+        unique = {exactly(value): value for value in values}
+        self.values = tuple(sorted(unique.values(), key=_in_order))
+        self.places = {exactly(value): place for place, value in enumerate(self.values)}
+        there: tuple[Any, ...] = self.values
+        self.sorted = len(set(map(type, there))) == 1 and all(a < b for a, b in itertools.pairwise(there))
+
+    @property
+    def domain(self) -> Range:
+        """What a place is."""
+        return Range(0, max(len(self.values) - 1, 0))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ValueTable) and self.places == other.places
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.places))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __or__(self, other: ValueTable) -> ValueTable:
+        return ValueTable((*self.values, *other.values))
+
+
+def _in_order(value: Value | None) -> tuple[Any, ...]:
+    if value is None or value != value:
+        return (0, str(value))
+    return (2, value, type(value).__name__) if isinstance(value, int | float) else (1, value)
+
+
+class ChosenValue:
+    """A value that is one of finitely many: of their conditions exactly one holds where it is used.
+
+    Parameters
+    ----------
+    cases: value and condition, by `exactly`.
+    place, table: a term for the place in a table, where there is one.
+    """
+
+    __slots__ = ("cases", "place", "table")
+
+    def __init__(
+        self, cases: Mapping[Any, tuple[Value | None, Term]], place: Term | None = None, table: ValueTable | None = None
+    ) -> None:
+        self.cases, self.place, self.table = cases, place, table
+
+    @classmethod
+    def constant(cls, value: Value | None) -> ChosenValue:
+        """This value."""
+        return cls({exactly(value): (value, TRUE)})
+
+    @classmethod
+    def at(cls, place: Any, table: ValueTable) -> ChosenValue:
+        """The value at a place of a table."""
+        if not table.values:
+            return cls({})
+        if len(table) == 1 or not isinstance(place, Term):
+            return cls.constant(table.values[0 if len(table) == 1 else place])
+        return cls({key: (value, EQ(place, i)) for i, (key, value) in enumerate(_items(table))}, place, table)
+
+    @classmethod
+    def of(cls, cases: Iterable[tuple[Value | None, Term]]) -> ChosenValue:
+        """Of these values each under its condition."""
+        found: dict[Any, tuple[Value | None, Term]] = {}
+        for value, when in cases:
+            if when is not FALSE:
+                key = exactly(value)
+                found[key] = (value, either(found[key][1], when) if key in found else when)
+        return cls(found)
+
+    @property
+    def values(self) -> list[Value | None]:
+        """What it can be."""
+        return [value for value, _ in self.cases.values()]
+
+    @property
+    def is_true(self) -> Term:
+        """Whether it is true; null is not."""
+        return self.cases.get((bool, True), (True, FALSE))[1]
+
+    def placed(self, table: ValueTable) -> tuple[Any, Term]:
+        """Its place in a table, and when it is not in it."""
+        if self.place is not None and self.table == table:
+            return held_in(self.place, table.domain), FALSE
+        found: Any = const(0, table.domain)
+        outside = []
+        for key, (_, when) in self.cases.items():
+            if key in table.places:
+                found = ite(when, const(table.places[key], table.domain), found)
+            else:
+                outside.append(when)
+        return found, disjunction(outside) if outside else FALSE
+
+
+def _items(table: ValueTable) -> Iterable[tuple[Any, Value | None]]:
+    return zip(table.places, table.values, strict=True)
+
+
+def applied(function: Callable[..., Value | None], operands: Sequence[ChosenValue]) -> ChosenValue:
+    """What a function makes of values."""
+    count = 1
+    for each in operands:
+        count *= max(len(each.cases), 1)
+    if count > MOST:
+        hint = "give its attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
+        raise Refused(f"an expression of rules has {count} combinations of values", hint=hint)
+    found = itertools.product(*(each.cases.values() for each in operands))
+    return ChosenValue.of((function(*(v for v, _ in each)), conjunction(when for _, when in each)) for each in found)
+
+
+def either_of(when: Term, one: ChosenValue, other: ChosenValue) -> ChosenValue:
+    """One value where a condition holds, else the other."""
+    if when is TRUE:
+        return one
+    if one.place is not None and other.place is not None and one.table == other.table:
+        assert one.table is not None
+        return ChosenValue.at(ite(when, one.place, other.place), one.table)
+    keys = {**one.cases, **other.cases}
+    nothing = (None, FALSE)
+    return ChosenValue.of(
+        (value, ite(when, one.cases.get(key, nothing)[1], other.cases.get(key, nothing)[1]))
+        for key, (value, _) in keys.items()
+    )
+
+
+def selected(cases: Sequence[tuple[Term, ChosenValue]]) -> ChosenValue:
+    """The value of which the condition holds, of conditions that exclude each other."""
+    if len(cases) == 1:
+        return cases[0][1]
+    tables = {each.table for _, each in cases}
+    if len(tables) == 1 and None not in tables:
+        *others, (_, found) = cases
+        for when, each in reversed(others):
+            found = either_of(when, each, found)
+        return found
+    return ChosenValue.of((value, both(when, case)) for when, each in cases for value, case in each.cases.values())
+
+
+Lookup = Callable[[t.Expression], ChosenValue]
+"""What a parameter or an attribute is."""
+
+
+def evaluated(expression: t.Expression, look: Lookup) -> ChosenValue:
+    """What an expression is."""
+    if isinstance(expression, t.Literal):
+        return ChosenValue.constant(expression.value)
+    if not isinstance(expression, t.Operation):
+        return look(expression)
+    operands = [evaluated(each, look) for each in expression.operands]
+    compared = _DIRECT.get(expression.operator)
+    if compared is not None and len(operands) == 2:
+        one, other = operands
+        table = one.table
+        if table is not None and table == other.table and (table.sorted or (compared in (EQ, NE) and _plain(table))):
+            truth = compared(one.place, other.place)
+            return ChosenValue.of([(True, truth), (False, negate(truth))])
+    function = OPERATORS[expression.operator, len(operands)]
+    return applied(lambda *values: None if None in values else function(*values), operands)
+
+
+def _plain(table: ValueTable) -> bool:
+    """Whether two of its values are equal just where their places are."""
+    there = table.values
+    if None in there:
+        return False
+    return all(a == a and not any(operator.eq(a, b) for b in there[i + 1 :]) for i, a in enumerate(there))
+
+
+def holds(conditions: Iterable[t.Expression], look: Lookup) -> Term:
+    """Whether all of these are true."""
+    found: Any = TRUE
+    for each in conditions:
+        if found is FALSE:
+            break
+        found = both(found, evaluated(each, look).is_true)
+    return found  # type: ignore[no-any-return]

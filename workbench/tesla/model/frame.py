@@ -1,0 +1,148 @@
+"""What does not change in a run of rules in a model, and what their state consists of.
+
+The rule of this module: names and domains only; what becomes of them is `course`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from workbench.core.domain import Domain, Range, Value
+from workbench.tesla import tree as t
+from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly
+from workbench.tesla.model.kept import Line
+from workbench.tesla.model.layout import KeptLayout, Tables
+from workbench.tesla.occurrence import Facts
+from workbench.tesla.rule_set import RuleSet
+
+
+@dataclass
+class Noted:
+    """The values that were met of what has a table: what the next attempt at a model has tables of."""
+
+    values: dict[tuple[str, str], dict[Any, Value | None]] = field(default_factory=dict)
+
+    def note(self, key: tuple[str, str], found: ChosenValue) -> None:
+        """These, too."""
+        self.values.setdefault(key, {}).update((exactly(value), value) for value in found.values)
+
+
+@dataclass(frozen=True)
+class RuleFrame:
+    """What does not change in a run of rules in a model.
+
+    Attributes
+    ----------
+    rules: windows are numbers of ticks.
+    tables: by type and attribute; of rules by `rule NAME` and `per 1`, ..., and `absent 1`, ...
+    depth: the most composites in a chain of causes, where nothing else bounds it.
+    waits: how many matches of each rule may wait for something not to come.
+    without: attributes of composites that are times, which a model does not have.
+    """
+
+    rules: RuleSet
+    tables: Tables
+    layout: KeptLayout
+    facts: Facts = field(default_factory=dict)
+    depth: int = 4
+    waits: Mapping[str, int] = field(default_factory=dict)
+    without: frozenset[tuple[str, str]] = frozenset()
+    noted: Noted = field(default_factory=Noted)
+
+    @cached_property
+    def looked_at(self) -> frozenset[str]:
+        """The types of composites that rules look at, as triggers or otherwise."""
+        return frozenset(name for rule in self.rules.rules for name in rule.types)
+
+    @cached_property
+    def absences(self) -> tuple[t.Rule, ...]:
+        """The rules that wait for something not to come."""
+        return tuple(rule for rule in self.rules.rules if absence(rule) is not None)
+
+    @cached_property
+    def pausing(self) -> tuple[t.Rule, ...]:
+        """The rules that are silent for a while."""
+        return tuple(rule for rule in self.rules.rules if rule.pause is not None)
+
+    @property
+    def longest(self) -> int:
+        """After how many ticks without an event nothing changes any more."""
+        return max((self.layout.oldest, *(int(rule.pause.amount) for rule in self.pausing if rule.pause)))
+
+    @property
+    def rooms(self) -> dict[str, int]:
+        """How much each column holds, and how many matches of each rule may wait."""
+        columns = {name: column.room for name, column in self.layout.columns.items()}
+        return columns | {waiting_of(rule): self.waits[rule.name] for rule in self.absences}
+
+    def keys(self, rule: t.Rule) -> list[tuple[Any, ...]]:
+        """The values for each of which a rule is silent on its own."""
+        return list(product(*(self.table(memory_of(rule), f"per {i}").places for i in range(len(rule.per)))))
+
+    def remembered(self, rule: t.Rule) -> list[tuple[tuple[str, str], ValueTable]]:
+        """What a match that waits has to remember: of what it is the value, and its table."""
+        found = [(memory_of(rule), f"absent {i}") for i in range(len(asked_later(rule)))]
+        found += [(rule.emits, each.name) for each in self.evaluations(rule)]
+        found += [(memory_of(rule), f"per {i}") for i in range(len(rule.per))]
+        return [(key, self.table(*key)) for key in found]
+
+    def table(self, of: str, name: str) -> ValueTable:
+        """The values of an attribute, or of what a rule remembers; none where none have been met."""
+        return self.tables.get((of, name)) or ValueTable(())
+
+    def evaluations(self, rule: t.Rule) -> list[t.Evaluation]:
+        """The attributes that a rule emits in a model: without those that are times."""
+        return [each for each in rule.evaluations if (rule.emits, each.name) not in self.without]
+
+    def variables(self) -> list[tuple[str, Domain, Value]]:
+        """Name, domain and initial value of each part of the state."""
+        found = Line.variables(self.layout)
+        for number, rule in enumerate(self.pausing, 1):
+            assert rule.pause is not None
+            most = int(rule.pause.amount)
+            found += [(f"since{number}_{i}", Range(0, most), most) for i in range(1, len(self.keys(rule)) + 1)]
+        for number, rule in enumerate(self.absences, 1):
+            for place in range(1, self.waits[rule.name] + 1):
+                found.append((f"left{number}_{place}", Range(0, deadline(rule) + 1), 0))
+                tables = self.remembered(rule)
+                found += [(f"waits{number}_{place}_{i}", table.domain, 0) for i, (_, table) in enumerate(tables, 1)]
+        return found
+
+
+def absence(rule: t.Rule) -> t.Predicate | None:
+    """The predicate about what must not come later."""
+    found = [p for p in rule.predicates if isinstance(p, t.Predicate) and p.policy is t.Policy.ABSENT]
+    return found[0] if found else None
+
+
+def waiting_of(rule: t.Rule) -> str:
+    """What the matches of a rule that wait for something not to come are called, as a queue."""
+    return f"absent_{rule.name.replace(' ', '_')}"
+
+
+def deadline(rule: t.Rule) -> int:
+    """After how many ticks it is told that something did not come."""
+    part = absence(rule)
+    assert part is not None
+    assert isinstance(part.window, t.AfterWindow)
+    return int(part.window.most.amount)
+
+
+def memory_of(rule: t.Rule) -> str:
+    """The name under which there are tables of what a rule remembers."""
+    return f"rule {rule.name}"
+
+
+def asked_later(rule: t.Rule) -> list[t.Expression]:
+    """What the predicate about what must not come asks of the match."""
+    part = absence(rule)
+    assert part is not None
+    own = {f"${each.name}" for each in part.assignments}
+    expressions = [*part.constraints, *(each.value for each in part.assignments)]
+    leaves = [leaf for each in expressions for leaf in t.within(each)]
+    kinds = t.OtherAttribute | t.TimeOf | t.BoundParameter
+    return list({str(leaf): leaf for leaf in leaves if isinstance(leaf, kinds) and str(leaf) not in own}.values())

@@ -1,0 +1,272 @@
+"""What a model of rules has to keep of events: which types, how long, which attributes, how many.
+
+The rule of this module: it looks at the text of rules only. An event is kept where some predicate or aggregate may
+still ask for it, with the attributes that it is asked for; nothing that the rules' answers could depend on is left out.
+
+Source: design of rules in the model: a column is a queue of events with ages and a capacity; ages run to the longest
+chain of windows that leads from a trigger to the column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from workbench.core.domain import Range
+from workbench.errors import Refused
+from workbench.tesla import tree as t
+from workbench.tesla.model.chosen import ValueTable
+from workbench.tesla.rule_set import RuleSet
+
+Tables = Mapping[tuple[str, str], ValueTable]
+"""The values of each attribute: by type and name."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """A predicate or aggregate of a rule that looks for events: where it stands, and how far back it reaches."""
+
+    rule: t.Rule
+    place: int
+    part: t.Predicate | t.Aggregate
+    reach: int
+
+    @cached_property
+    def plain(self) -> tuple[t.Expression, ...]:
+        """The constraints that look at the event alone."""
+        return tuple(each for each in self.part.constraints if not _looks_elsewhere(each))
+
+    @cached_property
+    def linked(self) -> tuple[t.Expression, ...]:
+        """The others."""
+        return tuple(each for each in self.part.constraints if _looks_elsewhere(each))
+
+
+@dataclass(frozen=True)
+class KeptColumn:
+    """The events of a type that are kept.
+
+    Attributes
+    ----------
+    kind: its number among the columns, from 1 on.
+    roles: what looks for them.
+    limit: the greatest age, in ticks, at which anything does.
+    attributes: those kept, with their place among the attributes of a slot.
+    newest: attributes of which it is enough to keep the newest event with the same values; None: all are needed.
+    room: how many are kept at most.
+    """
+
+    type: str
+    kind: int
+    roles: tuple[Role, ...]
+    limit: int
+    attributes: Mapping[str, int]
+    newest: tuple[str, ...] | None
+    room: int
+
+    @cached_property
+    def alike(self) -> bool:
+        """Whether all that looks for them has the same constraints on the event alone, which all kept satisfy then."""
+        return len({frozenset(map(str, role.plain)) for role in self.roles}) == 1
+
+    @property
+    def filters(self) -> Iterator[tuple[t.Expression, ...]]:
+        """An event is kept where the constraints of one of these hold."""
+        return (role.plain for role in self.roles)
+
+
+@dataclass(frozen=True)
+class KeptLayout:
+    """What is kept of events for rules whose windows are numbers of ticks.
+
+    Attributes
+    ----------
+    columns: by type.
+    sizes: of each attribute of a slot, the number of values.
+    """
+
+    rules: RuleSet
+    columns: Mapping[str, KeptColumn]
+    sizes: tuple[int, ...]
+
+    @property
+    def slots(self) -> int:
+        """How many events are kept at most."""
+        return sum(column.room for column in self.columns.values())
+
+    @cached_property
+    def oldest(self) -> int:
+        """The greatest age at which an event is kept."""
+        return max((column.limit for column in self.columns.values()), default=0)
+
+    @cached_property
+    def kinds(self) -> Range:
+        """The columns, and 0 for an empty slot."""
+        return Range(0, max(len(self.columns), 1))
+
+    @cached_property
+    def consuming(self) -> tuple[t.Rule, ...]:
+        """The rules of which events remember whether they are consumed."""
+        return tuple(
+            rule
+            for rule in self.rules.rules
+            if rule.consuming and any(consumes(rule, column.type) for column in self.columns.values())
+        )
+
+
+def consumes(rule: t.Rule, type: str) -> bool:
+    """Whether a rule consumes events of a type that it may select again."""
+    selects = any(isinstance(p, t.Predicate) and p.policy.binds and p.type == type for p in rule.predicates)
+    return selects and any(part.name in rule.consuming and part.type == type for part in bound(rule))
+
+
+def bound(rule: t.Rule) -> list[t.Predicate]:
+    """The predicates of a rule that bind something."""
+    return [part for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds]
+
+
+def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int) -> KeptLayout:
+    """What is kept for these rules.
+
+    Parameters
+    ----------
+    rules: windows are numbers of ticks, and finite.
+    tables: the values of all attributes of events.
+    rooms, room: capacities of columns by type, and of the others; one of which only the newest events count has room
+        for one of each.
+    """
+    found: dict[str, list[Role]] = {}
+    for rule in rules.rules:
+        for role in _roles(rules, rule):
+            found.setdefault(role.part.type, []).append(role)
+    columns: dict[str, KeptColumn] = {}
+    sizes: list[int] = []
+    for kind, name in enumerate((name for name in rules.events if name in found), 1):
+        roles = tuple(found[name])
+        newest = _newest(roles)
+        kept = _asked(roles)
+        attributes: dict[str, int] = {}
+        for attribute in sorted(kept, key=lambda each: -len(tables[name, each])):
+            if len(tables[name, attribute]) > 1:
+                place = len(attributes)
+                attributes[attribute] = place
+                sizes[place:] = [max((len(tables[name, attribute]), *sizes[place : place + 1])), *sizes[place + 1 :]]
+        most = None if newest is None else math.prod(len(tables[name, each]) for each in newest)
+        limit = max(role.reach for role in roles)
+        capacity = rooms.get(name, room if most is None else min(most, max(room, 8)))
+        columns[name] = KeptColumn(name, kind, roles, limit, attributes, newest, capacity)
+    return KeptLayout(rules, columns, tuple(sizes))
+
+
+def _roles(rules: RuleSet, rule: t.Rule) -> Iterator[Role]:
+    reach = {rule.trigger.name: 0}
+    for place, part in enumerate(rule.predicates, 1):
+        if rules.declarations[part.type].fact:
+            continue
+        window = part.window
+        if isinstance(window, t.AfterWindow):
+            continue  # what must not come later is asked when it comes
+        far = _reach(window, reach)
+        if isinstance(part, t.Predicate) and part.policy.binds:
+            reach[part.name] = far
+        yield Role(rule, place, part, far)
+
+
+def _reach(window: t.EventWindow | None, reach: Mapping[str, int]) -> int:
+    """The greatest age of what lies in a window."""
+    if isinstance(window, t.BetweenWindow):
+        return max(reach[window.one], reach[window.two])
+    assert isinstance(window, t.WithinWindow)
+    if window.counted:
+        raise Refused(
+            f"a window of events, {window}, has no model",
+            where=window.where,
+            hint="a model has ages of events, not how many came since: write a window of time",
+        )
+    if window.most is None:
+        raise Refused(
+            f"a window without an end, {window}, has no finite model",
+            where=window.where,
+            hint="write the longest time that matters: within 5 min from ...",
+        )
+    return reach[window.of] + int(window.most.amount)
+
+
+def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
+    """The attributes of which the newest event alone counts, for those that are equal in them; None: it does not.
+
+    It does where all that looks for the events takes the last one, or asks whether there is one, in a window that ends
+    at the trigger, and compares them by equality only: what holds of an older event holds of the newer one then.
+    """
+    found: dict[str, None] = {}
+    for role in roles:
+        part, window = role.part, role.part.window
+        if not isinstance(part, t.Predicate) or part.policy not in (t.Policy.LAST, t.Policy.NOT):
+            return None
+        if not isinstance(window, t.WithinWindow) or window.of != role.rule.trigger.name:
+            return None
+        if (window.least is not None and window.least.amount) or part.name in role.rule.consuming:
+            return None
+        if sum(isinstance(p, t.Predicate) and p.policy.binds and p.type == part.type for p in role.rule.predicates) > 1:
+            return None
+        own = {each.name for each in part.assignments}
+        for constraint in role.linked:
+            key = _equated(constraint, own)
+            if key is None:
+                return None
+            found[key] = None
+        for constraint in role.plain:
+            found |= {leaf.name: None for leaf in t.within(constraint) if isinstance(leaf, t.OwnAttribute)}
+    return tuple(found)
+
+
+def _equated(constraint: t.Expression, own: set[str]) -> str | None:
+    """The attribute of the event that a constraint sets equal to something else."""
+    if not isinstance(constraint, t.Operation) or constraint.operator != "==":
+        return None
+    for one, other in (constraint.operands, constraint.operands[::-1]):
+        elsewhere = all(
+            not isinstance(leaf, t.OwnAttribute) and not (isinstance(leaf, t.BoundParameter) and leaf.name in own)
+            for leaf in t.within(other)
+        )
+        if isinstance(one, t.OwnAttribute) and elsewhere:
+            return one.name
+    return None
+
+
+def _asked(roles: Sequence[Role]) -> set[str]:
+    """The attributes that are asked for after an event is kept."""
+    same = len({frozenset(map(str, role.plain)) for role in roles}) == 1
+    found: set[str] = set()
+    for role in roles:
+        expressions = [*role.linked, *(() if same else role.plain)]
+        if isinstance(role.part, t.Predicate):
+            expressions += [each.value for each in role.part.assignments]
+        elif role.part.attribute:
+            found.add(role.part.attribute)
+        found |= {leaf.name for each in expressions for leaf in t.within(each) if isinstance(leaf, t.OwnAttribute)}
+        if isinstance(role.part, t.Predicate) and role.part.policy.binds:
+            found |= {
+                leaf.name
+                for each in written(role.rule)
+                for leaf in t.within(each)
+                if isinstance(leaf, t.OtherAttribute) and leaf.of == role.part.name
+            }
+    return found | set(_newest(roles) or ())
+
+
+def written(rule: t.Rule) -> Iterator[t.Expression]:
+    """All expressions of a rule."""
+    for part in rule.parts:
+        yield from part.constraints
+        if isinstance(part, t.Predicate):
+            yield from (each.value for each in part.assignments)
+    yield from rule.where_clause
+    yield from (each.value for each in rule.evaluations)
+    yield from rule.per
+
+
+def _looks_elsewhere(expression: t.Expression) -> bool:
+    return any(isinstance(e, t.OtherAttribute | t.BoundParameter | t.TimeOf) for e in t.within(expression))

@@ -1,0 +1,238 @@
+"""The matches of a rule among the events that are kept, as terms: each with the condition under which it is one.
+
+The rule of this module: it follows the formulas predicate by predicate, as `tesla.formulas` does, with a condition in
+the place of each decision. What an event is in a match is known (a slot), whether there is such a match is a term.
+
+Sources: thesis, 2.3.3 and 3.3.2; 2.4.5 for consumption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.core.domain import Value
+from workbench.core.ops import GE, LE, SUB, both, negate
+from workbench.core.term import FALSE, TRUE, Term
+from workbench.errors import Refused
+from workbench.tesla import tree as t
+from workbench.tesla.model.chosen import ChosenValue, applied, either_of, evaluated, holds
+from workbench.tesla.model.kept import Line
+from workbench.tesla.occurrence import Facts
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.values import aggregated, folded
+
+TRIGGER = -1
+"""The place of the trigger, which is in no slot."""
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A partial match.
+
+    Attributes
+    ----------
+    when: whether it is one.
+    slots: where each event bound lies, by name; `TRIGGER` for the trigger.
+    attributes: of what is bound, by name.
+    parameters: what they are.
+    choice: what `each` has taken so far; matches with the same choices exclude each other.
+    """
+
+    when: Term
+    slots: Mapping[str, int] = field(default_factory=dict)
+    attributes: Mapping[str, Callable[[str], ChosenValue]] = field(default_factory=dict)
+    parameters: Mapping[str, ChosenValue] = field(default_factory=dict)
+    choice: tuple[int, ...] = ()
+
+    def look(self, own: Callable[[str], ChosenValue] | None = None) -> Callable[[t.Expression], ChosenValue]:
+        """What parameters and attributes are; `own` are those of the event that a predicate is about."""
+
+        def found(expression: t.Expression) -> ChosenValue:
+            if isinstance(expression, t.BoundParameter):
+                return self.parameters[expression.name]
+            if isinstance(expression, t.OwnAttribute):
+                assert own is not None
+                return own(expression.name)
+            if isinstance(expression, t.OtherAttribute):
+                return self.attributes[expression.of](expression.name)
+            raise Refused(
+                f"{expression} is a time, and a model has only ages of events",
+                where=expression.where,
+                hint="leave it out of constraints and of attributes that rules look at",
+            )
+
+        return found
+
+
+@dataclass(frozen=True)
+class RuleMatching:
+    """Where a rule looks for events.
+
+    Parameters
+    ----------
+    number: of the rule among those that consume; None: it consumes nothing that it selects.
+    """
+
+    rules: RuleSet
+    line: Line
+    facts: Facts
+    rule: t.Rule
+    number: int | None = None
+
+    def matches(self, when: Term, trigger: Mapping[str, ChosenValue]) -> list[Partial]:
+        """All matches of an event that comes when `when`, in their order, `where` included; those of `absent` pend."""
+        part = self.rule.trigger
+        found = self._bound(Partial(when), part, trigger.__getitem__, TRIGGER)
+        partials = [] if found is None else [found]
+        for each in self.rule.predicates:
+            partials = [grown for partial in partials for grown in self._grown(partial, each)]
+        kept = [replace(p, when=both(p.when, holds(self.rule.where_clause, p.look()))) for p in partials]
+        return [each for each in kept if each.when is not FALSE]
+
+    def _grown(self, partial: Partial, part: t.Predicate | t.Aggregate) -> list[Partial]:
+        if isinstance(part, t.Aggregate):
+            return [self._aggregated(partial, part)]
+        if part.policy is t.Policy.ABSENT:
+            return [partial]
+        found = list(self._candidates(partial, part))
+        if part.policy is t.Policy.NOT:
+            for candidate in found:
+                partial = replace(partial, when=both(partial.when, negate(candidate.when)))
+            return [] if partial.when is FALSE else [partial]
+        if part.policy is t.Policy.EACH:
+            return [replace(each, choice=(*each.choice, i)) for i, each in enumerate(found)]
+        ordered = found if part.policy is t.Policy.FIRST else list(reversed(found))
+        taken: list[Partial] = []
+        free: Any = TRUE
+        for each in ordered:
+            taken.append(replace(each, when=both(each.when, free)))
+            free = both(free, negate(each.when))
+        return [each for each in taken if each.when is not FALSE]
+
+    # --- candidates -------------------------------------------------------------------------------------
+
+    def _candidates(self, partial: Partial, part: t.Predicate) -> Iterator[Partial]:
+        """What may be selected, or is there for `not`, in its order."""
+        if self.rules.declarations[part.type].fact:
+            for row in self._rows(part):
+                if (found := self._bound(partial, part, row.__getitem__, None)) is not None:
+                    yield found
+            return
+        binds = part.policy.binds
+        for slot, when in self._in_range(partial, part):
+            if binds and slot in partial.slots.values():
+                continue
+            if binds and self.number is not None:
+                when = both(when, negate(self.line.slots[slot].used[self.number]))
+            found = self._bound(replace(partial, when=both(partial.when, when)), part, self._own(part.type, slot), slot)
+            if found is not None:
+                yield found
+
+    def _bound(
+        self, partial: Partial, part: t.Predicate, own: Callable[[str], ChosenValue], slot: int | None
+    ) -> Partial | None:
+        """The match with this event or row (`slot` None), after the assignments; None where that is never one."""
+        for each in part.assignments:
+            assigned = evaluated(each.value, partial.look(own))
+            partial = replace(partial, parameters={**partial.parameters, each.name: assigned})
+        when = both(partial.when, holds(self._constraints(part, slot), partial.look(own)))
+        if when is FALSE:
+            return None
+        slots = partial.slots if slot is None else {**partial.slots, part.name: slot}
+        return replace(partial, when=when, slots=slots, attributes={**partial.attributes, part.name: own})
+
+    def _constraints(self, part: t.Predicate | t.Aggregate, slot: int | None) -> Sequence[t.Expression]:
+        """What is left to be asked: what holds of all that is kept is not."""
+        column = self.line.layout.columns.get(part.type)
+        if slot is None or slot == TRIGGER or column is None or not column.alike:
+            return part.constraints
+        return next(role.linked for role in column.roles if role.part is part)
+
+    def _own(self, type: str, slot: int) -> Callable[[str], ChosenValue]:
+        column = self.line.layout.columns[type]
+        return lambda name: self.line.slots[slot].attribute(column, name, self.line.tables)
+
+    def _in_range(self, partial: Partial, part: t.Predicate | t.Aggregate) -> Iterator[tuple[int, Term]]:
+        """The slots of events in the window, oldest first, each with when there is one."""
+        column, window = self.line.layout.columns[part.type], part.window
+        for slot in reversed(range(len(self.line.slots))):
+            when: Any = self.line.slots[slot].of(column)
+            if isinstance(window, t.BetweenWindow):
+                one, two = sorted((partial.slots[window.one], partial.slots[window.two]))
+                inside: Any = TRUE if one < slot < two else FALSE
+            else:
+                assert isinstance(window, t.WithinWindow)
+                inside = self._within(window, slot, partial.slots[window.of])
+            if inside is not FALSE:
+                yield slot, both(when, inside)
+
+    def _within(self, window: t.WithinWindow, slot: int, anchor: int) -> Any:
+        if slot <= anchor:
+            return FALSE
+        assert window.most is not None
+        age, column = self.line.slots[slot].age, int(window.most.amount)
+        ago = age if anchor == TRIGGER else SUB(age, self.line.slots[anchor].age)
+        least = 0 if window.least is None else int(window.least.amount)
+        found = LE(ago, column)
+        return both(GE(ago, least), found) if least else found
+
+    # --- facts ------------------------------------------------------------------------------------------
+
+    def _rows(self, part: t.Predicate | t.Aggregate) -> list[Mapping[str, ChosenValue]]:
+        names = list(self.rules.declarations[part.type].positions)
+        rows = list(self.facts.get(part.type, ()))
+        for by in reversed(part.ordering if isinstance(part, t.Predicate) else ()):
+            place = names.index(by.name)
+            rows.sort(key=lambda row: _rank(row[place]), reverse=by.descending)
+        return [{name: ChosenValue.constant(value) for name, value in zip(names, row, strict=True)} for row in rows]
+
+    # --- aggregates -------------------------------------------------------------------------------------
+
+    def _aggregated(self, partial: Partial, part: t.Aggregate) -> Partial:
+        members: list[tuple[Term, ChosenValue]] = []
+        if self.rules.declarations[part.type].fact:
+            for row in self._rows(part):
+                members.append(self._member(partial, part, row.__getitem__, TRUE, None))
+        else:
+            for slot, when in self._in_range(partial, part):
+                members.append(self._member(partial, part, self._own(part.type, slot), when, slot))
+        domain = self.rules.declarations[part.type].domains.get(part.attribute or "")
+        declared = part.declared
+        ordered = declared is not None
+        bag = ChosenValue.constant(())
+        for when, value in members:
+            if when is FALSE:
+                continue
+            more = applied(lambda one, other: _added(part, one, other, ordered), (bag, value))
+            bag = either_of(when, more, bag)
+        if declared is None:
+            found = applied(lambda values: aggregated(part.function, values, domain), (bag,))
+        else:
+            found = applied(lambda values: folded(declared, values), (bag,))
+        return replace(partial, parameters={**partial.parameters, part.parameter: found})
+
+    def _member(
+        self, partial: Partial, part: t.Aggregate, own: Callable[[str], ChosenValue], when: Term, slot: int | None
+    ) -> tuple[Term, ChosenValue]:
+        inside = both(when, holds(self._constraints(part, slot), partial.look(own)))
+        return inside, own(part.attribute) if part.attribute else ChosenValue.constant(True)
+
+
+def _added(part: t.Aggregate, bag: Any, value: Value | None, ordered: bool) -> tuple[Value, ...]:
+    """The values so far and another one, as few as the function needs."""
+    if value is None:
+        return tuple(bag)
+    both_of = (*bag, value)
+    if ordered:
+        return both_of
+    if part.function in ("MIN", "MAX") and not any(each != each for each in both_of):
+        return (min(both_of) if part.function == "MIN" else max(both_of),)
+    return tuple(sorted(both_of, key=lambda each: (each != each, each)))
+
+
+def _rank(value: Value | None) -> tuple[int, Any]:
+    if value is None:
+        return 0, 0
+    return (2, 0) if value != value else (1, value)

@@ -1,0 +1,378 @@
+"""Rules in a model: a processor whose time passes in ticks, with a finite machine.
+
+The rule of this module: the processor is that of `rule_processor`, with the same engine; only its clock and its values
+are others, so that a run of the model is a run of the rules. What a model cannot hold is an overflow, never another
+answer.
+
+Source: design of rules in the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
+
+from workbench.core.domain import BOOL, Bool, Domain, Enum, Range, Value
+from workbench.core.fields import Record
+from workbench.core.kinds import Keeping
+from workbench.core.ops import ADD, EQ, SUB, both, disjunction, ite, negate
+from workbench.core.processor import Burst, Emission, Machine, Maybe, Slot, State, Stream, emission, slots_of
+from workbench.core.strict import leaves_domain
+from workbench.core.term import FALSE, TRUE, Term, const, var
+from workbench.core.units import spelled
+from workbench.errors import Overflow
+from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly, selected
+from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
+from workbench.tesla.model.frame import RuleFrame, waiting_of
+from workbench.tesla.occurrence import Occurrence, in_units
+from workbench.tesla.rule_memory import RuleMemory
+from workbench.tesla.rule_processor import ALL, RuleProcessor
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.values import Selected, value
+
+NULL = "null"
+"""How null is shown on a pipe of a model."""
+COMES = Enum(("comes",))
+"""What streams of events without attributes carry in a model."""
+
+
+class Shown(NamedTuple):
+    """How the values of a table are shown on pipes: a domain, and what each is there."""
+
+    domain: Domain
+    as_shown: Mapping[Any, Value]
+
+    @classmethod
+    def of(cls, table: ValueTable, *, exact: bool = False) -> Shown:
+        """Numbers as numbers where they lie close together, else by their names; `exact`: the domain has no others."""
+        values = table.values or (0,)
+        keys = list(map(exactly, values))
+        if all(isinstance(each, bool) for each in values) and len(values) > exact:
+            return cls(BOOL, dict(zip(keys, values, strict=True)))
+        if all(isinstance(each, int | float) and not isinstance(each, bool) and each == each and abs(each) < 1e9
+               and each == int(each) for each in values):  # fmt: skip
+            whole = [int(each) for each in values if each is not None]
+            if max(whole) - min(whole) < (1 if exact else 4) * len(whole):
+                return cls(Range(min(whole), max(whole)), dict(zip(keys, whole, strict=True)))
+        names = [NULL if each is None else str(each) for each in values]
+        return cls(Enum(tuple(names)), dict(zip(keys, names, strict=True)))
+
+
+@dataclass(frozen=True)
+class ModelledRules(RuleProcessor, Keeping):
+    """The same in ticks: its first input says how many have passed, its others bring events with values of tables.
+
+    Parameters
+    ----------
+    frame: what the machine is made of.
+    tick, unit: how much time one is, in the unit of times; `us` where windows have units.
+    most: the most ticks that pass in one step.
+    outputs: the values of the attributes of composites, as they are shown.
+    rooms_of: the capacities of the columns, where they are given.
+    """
+
+    frame: RuleFrame = field(hash=False, compare=False, repr=False, kw_only=True)
+    tick: int = field(kw_only=True)
+    unit: str | None = field(default=None, kw_only=True)
+    most: int = field(kw_only=True)
+    outputs: Mapping[tuple[str, str], ValueTable] = field(hash=False, compare=False, repr=False, kw_only=True)
+
+    keyword: ClassVar[str] = ""
+    holds: ClassVar[str] = "events"
+
+    # --- shape ---
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        return ("elapsed", *self.fed)
+
+    @cached_property
+    def clocks(self) -> Mapping[int, str]:
+        return {}
+
+    @cached_property
+    def scaled(self) -> RuleSet:
+        return in_units(self.rules, self.unit)
+
+    def resolve(self, integers: Domain) -> Self:
+        return self
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        return self._machine_of(inputs)[1]
+
+    def most_fronts(self, widths: Sequence[int]) -> int:
+        return 1
+
+    def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:
+        """One front: at each step comes one event, or time passes; `one` of the environment sees to it."""
+        front = tuple(slots[0] for slots in arrivals)
+        return [(disjunction(each.present for each in front), front)]
+
+    # --- typing ---
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        return replace(self, shapes=inputs)
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        found = [self._record(name) for name in self.rules.composites]
+        return (*found, Enum(self.rules.composites))
+
+    def _record(self, type: str) -> Domain:
+        shown = {name: each.domain for (of, name), each in self._shown_as.items() if of == type}
+        return Record(tuple(shown.values()), tuple(shown)) if shown else BOOL
+
+    @cached_property
+    def _shown_as(self) -> Mapping[tuple[str, str], Shown]:
+        keys = [(name, each) for name in self.rules.composites for each in self.rules.declarations[name].domains]
+        return {key: Shown.of(self.outputs[key]) for key in keys if key in self.outputs}
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        of = spelled(self.tick) if self.unit else str(self.tick)
+        longest = "" if self.most == 1 else f", and longer pauses than {self.most} of them do what one of so many does"
+        values = [
+            f"{name}.{attribute} is {self._tables[name, attribute].domain}"
+            for name in self.fed
+            for attribute in self.rules.declarations[name].domains
+        ]
+        found = [f"times are multiples of {of}{longest}"]
+        return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
+
+    # --- queues inside ---
+
+    @property
+    def rooms(self) -> Mapping[str, int | None]:
+        return dict(self.frame.rooms)
+
+    def with_rooms(self, rooms: Mapping[str, int]) -> Self:
+        frame = self.frame
+        columns = {name: replace(each, room=rooms.get(name, each.room)) for name, each in frame.layout.columns.items()}
+        waits = {rule.name: rooms.get(waiting_of(rule), frame.waits[rule.name]) for rule in frame.absences}
+        return replace(self, frame=replace(frame, layout=replace(frame.layout, columns=columns), waits=waits))
+
+    def waiting(self, state: State) -> tuple[int, ...]:
+        _, memory, kept = state
+        types = [type for type, *_ in kept]
+        waits = memory.awaiting if self.frame.absences and isinstance(memory, RuleMemory) else {}
+        return (*map(types.count, self.frame.layout.columns), *(waits.get(r.name, 0) for r in self.frame.absences))
+
+    # --- meaning and operation ---
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        from workbench.tesla.meaning import meaning
+
+        now, events = 0, []
+        for place, each in streams[0]:
+            if place == 0:
+                now += each * self.tick
+            else:
+                events.append(self._event(place, each, now))
+        return tuple(map(list, self._shown(meaning(self.scaled, events, self.frame.facts, until=now - 1))))
+
+    def initial(self) -> State:
+        return (0, "", ())
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        (now, memory, kept), (place, given) = state, front
+        if place == 0:
+            now += given * self.tick
+        if not isinstance(memory, RuleMemory):
+            memory = RuleMemory(self._started, memory)
+        happens = now if place == 0 else self._event(place, given, now)
+        memory, found = memory.after(happens)
+        # what is made at a deadline has its time, and comes before what is now
+        came = [*found, happens] if place == 0 else [happens, *found]
+        for each in came:
+            if isinstance(each, Occurrence):
+                kept = self._with_event(self._since(kept, each.time), each)
+        kept = self._since(kept, now)
+        self._bounded(memory, found)
+        return (now, memory, kept), tuple(map(emission, self._shown(found))) if found else self._silent
+
+    def _bounded(self, memory: RuleMemory, found: Sequence[Occurrence]) -> None:
+        """Overflow where more waits than the model has room for, or causes are longer chains than it follows."""
+        waits = memory.awaiting if self.frame.absences else {}
+        for rule in self.frame.absences:
+            if waits[rule.name] > self.frame.waits[rule.name]:
+                queue = waiting_of(rule)
+                what = f"queue '{queue}' overflows: its capacity is {self.frame.waits[rule.name]} and more matches wait"
+                raise Overflow(what, hint=f"give it more room: -Q NAME.{queue}={waits[rule.name]}", queue=queue)
+        depths: dict[int, int] = {}
+        for each in found:
+            depths[each.number] = depths.get(each.sources[0], 0) + 1
+            if depths[each.number] > self.frame.depth and each.type in self.frame.looked_at:
+                raise Overflow(f"a chain of more than {self.frame.depth} composites", hint="allow longer ones: --depth")
+
+    def _since(self, kept: tuple[Any, ...], now: int) -> tuple[Any, ...]:
+        """What is still asked for at a time."""
+        columns = self.frame.layout.columns
+        return tuple(each for each in kept if now - each[1] <= columns[each[0]].limit * self.tick)
+
+    def _with_event(self, kept: tuple[Any, ...], event: Occurrence) -> tuple[Any, ...]:
+        column = self.frame.layout.columns.get(event.type)
+        if column is None:
+            return kept
+        own = dict(zip(self.rules.declarations[event.type].positions, event.values, strict=True))
+        if not any(all(value(each, Selected(), own) is True for each in asked) for asked in column.filters):
+            return kept
+        key = None if column.newest is None else tuple(exactly(own[name]) for name in column.newest)
+        kept = tuple(each for each in kept if key is None or each[0] != event.type or each[2] != key)
+        if sum(each[0] == event.type for each in kept) >= column.room:
+            what = f"queue '{event.type}' overflows: its capacity is {column.room} and more events would be kept"
+            raise Overflow(what, hint=f"give it more room: -Q NAME.{event.type}={column.room + 1}", queue=event.type)
+        return (*kept, (event.type, event.time, key))
+
+    # --- events and values ---
+
+    @cached_property
+    def _tables(self) -> Mapping[tuple[str, str], Shown]:
+        names = [(name, each) for name in self.fed for each in self.rules.declarations[name].domains]
+        return {key: Shown.of(self.frame.tables[key], exact=True) for key in names}
+
+    def _event(self, place: int, given: Value, now: int | None) -> Occurrence:
+        name = self.fed[place - 1]
+        values, attributes = [], self.rules.declarations[name].domains
+        for attribute, shown in zip(attributes, given if attributes else (), strict=True):
+            found = self._tables[name, attribute]
+            key = next(key for key, each in found.as_shown.items() if each == shown)
+            values.append(self.frame.tables[name, attribute].values[self.frame.tables[name, attribute].places[key]])
+        return Occurrence(name, now or 0, tuple(values))
+
+    def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
+        outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
+        for each in found:
+            names = self.rules.declarations[each.type].positions
+            values = []
+            for name, item in zip(names, each.values, strict=True):
+                if (shown := self._shown_as.get((each.type, name))) is None:
+                    continue
+                if exactly(item) not in shown.as_shown or exactly(item) not in self.frame.table(each.type, name).places:
+                    raise Overflow(
+                        f"{each.type}.{name} is {item!r}, which is not among the values that the model has",
+                        hint=f"give it more: --values {each.type}.{name}=...",
+                    )
+                values.append(shown.as_shown[exactly(item)])
+            outputs[each.type].append(tuple(values) if values else True)
+            outputs[ALL].append(each.type)
+        return tuple(outputs.values())
+
+    # --- the machine ---
+
+    def refusal(self, form: str) -> str:
+        return ""
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        return self._machine_of(inputs)[0]
+
+    def _machine_of(self, inputs: tuple[Domain, ...]) -> tuple[Machine, int]:
+        frame = self.frame
+        slots = tuple(Slot(*each) for each in frame.variables())
+        state = tuple(var(slot.name, slot.domain) for slot in slots)
+        front = tuple(Maybe(var(f"{i}:present", BOOL), var(f"{i}:value", domain)) for i, domain in enumerate(inputs))
+        _, emitted = self._stepped(state, front)
+        width = max(1, *(len(slots_of(each)) for each in emitted))
+        return (
+            Machine(
+                slots,
+                self._stepped,
+                queues=tuple(frame.rooms),
+                lengths=lambda s: ModelCourse.read(frame, s).lengths,
+                shares=True,
+            ),
+            width,
+        )
+
+    def _stepped(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        """One step on terms: of the state, and for each input the event that may be there."""
+        frame, (elapsed, *arrivals) = self.frame, front
+        before = ModelCourse.read(frame, state)
+        ways: list[tuple[Term, ModelCourse]] = []
+        course = ModelCourse.read(frame, state)
+        course.passes(TRUE, elapsed.value)
+        ways.append((elapsed.present, course))
+        for name, arrival in zip(self.fed, arrivals, strict=True):
+            course = ModelCourse.read(frame, state)
+            course.happens(TRUE, name, self._read(name, arrival.value))
+            ways.append((arrival.present, course))
+        beyond = either_all(both(when, each.beyond) for when, each in ways)
+        if beyond is not FALSE:
+            leaves_domain(beyond)
+        after = before.state
+        for when, each in reversed(ways):
+            after = tuple(ite(when, a, b) for a, b in zip(each.state, after, strict=True))
+        full = tuple(either_all(both(when, each.full[name]) for when, each in ways) for name in frame.rooms)
+        return (*after, *full), self._emitted(ways)
+
+    def _read(self, name: str, given: Any) -> dict[str, ChosenValue]:
+        """The attributes of an event of a stream."""
+        found, attributes = {}, self.rules.declarations[name].domains
+        for attribute, item in zip(attributes, given if attributes else (), strict=True):
+            table, shown = self.frame.tables[name, attribute], self._tables[name, attribute]
+            found[attribute] = _chosen(item, table, shown)
+        return found
+
+    def _emitted(self, ways: Sequence[tuple[Term, ModelCourse]]) -> tuple[Emission, ...]:
+        """What is emitted, in the order of publication; of the ways that a step can go there is one."""
+        outputs = []
+        for name in self.results_named:
+            lines = [[(both(w, c.when), c) for c in course.composites if name in (c.type, ALL)] for w, course in ways]
+            slots = []
+            for number in range(max(map(len, lines))):
+                here = [line[number] for line in lines if number < len(line)]
+                slots.append(Maybe(either_all(when for when, _ in here), self._value(name, here)))
+            outputs.append(slots)
+        widest = max(1, *map(len, outputs))
+        return tuple(
+            Burst([*slots, *[Maybe(FALSE, _nothing(domain))] * (widest - len(slots))])
+            for slots, domain in zip(outputs, self.results(self.shapes), strict=True)
+        )
+
+    def _value(self, name: str, here: Sequence[tuple[Term, ModelComposite]]) -> Any:
+        if name == ALL:
+            kinds = Enum(self.rules.composites)
+            found: Any = const(kinds.labels[0], kinds)
+            for when, composite in here:
+                found = ite(when, const(composite.type, kinds), found)
+            return found
+        fields = []
+        for (of, attribute), shown in self._shown_as.items():
+            if of == name:
+                chosen = selected([(when, composite.values[attribute]) for when, composite in here])
+                fields.append(_as_shown(chosen, shown))
+        return tuple(fields) if fields else TRUE
+
+
+def _nothing(domain: Domain) -> Any:
+    return const(domain.default, domain)
+
+
+def _chosen(item: Term, table: ValueTable, shown: Shown) -> ChosenValue:
+    """The value that a stream shows."""
+    if len(table) == 1:
+        return ChosenValue.constant(table.values[0])
+    if isinstance(shown.domain, Range) and shown.domain.size == len(table):
+        return ChosenValue.at(SUB(item, shown.domain.lo), table)
+    if isinstance(shown.domain, Bool):
+        return ChosenValue.of([(False, negate(item)), (True, item)])
+    places: Any = const(0, table.domain)
+    for key, each in shown.as_shown.items():
+        places = ite(EQ(item, const(each, shown.domain)), const(table.places[key], table.domain), places)
+    return ChosenValue.at(places, table)
+
+
+def _as_shown(chosen: ChosenValue, shown: Shown) -> Any:
+    """What a stream shows of a value."""
+    domain = shown.domain
+    if isinstance(domain, Bool):
+        return chosen.is_true
+    if chosen.place is not None and isinstance(domain, Range) and chosen.table is not None:
+        keys = list(chosen.table.places)
+        if [shown.as_shown.get(key) for key in keys] == list(range(domain.lo, domain.hi + 1)):
+            return ADD(chosen.place, domain.lo)
+    found: Any = const(domain.default, domain)
+    for key, (_, when) in chosen.cases.items():
+        if key in shown.as_shown:
+            found = ite(when, const(shown.as_shown[key], domain), found)
+    return found
