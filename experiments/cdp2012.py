@@ -177,6 +177,18 @@ def bands(size: str, line: str, window: int) -> dict[str, Any]:
     return cost(banded(window + EVENTS[size], window, policy), name, BUDGET[size])
 
 
+@suite.experiment(
+    region([line for line in OURS if SCANNING not in line and not line.startswith("aip")],
+           keys=[10, 100, 1_000, 50_000]),
+    limits=LIMITS, kept=True, outputs=COST,
+)  # fmt: skip
+def groups(size: str, line: str, keys: int) -> dict[str, Any]:
+    """Not in the paper: the same values, of events with the same key, of which there are so many."""
+    name, _, policy = line.rpartition(" ")
+    window = 100_000 // SIZES[size]
+    return cost(banded(window + EVENTS[size], window, policy, keys=keys), name, BUDGET[size])
+
+
 def too_many(size: str, line: str, rules: int) -> bool:
     """In Python each rule looks at each event, and keeps it."""
     return size == "full" and rules > 1_000 and not line.startswith("compiled")
@@ -298,6 +310,7 @@ FIGURES: Mapping[str, tuple[Any, str, str, str]] = {
     "figure-15": (simple, "rules", "xy", "Number of simple rules, a hundredth relevant"),
     "figure-16": (accepted_, "accepted", "xy", "Part of matches that is accepted"),
     "bands": (bands, "window", "xy", "Bands instead of equations: size of windows"),
+    "groups": (groups, "keys", "xy", "Bands beside equations: number of keys"),
 }
 CELL = {"µs": median("us")}
 suite.table("figure-8", of=base, rows=["size", "line"], cells={**CELL, "events": only("events"),

@@ -319,15 +319,19 @@ def _spanning(log: EventLog, window: int, equal: str, bound: str, keys: Any) -> 
     return RuleLoad(text, log, window, expected, (2,))
 
 
-def banded(count: int, window: int, policy: str, wide: int = 25) -> RuleLoad:
-    """A and C with values: of A those whose value is that of C or `wide` more or less."""
-    log = uniform_log(count, 3, 50_000, "ABC", "value")
-    bounds = f"value >= $v - {wide}, value <= $v + {wide}"
-    text = f"from C[$v = value]\n  and {policy} A({bounds}) within {window} from C\n  emit CE(first = TIME(A))\n"
+def banded(count: int, window: int, policy: str, wide: int = 25, keys: int = 1) -> RuleLoad:
+    """A and C with values: of A those whose value is that of C or `wide` more or less, and whose key is the same."""
+    log = uniform_log(count, 3, 50_000, "ABC", "value", "att")
+    log = replace(log, attributes={**log.attributes, "att": log.attributes["att"] % keys})
+    bounds = f"value >= $v - {wide}, value <= $v + {wide}" + ", att == $k" * (keys > 1)
+    text = (
+        f"from C[$v = value, $k = att]\n  and {policy} A({bounds}) within {window} from C\n  emit CE(first = TIME(A))\n"
+    )
     values, (a, c) = log.attributes["value"], (np.flatnonzero(log.types == kind) for kind in (0, 2))
-    near = a[np.argsort(values[a], kind="stable")]
-    low = np.searchsorted(values[near], values[c] - wide)
-    found = np.searchsorted(values[near], values[c] + wide, "right") - low
+    codes = values + 200_000 * log.attributes["att"]  # bands of two keys do not meet
+    near = a[np.argsort(codes[a], kind="stable")]
+    low = np.searchsorted(codes[near], codes[c] - wide)
+    found = np.searchsorted(codes[near], codes[c] + wide, "right") - low
     later: Any = np.repeat(c, found)
     earlier = near[np.arange(found.sum()) - np.repeat(np.cumsum(found) - found, found) + np.repeat(low, found)]
     counts = np.bincount(later[(earlier < later) & (earlier >= later - window)], minlength=count)

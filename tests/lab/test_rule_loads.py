@@ -8,7 +8,7 @@ import pytest
 
 from experiments import static2016
 from experiments.fact_loads import FactLoad
-from experiments.rule_loads import EventChain, RuleLoad, Scenario, ThesisLoad, anchor_r5, anchor_w1, anchor_w2
+from experiments.rule_loads import EventChain, RuleLoad, Scenario, ThesisLoad, anchor_r5, anchor_w1, anchor_w2, banded
 from experiments.rule_timing import SCANNING, cost, started
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import EngineMissing
@@ -35,6 +35,7 @@ LOADS: dict[str, Callable[[], RuleLoad]] = {
     "rules": partial(Scenario(window=40, values=3, rules=6, groups=4).load, 80),
     "a filter": partial(Scenario(window=60, values=4, accepted=0.1).load, 60),
     "w1": partial(anchor_w1, 200, 60, 5), "w2": partial(anchor_w2, 900, 200),
+    "bands": partial(banded, 120, 60, "each", 5000), "groups": partial(banded, 200, 60, "last", 20_000, 3),
     "r5": partial(anchor_r5, 100, 50, values=5),
     "thesis": ThesisLoad(30, 2, seconds=2, copies=2, groups=2).load,
 }  # fmt: skip

@@ -127,12 +127,19 @@ BANDS = [
     "each B(x < $x - 1.5) as E within 40 from A and not B(x > E.x, x < $x) between E and A",
     "last A(x == x, x < $x) as E within 99 from A and $n = COUNT(A(x >= E.x, x < $x) within 99 from A)",
     "last A as E within 9 from A and $n = COUNT(B(g <= $f) within 70 from A) and $m = MIN(B(x > $x).g within 9 from E)",
+    "last B(x == $x, g < $f - 4) as E within 99 from A and $n = COUNT(B(x == $x, g >= $f, g < 4) within 99 from A)",
+    "each B(g == $f, x < $x + 3) as E within 60 from A and not B(x > E.x, g == $f, x < $x) between E and A",
+    "first A(x == $x, f <= $f) as E within forever from A",
 ]  # fmt: skip
 
 
 def test_sorted_columns_find_what_is_there(monkeypatch):
-    """Blocks of two events, which are made at once, so that there are many of them; values at the ends of 64 bits."""
-    for name, value in {"LEAF": 2, "NEAR": 1, "FEW_HITS": 2, "DENSE": 2, "LEAST_WORTH": 0, "MOST_WORTH": 0}.items():
+    """Blocks of two events, which are made at once, so that there are many of them; values at the ends of 64 bits.
+
+    Keys have two groups, so that there are others' events in one.
+    """
+    small = {"LEAF": 2, "NEAR": 1, "FEW_HITS": 2, "DENSE": 2, "LEAST_WORTH": 0, "MOST_WORTH": 0, "GROUPS": 1}
+    for name, value in small.items():
         monkeypatch.setattr(orders, name, value)
     ends, numbers = [-(2**63), 1 - 2**63, 2**63 - 1, 2**53 + 1, None], [float("nan"), float("inf"), -0.0, 2.0**53, None]
     rng = Random(1)
@@ -353,6 +360,7 @@ def test_what_is_fetched_ahead_is_where_events_are_looked_up_or_put(monkeypatch)
     engine = CompiledRules(text, {}, EngineSettings(), code=False)
     fetched = set()
     monkeypatch.setitem(engine.loop.scope, "LARGE", 0)
+    monkeypatch.setitem(engine.loop.scope, "spread", lambda *_: True)
     monkeypatch.setitem(engine.loop.scope, "fetch", lambda array, place: fetched.add((len(array), place)))
     stream = [Occurrence("AB"[i % 2], i, (i % 3, ("ab"[i % 3 > 1], i % 3 / 2)[i % 2 == 0])) for i in range(40)]
     list(engine.process_block(event_block(text, stream, engine.texts.put)))

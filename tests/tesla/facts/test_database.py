@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 
 from tests.tesla.events import Kind
-from workbench.errors import FactsError, InputError, Refused
+from workbench.errors import FactsError, InputError, Refused, StateError
 from workbench.executors.compiled.rules import running
 from workbench.tesla.caches.table import FactCaching
 from workbench.tesla.check import rules
@@ -348,6 +348,30 @@ def test_a_snapshot_goes_on_with_the_facts_of_then(file, tables):
     assert again.process(Named(1, "ring")) == []
     assert lines(again.process(Late(9, 2))) == ["north"]
     assert lines(again.advance(99)) == ["south"]
+
+
+@pytest.mark.parametrize("name", ["cdp", "aip", "compiled"])
+def test_a_snapshot_names_its_facts(file, tmp_path, tables, name):
+    """Facts that change may do so in between as well, unless they are promised not to."""
+    file.execute("PRAGMA journal_mode = WAL")
+    state, promised = engine(tables(), name).snapshot(), engine(tables(fixed=True), name).snapshot()
+    engine(tables(fixed=True), name).restore(promised)
+    file.execute("INSERT INTO Line VALUES (1, 'new')")
+    again = engine(tables(), name)
+    again.restore(state)
+    assert lines(again.process(Late(0, 1))) == ["north", "ring", "new"]
+    engine(tables(), name).restore(promised)
+    with pytest.raises(StateError, match="facts Line have changed since") as error:
+        engine(tables(fixed=True), name).restore(promised)
+    assert "leave --facts-fixed out" in error.value.hint
+    with pytest.raises(StateError, match=r"with table 'Line' of .*city\.db as facts Line, and now these are rows"):
+        engine({"Line": [(1, "north")]}, name).restore(state)
+    with sqlite3.connect(tmp_path / "other.db") as copy:
+        file.backup(copy)
+    declared = {"Line": rules(LINES).declarations["Line"]}
+    other = FactTables(tables_in(declared, [FactDatabase(tmp_path / "other.db")]))
+    with pytest.raises(StateError, match=r"now these are table 'Line' of .*other\.db"):
+        engine(other, name).restore(state)
 
 
 def test_compiled_rules_keep_tables_that_are_small(file, tables, monkeypatch):

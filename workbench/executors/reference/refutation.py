@@ -122,6 +122,12 @@ class Refutations:
         self._tell(found)
 
 
+def _rank(copy: tuple[Value, State]) -> tuple[str, int, str]:
+    """Where a value comes: texts in their order, numbers in theirs; that of a map is another one in each run."""
+    text = str(copy[0])
+    return type(copy[0]).__name__, len(text) if isinstance(copy[0], int) else 0, text
+
+
 def _culprit(inner: Processor, value: Value, before: State, front: tuple[Any, ...], *, reasons: bool = True) -> Culprit:
     """A value, and what the quantifiers inside say of it, where they have seen nothing before."""
     if not isinstance(inner, Group):

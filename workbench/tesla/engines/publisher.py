@@ -29,7 +29,7 @@ from workbench.tesla.tree import Declaration, Rule
 
 LONGEST_CHAIN = 1000
 """Composites that cause each other, from one event on."""
-FORMAT = 3
+FORMAT = 4
 """Of snapshots: another one is not read."""
 
 
@@ -272,12 +272,17 @@ class Publisher:
             for deadline, order, _, due in sorted(self.waiting, key=lambda each: each[:3])
         ]
         runners = [[each.order, each.state(store)] for each in self.runners]
-        data = [self.now, self.passed, self.count, self._orders, waiting, runners, store.data()]
+        data = [self.now, self.passed, self.count, self._orders, waiting, runners, store.data(), self._files()]
         return sealed(self._mark(), json.dumps(data, separators=(",", ":")).encode())
 
     def restore(self, state: bytes) -> None:
         """Go on where another engine was."""
         data = json.loads(opened(self._mark(), state, "rule set", "engine"))
+        *data, files = data
+        if files != self._files():
+            from workbench.tesla.engines.facts.tables import see_files
+
+            see_files(files, self._files())
         self.now, self.passed, self.count, self._orders, waiting, runners, events = data
         store = EventStore(events)
         made = [self._runner(each.plan, order) for each, (order, _) in zip(self.runners, runners, strict=True)]
@@ -290,6 +295,10 @@ class Publisher:
             by_order[order].matcher.wait(due)
             heappush(self.waiting, (deadline, order, number, due))
         self._run(made)
+
+    def _files(self) -> dict[str, list[Any]]:
+        """The databases that facts are in."""
+        return self.facts.files() if hasattr(self.facts, "files") else {}
 
     def _mark(self) -> bytes:
         return checksum(repr((FORMAT, self.name, str(self._rules), self.settings.trex, self.settings.indexed)).encode())

@@ -106,7 +106,7 @@ class PlannedStep:
     @property
     def counted(self) -> bool:
         """Whether the window and the bounds decide all."""
-        return self.band is not None and len(self.band.bounds) == len(self.asked)
+        return self.band is not None and not self.equations and len(self.band.bounds) == len(self.asked)
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,8 @@ class SetPlan:
         filtered = not step.fact and not crowded
         decided = not step.fact and len(named) == (len(filters) if crowded else 0)
         band = None
-        if not (column.keys or step.fact):
+        plain = all(isinstance(each, t.OwnAttribute) for each in keys)  # which ask nothing of texts
+        if not step.fact and (not keys or (plain and not column.filters)):
             band = band_of(step.declared, _asked(step, filtered), substitution(step.part))
         order = None if band is None else self._order(column.number, band.attribute)
         access, reason = self._access(step, column, CROWDED[decided] if crowded else "", decided)

@@ -19,7 +19,8 @@ from workbench.tesla.model.attribute_values import tables as chosen_tables
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.frame import Noted, RuleFrame, absence, waiting_of
 from workbench.tesla.model.layout import layout
-from workbench.tesla.model.ticks import COMES, ModelledRules, Shown
+from workbench.tesla.model.shown import COMES, Shown
+from workbench.tesla.model.ticks import ModelledRules
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.rule_processor import RuleGraph
 from workbench.tesla.rule_set import RuleSet
@@ -40,6 +41,7 @@ class RuleBounds:
     tick: how much time one is, in microseconds where windows have units; None: the greatest of which all windows are
         multiples.
     facts: that rules look at.
+    by_rule: whether what each rule emits is an output of its own, too.
     depth, waits: the most composites in a chain of causes, and matches of a rule that wait for something not to come.
     """
 
@@ -51,6 +53,7 @@ class RuleBounds:
     facts: Facts = field(default_factory=dict)
     depth: int = 4
     waits: int = 2
+    by_rule: bool = False
 
 
 def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> tuple[RuleGraph, ...]:
@@ -74,9 +77,8 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
             outputs[key] = outputs.get(key, ValueTable(())) | frame.table(*key)
     waits = any(frame.absences for frame in frames)
     most = 1 if waits else max((frame.longest for frame in frames), default=0) + 1
-    return tuple(
-        _graph(rules, frame, (tick, unit), most, outputs) for rules, frame in zip(rule_sets, frames, strict=True)
-    )
+    made = zip(rule_sets, frames, strict=True)
+    return tuple(_graph(rules, frame, (tick, unit), most, outputs, by_rule=bounds.by_rule) for rules, frame in made)
 
 
 def alike(left: RuleSet, right: RuleSet) -> tuple[RuleSet, RuleSet]:
@@ -108,12 +110,14 @@ def _graph(
     time: tuple[int, str | None],
     most: int,
     outputs: Mapping[tuple[str, str], ValueTable],
+    *,
+    by_rule: bool,
 ) -> RuleGraph:
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
-    facts = frame.facts or None
     processor = ModelledRules(
-        rules, rules.primitives, frame=frame, tick=time[0], unit=time[1], most=most, outputs=own, facts=facts
-    )
+        rules, rules.primitives, facts=frame.facts or None,
+        frame=frame, tick=time[0], unit=time[1], most=most, outputs=own, by_rule=by_rule,
+    )  # fmt: skip
     inputs = [("elapsed", Range(1, most)), *_inputs(rules, frame.tables)]
     pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)
     node = Node(rules.name, processor, tuple(name for name, _ in inputs), pipes)

@@ -35,6 +35,7 @@ class ModelComposite:
     when: Term
     type: str
     values: Values
+    rule: str
 
 
 class ModelCourse:
@@ -180,7 +181,7 @@ class ModelCourse:
             if number is not None and group is not None:
                 self._consumes(rule, number, when, group, used)
             if when is not FALSE:
-                made.append(ModelComposite(when, rule.emits, values))
+                made.append(ModelComposite(when, rule.emits, values, rule.name))
         return made
 
     def _speaks(self, rule: t.Rule, when: Term, key: Sequence[ChosenValue]) -> Term:

@@ -14,50 +14,37 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
-from workbench.core.domain import BOOL, Bool, Domain, Enum, Range, Value
+from workbench.core.domain import BOOL, Domain, Enum, Value
 from workbench.core.fields import Record
 from workbench.core.kinds import Keeping
-from workbench.core.ops import ADD, EQ, SUB, both, disjunction, ite, negate
+from workbench.core.ops import both, disjunction, ite
 from workbench.core.processor import Burst, Emission, Machine, Maybe, Slot, State, Stream, emission, slots_of
 from workbench.core.strict import leaves_domain
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.core.units import spelled
 from workbench.errors import Overflow
+from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly, selected
 from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
 from workbench.tesla.model.frame import RuleFrame, waiting_of
+from workbench.tesla.model.shown import Shown, as_shown, nothing_of, value_shown
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_memory import RuleMemory
 from workbench.tesla.rule_processor import ALL, RuleProcessor
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
 
-NULL = "null"
-"""How null is shown on a pipe of a model."""
-COMES = Enum(("comes",))
-"""What streams of events without attributes carry in a model."""
 
+class ModelOutput(NamedTuple):
+    """An output of rules in a model: what of all types has this one, if any, and is of this rule, if any."""
 
-class Shown(NamedTuple):
-    """How the values of a table are shown on pipes: a domain, and what each is there."""
+    name: str
+    type: str = ""
+    rule: str = ""
 
-    domain: Domain
-    as_shown: Mapping[Any, Value]
-
-    @classmethod
-    def of(cls, table: ValueTable, *, exact: bool = False) -> Shown:
-        """Numbers as numbers where they lie close together, else by their names; `exact`: the domain has no others."""
-        values = table.values or (0,)
-        keys = list(map(exactly, values))
-        if all(isinstance(each, bool) for each in values) and len(values) > exact:
-            return cls(BOOL, dict(zip(keys, values, strict=True)))
-        if all(isinstance(each, int | float) and not isinstance(each, bool) and each == each and abs(each) < 1e9
-               and each == int(each) for each in values):  # fmt: skip
-            whole = [int(each) for each in values if each is not None]
-            if max(whole) - min(whole) < (1 if exact else 4) * len(whole):
-                return cls(Range(min(whole), max(whole)), dict(zip(keys, whole, strict=True)))
-        names = [NULL if each is None else str(each) for each in values]
-        return cls(Enum(tuple(names)), dict(zip(keys, names, strict=True)))
+    def has(self, composite: Occurrence | ModelComposite) -> bool:
+        """Whether a composite comes out there."""
+        return self.type in ("", composite.type) and self.rule in ("", composite.rule)
 
 
 @dataclass(frozen=True)
@@ -70,10 +57,12 @@ class ModelledRules(RuleProcessor, Keeping):
     tick, unit: how much time one is, in the unit of times; `us` where windows have units.
     most: the most ticks that pass in one step.
     outputs: the values of the attributes of composites, as they are shown.
+    by_rule: whether what each rule emits is an output, too, called by `output_of`.
     rooms_of: the capacities of the columns, where they are given.
     """
 
     frame: RuleFrame = field(hash=False, compare=False, repr=False, kw_only=True)
+    by_rule: bool = field(default=False, kw_only=True)
     tick: int = field(kw_only=True)
     unit: str | None = field(default=None, kw_only=True)
     most: int = field(kw_only=True)
@@ -91,6 +80,16 @@ class ModelledRules(RuleProcessor, Keeping):
     @cached_property
     def clocks(self) -> Mapping[int, str]:
         return {}
+
+    @property
+    def results_named(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self._outputs)
+
+    @cached_property
+    def _outputs(self) -> tuple[ModelOutput, ...]:
+        found = [ModelOutput(name, type=name) for name in self.rules.composites]
+        found.append(ModelOutput(ALL))
+        return (*found, *(ModelOutput(output_of(rule), rule=rule.name) for rule in self.rules.rules if self.by_rule))
 
     @cached_property
     def scaled(self) -> RuleSet:
@@ -117,7 +116,8 @@ class ModelledRules(RuleProcessor, Keeping):
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         found = [self._record(name) for name in self.rules.composites]
-        return (*found, Enum(self.rules.composites))
+        rules = self.rules.rules if self.by_rule else ()
+        return (*found, Enum(self.rules.composites), *(self._record(rule.emits) for rule in rules))
 
     def _record(self, type: str) -> Domain:
         shown = {name: each.domain for (of, name), each in self._shown_as.items() if of == type}
@@ -254,8 +254,9 @@ class ModelledRules(RuleProcessor, Keeping):
                         hint=f"give it more: --values {each.type}.{name}=...",
                     )
                 values.append(shown.as_shown[exactly(item)])
-            outputs[each.type].append(tuple(values) if values else True)
-            outputs[ALL].append(each.type)
+            for output in self._outputs:
+                if output.has(each):
+                    outputs[output.name].append(each.type if output.name == ALL else tuple(values) if values else True)
         return tuple(outputs.values())
 
     # --- the machine ---
@@ -310,27 +311,27 @@ class ModelledRules(RuleProcessor, Keeping):
         found, attributes = {}, self.rules.declarations[name].domains
         for attribute, item in zip(attributes, given if attributes else (), strict=True):
             table, shown = self.frame.tables[name, attribute], self._tables[name, attribute]
-            found[attribute] = _chosen(item, table, shown)
+            found[attribute] = value_shown(item, table, shown)
         return found
 
     def _emitted(self, ways: Sequence[tuple[Term, ModelCourse]]) -> tuple[Emission, ...]:
         """What is emitted, in the order of publication; of the ways that a step can go there is one."""
         outputs = []
-        for name in self.results_named:
-            lines = [[(both(w, c.when), c) for c in course.composites if name in (c.type, ALL)] for w, course in ways]
+        for output in self._outputs:
+            lines = [[(both(w, c.when), c) for c in course.composites if output.has(c)] for w, course in ways]
             slots = []
             for number in range(max(map(len, lines))):
                 here = [line[number] for line in lines if number < len(line)]
-                slots.append(Maybe(either_all(when for when, _ in here), self._value(name, here)))
+                slots.append(Maybe(either_all(when for when, _ in here), self._value(here, all=output.name == ALL)))
             outputs.append(slots)
         widest = max(1, *map(len, outputs))
         return tuple(
-            Burst([*slots, *[Maybe(FALSE, _nothing(domain))] * (widest - len(slots))])
+            Burst([*slots, *[Maybe(FALSE, nothing_of(domain))] * (widest - len(slots))])
             for slots, domain in zip(outputs, self.results(self.shapes), strict=True)
         )
 
-    def _value(self, name: str, here: Sequence[tuple[Term, ModelComposite]]) -> Any:
-        if name == ALL:
+    def _value(self, here: Sequence[tuple[Term, ModelComposite]], *, all: bool) -> Any:
+        if all:
             kinds = Enum(self.rules.composites)
             found: Any = const(kinds.labels[0], kinds)
             for when, composite in here:
@@ -338,41 +339,12 @@ class ModelledRules(RuleProcessor, Keeping):
             return found
         fields = []
         for (of, attribute), shown in self._shown_as.items():
-            if of == name:
+            if of == here[0][1].type:
                 chosen = selected([(when, composite.values[attribute]) for when, composite in here])
-                fields.append(_as_shown(chosen, shown))
+                fields.append(as_shown(chosen, shown))
         return tuple(fields) if fields else TRUE
 
 
-def _nothing(domain: Domain) -> Any:
-    return const(domain.default, domain)
-
-
-def _chosen(item: Term, table: ValueTable, shown: Shown) -> ChosenValue:
-    """The value that a stream shows."""
-    if len(table) == 1:
-        return ChosenValue.constant(table.values[0])
-    if isinstance(shown.domain, Range) and shown.domain.size == len(table):
-        return ChosenValue.at(SUB(item, shown.domain.lo), table)
-    if isinstance(shown.domain, Bool):
-        return ChosenValue.of([(False, negate(item)), (True, item)])
-    places: Any = const(0, table.domain)
-    for key, each in shown.as_shown.items():
-        places = ite(EQ(item, const(each, shown.domain)), const(table.places[key], table.domain), places)
-    return ChosenValue.at(places, table)
-
-
-def _as_shown(chosen: ChosenValue, shown: Shown) -> Any:
-    """What a stream shows of a value."""
-    domain = shown.domain
-    if isinstance(domain, Bool):
-        return chosen.is_true
-    if chosen.place is not None and isinstance(domain, Range) and chosen.table is not None:
-        keys = list(chosen.table.places)
-        if [shown.as_shown.get(key) for key in keys] == list(range(domain.lo, domain.hi + 1)):
-            return ADD(chosen.place, domain.lo)
-    found: Any = const(domain.default, domain)
-    for key, (_, when) in chosen.cases.items():
-        if key in shown.as_shown:
-            found = ite(when, const(shown.as_shown[key], domain), found)
-    return found
+def output_of(rule: t.Rule) -> str:
+    """What the output is called that has what a rule emits."""
+    return f"by_{rule.name.replace(' ', '_')}"

@@ -53,6 +53,10 @@ class Labels(Evaluator):
         path = dotted(e)
         if path is not None and path in self.pipes:
             return self.system.pipes[self.pipes[path]].present
+        return self._satisfied(e)
+
+    def _satisfied(self, e: s.Expression) -> Term:
+        """The condition, true of events that are there."""
         found: Term = disjunction(conjunction([*mentioned, term]) for mentioned, term in self._cases(e))
         return found
 
@@ -62,7 +66,7 @@ class Labels(Evaluator):
             operator = OPERATORS.get(e.operator, e.operator)
             if isinstance(e, s.Temporal) or operator in BOOLEAN:
                 return build(operator, *map(self.formula, e.operands))
-        return atom(self.somewhere(e))
+        return atom(self._satisfied(e))
 
     def _cases(self, e: s.Expression) -> list[tuple[list[Term], Term]]:
         """The condition for each choice of one event per pipe it mentions: their presence, and the condition."""

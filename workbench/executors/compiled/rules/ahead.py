@@ -23,6 +23,8 @@ from workbench.executors.compiled.rules.words import fetch, scattered, word_at
 
 HEADS_AHEAD, ROWS_AHEAD = 16, 8
 """How many events ahead the beginnings of chains are fetched, and the rows to which these lead."""
+SAMPLE = 64
+"""Beginnings of chains that are looked at."""
 LARGE = 1 << 13
 """Chains of a column with no more rows than this are at hand anyway."""
 
@@ -35,15 +37,23 @@ def head_of(n, y, place, A, T, K, L):
     return K[L[n], HEADS] + (h & K[L[n], HEADS_MASK])
 
 
-def fetches(count, T, K, L):
+def fetches(count, T, K, H, L):
     """Whether that pays for so many events: then something is too large to be at hand."""
     for y in range(len(T) if count > HEADS_AHEAD else 0):
         n = T[y, AHEAD]
         while n < T[y, AHEAD_END]:
-            if K[L[n], HEADS_MASK] > LARGE:
+            if K[L[n], HEADS_MASK] > LARGE and spread(L[n], K, H):
                 return True
             n += 3 + L[n + 2]
     return False
+
+
+def spread(k, K, H):
+    """Whether there are many chains; a few are at hand however long they are."""
+    step, oldest, used = (K[k, HEADS_MASK] + 1) // SAMPLE, H[2 * K[k, TYPE]], 0
+    for i in range(SAMPLE):
+        used += 1 if H[K[k, HEADS] + i * step] >= oldest else 0
+    return 8 * used > SAMPLE
 
 
 def fetch_ahead(i, last, types, places, A, T, K, H, W, L):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from workbench.core.domain import FLOAT
 from workbench.executors.compiled.rules import orders
-from workbench.executors.compiled.rules.layout import NUMBER, TIME
+from workbench.executors.compiled.rules.layout import ACCEPT, ACCEPT_CONSTANTS, HEADS, HEADS_MASK, LINK, NUMBER, TIME
 from workbench.executors.compiled.rules.step_source import StepSource
 from workbench.tesla.engines.set_plan import PlannedStep
 from workbench.tesla.tree import Expression
@@ -19,6 +19,7 @@ KINDS = {">": 1, ">=": 2, "<": 3, "<=": 4}
 MEETS = {">": ("int_below", ">="), ">=": ("int_above", ">"), "<": ("int_above", "<="), "<=": ("int_below", "<")}
 """What a comparison with a whole number becomes, where that is not the float nearest to it but above or below."""
 GIVEN = "T, K, W, F, H"
+ACCEPTS = "C, CF, W, F, H, V, X, XF"
 
 
 class BandSource(StepSource):
@@ -40,20 +41,14 @@ class BandSource(StepSource):
         code.add(f"up{k}, at{k}, at_{k}, hits{k} = -1, 0, 0, 0")
         if newest:
             code.add(f"o{k}, on{k} = u{k}, max(s{k}, u{k} - {orders.NEAR})", f"while o{k} > s{k}:")
-            ahead, ends, room = "<=", f"o{k} <= s{k}", f"o{k}, at{k}, at_{k}, hits{k}, s{k}"
         else:
             code.add(f"o{k}, on{k} = s{k}, min(u{k}, s{k} + {orders.NEAR})", f"while o{k} < u{k}:")
-            ahead, ends, room = ">=", f"o{k} >= u{k}", f"o{k}, at{k}, at_{k}, hits{k}, u{k}"
         code.depth += 1
-        with code.inside(f"if o{k} {ahead} on{k}:"):
+        with code.inside(f"if o{k} {'<=' if newest else '>='} on{k}:"):
             with code.inside(f"if up{k} < 0:"):
                 self._further(planned, k, newest=newest)
             with code.inside(f"if up{k} >= 0:"):
-                hit = f"{'newest' if newest else 'oldest'}_hit"
-                code.add(
-                    f"o{k}, on{k}, at{k}, at_{k}, hits{k} = {hit}({room}, lk{k}, hk{k}, j{k}, K, H)",
-                    f"if {ends}: break",
-                )
+                self._next_hit(k, newest=newest)
         code.add(f"while o{k} {'>' if newest else '<'} on{k}:")
         code.depth += 1
         code.add(*([f"o{k} -= 1"] if newest else []))
@@ -63,13 +58,56 @@ class BandSource(StepSource):
             code.add(*([f"if W[a{k} + {TIME}] < {self.least}: break"] if self.least else []))
             code.add(*([f"if W[a{k} + {NUMBER}] <= {self.above}: break"] if self.above else []))
 
+    def _next_hit(self, k: int, *, newest: bool = True) -> None:
+        """Ask the order where the next candidate is."""
+        hit, end, ends = ("newest_hit", "s", "<=") if newest else ("oldest_hit", "u", ">=")
+        given = f"o{k}, at{k}, at_{k}, hits{k}, {end}{k}, lk{k}, hk{k}, j{k}, K, H"
+        self.code.add(f"o{k}, on{k}, at{k}, at_{k}, hits{k} = {hit}({given})", f"if o{k} {ends} {end}{k}: break")
+
+    def _chain(self, planned: PlannedStep, k: int) -> None:
+        """Go along the chain; after a while ask the order where the next one is, as long as few of the group fit."""
+        if planned.band is None:
+            super()._chain(planned, k)
+            return
+        code = self.code
+        code.add(f"s{k}, l{k}, d{k}, h{k}, f{k}, x{k} = H[2 * y{k}], K[k{k}, {LINK}], -1, h, -1, 0")
+        code.add(f"if h >= 0: d{k} = H[K[k{k}, {HEADS}] + (h & K[k{k}, {HEADS_MASK}])]")
+        code.add(f"o{k}, on{k}, c{k}, up{k}, at{k}, at_{k}, hits{k} = 0, s{k}, -1, -1, 0, 0, 0")
+        code.add(f"n{k}, left{k} = {orders.NEAR}, {orders.NEAR}", f"while d{k} >= s{k}:")
+        code.depth += 1
+        with code.inside(f"if hits{k} < 0:"):
+            code.add(f"hits{k}, a{k} = 0, b{k} + (on{k} & q{k}) * w{k}")
+            same = f"accept(K[k{k}, {ACCEPT}], K[k{k}, {ACCEPT_CONSTANTS}], a{k}, {ACCEPTS}) == h{k}"
+            with code.inside(f"if {same}:"):
+                code.add(f"up{k}, d{k}, on{k}, n{k}, left{k} = -1, c{k}, s{k}, 4 * n{k}, 4 * n{k}")
+        with code.inside(f"if left{k} == 0:"):
+            code.add(f"o{k}, n{k}, left{k} = d{k} + 1, 4 * n{k}, 4 * n{k}")
+            self._begin_of(k)
+            self._order(planned, k, f"s{k}, s{k} + n{k}")
+            with code.inside(f"if up{k} > s{k}:"):
+                self._bounds_of(planned, k)
+            code.add(f"else: up{k}, on{k} = -1, s{k}")
+        with code.inside(f"if up{k} >= 0:"):
+            code.add(f"o{k} = d{k} + 1")
+            self._next_hit(k)
+            code.add(f"d{k}, left{k} = o{k} - 1, -1")
+        code.add(f"while d{k} >= on{k} and left{k} != 0:")
+        code.depth += 1
+        code.add(f"i = d{k}", f"a{k} = b{k} + (i & q{k}) * w{k}", f"c{k} = W[a{k} + l{k}]", f"left{k} -= 1")
+        code.add(f"d{k} = c{k} if up{k} < 0 else i - 1")
+        self._inside(k, stop="break")
+
+    def _begin_of(self, k: int) -> None:
+        """Where the window begins, which is not behind place `o`."""
+        given = f"s{k}, o{k}, b{k}, q{k}, w{k}, f{k}, x{k}, W, H"
+        self.code.add(*([f"s{k} = first_place({TIME}, {self.least}, {given})"] if self.least else []))
+        self.code.add(*([f"s{k} = first_place({NUMBER}, {self.above} + 1, {given})"] if self.above else []))
+
     def _further(self, planned: PlannedStep, k: int, *, newest: bool) -> None:
         """Have the order where it pays; else ask four times as many one by one as before, and see again."""
         code = self.code
         if newest:
-            given = f"s{k}, o{k}, b{k}, q{k}, w{k}, f{k}, x{k}, W, H"
-            code.add(*([f"s{k} = first_place({TIME}, {self.least}, {given})"] if self.least else []))
-            code.add(*([f"s{k} = first_place({NUMBER}, {self.above} + 1, {given})"] if self.above else []))
+            self._begin_of(k)
             code.add(f"on{k} = max(s{k}, o{k} - 4 * (u{k} - o{k}))")
         else:
             code.add(f"on{k} = min(u{k}, o{k} + 4 * (o{k} - s{k}))")
@@ -91,10 +129,12 @@ class BandSource(StepSource):
     def _order(self, planned: PlannedStep, k: int, next_ones: str) -> None:
         """Have the order where it pays, as far as `up`."""
         assert planned.order is not None
-        code, whole = self.code, self.plan.columns[planned.column].whole
+        column = self.plan.columns[planned.column]
+        code, whole = self.code, column.whole or bool(column.keys)
         code.add(f"j{k} = {self.constants.whole(len(self.plan.columns) + planned.order.number)}")
         ends = f"H[2 * y{k}], H[2 * y{k} + 1]" if whole else f"H[f{k} - 2], H[f{k} - 1]"
-        code.add(f"up{k} = ordered(j{k}, {ends}, {next_ones}, {GIVEN}, V, J)", f"if up{k} < 0: return -up{k}")
+        given = f"{ends}, {next_ones}, {GIVEN}, V, J, C, CF, X, XF"
+        code.add(f"up{k} = ordered(j{k}, {given})", f"if up{k} < 0: return -up{k}")
 
     def _bounds_of(self, planned: PlannedStep, k: int) -> None:
         """The least and the greatest key that fit."""
@@ -106,6 +146,9 @@ class BandSource(StepSource):
         for operator, bound in planned.band.bounds:
             self._narrow(k, operator, bound, real=real)
         code.scope = before
+        if planned.equations:
+            both = ", ".join(f"in_group(h{k}, {end}{k}, {int(real)})" for end in ("lk", "hk"))
+            code.add(f"if lk{k} <= hk{k}: lk{k}, hk{k} = {both}")
 
     def _narrow(self, k: int, operator: str, bound: Expression, *, real: bool) -> None:
         code, kind = self.code, KINDS[operator]

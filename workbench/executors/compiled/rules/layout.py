@@ -21,9 +21,10 @@ column, whether rows of it are looked at, how many values make the key, and the 
 TYPE, LINK, HEADS, HEADS_MASK, ACCEPT, ACCEPT_CONSTANTS, RING, RING_MASK, COLUMN_WORDS = range(9)
 """What `K` says of a column: where chains begin in `H`, or the ring of places, -1 where it is none."""
 
-OF_COLUMN, SORTED_BY, REAL, LEVELS, LEVELS_MASK, ORDER_STATE = range(6)
+OF_COLUMN, SORTED_BY, REAL, LEVELS, LEVELS_MASK, ORDER_STATE, KEYED = range(7)
 """What `K` says, behind columns, of an order: its column, the place of the attribute by which it is sorted, whether
-that is a float, where its blocks lie in `H` (-1: nowhere yet), for how large a ring, and where its state."""
+that is a float, where its blocks lie in `H` (-1: nowhere yet), for how large a ring, where its state, and
+whether events with the same key are together."""
 
 MADE_FROM, MADE_TO, DEBT, WORTH, ORDER_WORDS = range(5)
 """The state of an order: from which place to before which there are blocks; how many places have been looked at one by

@@ -390,7 +390,7 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
             H[K[first, RING] + i] = h
         return DONE
     since = ticks() if V[COSTS] >= 0 else 0
-    ahead = mode == 0 and fetches(last - first, T, K, L)
+    ahead = mode == 0 and fetches(last - first, T, K, H, L)
     code = DONE
     i = first
     while i < last and code == DONE:

@@ -15,12 +15,17 @@ floats. `NO_KEY` is the key of null and of what is no number.
 
 from __future__ import annotations
 
+from typing import Any
+
 from workbench.executors.compiled.rules.layout import (
+    ACCEPT,
+    ACCEPT_CONSTANTS,
     BASE,
     DEBT,
     GROW_JOURNAL,
     GROW_ORDER,
     JOURNAL,
+    KEYED,
     LEVELS,
     LEVELS_MASK,
     MADE_FROM,
@@ -56,6 +61,12 @@ LEAST_WORTH, MOST_WORTH = 64, 4096
 """For how many events that are asked one by one an event is put in order, at least and at most."""
 NO_KEY = -(1 << 63)
 LEAST_KEY, MOST_KEY = NO_KEY + 1, (1 << 63) - 1
+PART, GROUPS = 48, (1 << 15) - 1
+"""Of a number that says an event's group of keys, and its value: the bits of the value, and the last group."""
+CROWDED = 3
+"""Where at least one in so many of a group fits, its chain is better."""
+accept: Any = None
+"""Generated: the hash of a column's key."""
 
 
 def order_words(mask: int) -> int:
@@ -74,8 +85,26 @@ def float_key(bits):
     return bits if bits >= 0 else NO_KEY - bits
 
 
-def key_of(o, order, T, K, W, F, H):
+def in_group(h, key, real):
+    """A number that is not less for a greater key, and other than those of other groups: of keys with this hash."""
+    half = 1 << (PART - 1)
+    return ((h & GROUPS) << PART) + half + min(max(key >> 16 if real != 0 else key, -half), half - 1)
+
+
+def key_of(o, order, T, K, W, F, H, C, CF, V, X, XF):
     """The key at a place of the column."""
+    if K[order, KEYED] != 0:
+        column = K[order, OF_COLUMN]
+        y = K[column, TYPE]
+        a = T[y, BASE] + (o & T[y, MASK]) * T[y, WIDTH]
+        h = accept(K[column, ACCEPT], K[column, ACCEPT_CONSTANTS], a, C, CF, W, F, H, V, X, XF)
+        key = value_of(o, order, T, K, W, F, H)
+        return NO_KEY if h < 0 or key == NO_KEY else in_group(h, key, K[order, REAL])
+    return value_of(o, order, T, K, W, F, H)
+
+
+def value_of(o, order, T, K, W, F, H):
+    """What is at a place of the column, as a number in the order of values."""
     column = K[order, OF_COLUMN]
     y = K[column, TYPE]
     ring = K[column, RING]
@@ -137,11 +166,11 @@ def block_at(order, level, first, K):
     return K[order, LEVELS] + 2 * ((mask + 1) * level + (first & mask))
 
 
-def make_leaf(order, first, T, K, W, F, H):
+def make_leaf(order, first, T, K, W, F, H, C, CF, V, X, XF):
     """Sort a block of the least level."""
     at = block_at(order, 0, first, K)
     for n in range(LEAF):
-        key = key_of(first + n, order, T, K, W, F, H)
+        key = key_of(first + n, order, T, K, W, F, H, C, CF, V, X, XF)
         m = at + 2 * n
         while m > at and H[m - 2] > key:
             H[m], H[m + 1] = H[m - 2], H[m - 1]
@@ -187,7 +216,7 @@ def make_block(order, level, first, K, H):
                 key_a = H[a] if a < ends_a else MOST_KEY
 
 
-def ordered(order, start, end, s, u, T, K, W, F, H, V, J):
+def ordered(order, start, end, s, u, T, K, W, F, H, V, J, C, CF, X, XF):
     """Up to which place of a column there is an order, which is made longer where that pays.
 
     Less than 0 where there is no room: what it takes.
@@ -220,7 +249,7 @@ def ordered(order, start, end, s, u, T, K, W, F, H, V, J):
     H[at + DEBT] = 0
     H[at + WORTH] = min(MOST_WORTH, 2 * H[at + WORTH])  # less again where blocks are passed over
     for first in range(made_to, ends, LEAF):
-        make_leaf(order, first, T, K, W, F, H)
+        make_leaf(order, first, T, K, W, F, H, C, CF, V, X, XF)
         level, size = 1, FAN * LEAF
         behind = first + LEAF
         while 2 * size <= mask + 1 and behind & (size - 1) == 0 and behind - size >= made_from:
@@ -238,9 +267,10 @@ def newest_hit(o, level, found, hits, s, low, high, order, K, H):
     """Where the next candidate before `o` is.
 
     The place behind it, down to which place all are asked one by one, and what the next call is given: a level, and the
-    hits of a block that are looked through. The first is not greater than `s` where there is none.
+    hits of a block that are looked through; less than 0 where so much of a group fits that its chain is better. The
+    first is not greater than `s` where there is none.
     """
-    state, mask = K[order, ORDER_STATE], K[order, LEVELS_MASK]
+    state, mask, keyed, crowded = K[order, ORDER_STATE], K[order, LEVELS_MASK], K[order, KEYED] != 0, False
     made_from, made_to = H[state + MADE_FROM], H[state + MADE_TO]
     while o > s:
         size = LEAF << (SHIFT * level)
@@ -252,7 +282,7 @@ def newest_hit(o, level, found, hits, s, low, high, order, K, H):
                 if H[n] < o:
                     place = max(place, H[n])
             if place >= s:
-                return place + 1, place, level, found, hits
+                return place + 1, place, level, found, -1 if crowded else hits
             o, hits, level = first, 0, level + 1
             continue
         if 2 * size > mask + 1 or first < made_from or first + size > made_to:
@@ -267,10 +297,15 @@ def newest_hit(o, level, found, hits, s, low, high, order, K, H):
         if hits == 0:
             H[state + WORTH] -= size >> 6
             o, level = first, level + 1
-        elif hits <= FEW_HITS:
+            continue
+        if keyed and not crowded:
+            least = (low >> PART) << PART
+            begin = at + 2 * first_key(at, p, least, H)
+            crowded = first_key(begin, size - (begin - at) // 2, least + (1 << PART), H) <= CROWDED * hits
+        if hits <= FEW_HITS or (keyed and level == 0):
             H[state + WORTH] -= size >> 6
             found = at + 2 * p
-        elif level == 0 or hits * DENSE >= size:
+        elif not keyed and (level == 0 or hits * DENSE >= size):
             return o, max(s, first), level, 0, 0
         else:
             hits, level = 0, level - 1
@@ -333,7 +368,7 @@ def count_hits(s, u, made_to, low, high, order, T, K, W, F, H):
                 continue
             H[state + DEBT] += o - max(s, first)
             for each in range(max(s, first), o):
-                key = key_of(each, order, T, K, W, F, H)
+                key = value_of(each, order, T, K, W, F, H)
                 count += 1 if low <= key and key <= high else 0
             o = first
             level = 1

@@ -152,6 +152,7 @@ class RuleProgram:
             row = self.K[number]
             row[at.OF_COLUMN], row[at.SORTED_BY] = order.column, declared.positions[order.attribute]
             row[at.REAL] = declared.domains[order.attribute] == FLOAT
+            row[at.KEYED] = bool(self.plan.columns[order.column].keys)
 
     def _shapes(self, name: str, made: Iterable[tuple[Any, Any]]) -> str:
         """The functions, each text once, and the one that calls them by their number."""

@@ -252,7 +252,7 @@ class StepSource:
         if step.fact:
             self._facts(k, newest=newest, keyed=bool(column.keys))
         elif column.keys:
-            self._chain(k)
+            self._chain(planned, k)
         else:
             self._range(planned, k, newest=newest)
         fail, self.fail = self.fail, "continue"
@@ -273,7 +273,8 @@ class StepSource:
             code.add("break")
         code.scope = before
 
-    def _chain(self, k: int) -> None:
+    def _chain(self, planned: PlannedStep, k: int) -> None:
+        del planned
         code = self.code
         code.add(f"s{k}, l{k}, j{k} = H[2 * y{k}], K[k{k}, {LINK}], -1")
         code.add(f"if h >= 0: j{k} = H[K[k{k}, {HEADS}] + (h & K[k{k}, {HEADS_MASK}])]")

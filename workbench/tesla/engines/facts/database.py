@@ -107,6 +107,12 @@ class FactDatabase:
         """Whether it does not change."""
         return self.settings.fixed or self.in_memory
 
+    def stamp(self) -> list[int]:
+        """What tells a file from one that has been written since; FactsError where there is none."""
+        self._file()
+        found = [os.stat(each) for each in (self.path, f"{self.path}-wal") if Path(each).exists()]
+        return [number for each in found for number in (each.st_mtime_ns, each.st_size) if each.st_size]
+
     # --- one event --------------------------------------------------------------------------------------
 
     def see(self) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from workbench.errors import FactsError, InputError, Refused
+from workbench.errors import FactsError, InputError, Refused, StateError
 from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.caches.table import FactCaching
 from workbench.tesla.declared import Declaration
@@ -20,6 +21,9 @@ from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
 from workbench.tesla.engines.facts.query import AskedFacts, FactQuery
 from workbench.tesla.engines.facts.table import FactRow, FactTable
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
+
+FactFiles = dict[str, list[Any]]
+"""By the type of facts: a database file, the table in it, and its stamp if it is promised not to change."""
 
 
 class FactTables(dict[str, Any]):
@@ -79,6 +83,15 @@ class FactTables(dict[str, Any]):
         """This partial match will come before a step that is the first one of its rule."""
         if self.ahead is not None and step in self.first:
             self.first[step].expect(start, self.ahead)
+
+    def files(self) -> FactFiles:
+        """The databases that a state names, by the type of facts."""
+        found: FactFiles = {}
+        for name, rows in self.items():
+            if isinstance(rows, FactTable) and not rows.database.in_memory:
+                stamp = rows.database.stamp() if rows.database.fixed else None
+                found[name] = [str(Path(rows.database.path).resolve()), rows.name, stamp]
+        return found
 
     def settle(self) -> None:
         """An event has had its answers: databases may change."""
@@ -161,6 +174,19 @@ class FactTables(dict[str, Any]):
         for (type, why), count in self.dropped.most_common():
             yield f"{count:,} match{'es' * (count != 1)} given up, for facts {type} were not told: {why}"
         yield from filter(None, (cache.told() for cache in self._caches()))
+
+
+def see_files(then: FactFiles, now: FactFiles) -> None:
+    """StateError where a state was saved with other databases, or with one that was not to change and has."""
+    for name in [*then, *now]:
+        before, here = then.get(name), now.get(name)
+        if before is None or here is None or before[:2] != here[:2]:
+            one, other = ("rows" if each is None else f"table '{each[1]}' of {each[0]}" for each in (before, here))
+            what = f"this state was saved with {one} as facts {name}, and now these are {other}"
+            raise StateError(what, hint="give the facts that it was saved with; or start afresh")
+        if before[2] and here[2] and before[2] != here[2]:
+            what = f"facts {name} have changed since this state was saved, and are promised not to"
+            raise StateError(what, where=here[0], hint="leave --facts-fixed out to go on with what is there now")
 
 
 def tables_in(types: Mapping[str, Declaration], databases: Sequence[FactDatabase]) -> dict[str, FactTable]:

@@ -1,0 +1,77 @@
+"""What pipes of a model carry for values of rules.
+
+The rule of this module: a pipe carries numbers where they lie close together, and else names of values, for a model has
+no floats, no texts and no null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from workbench.core.domain import BOOL, Bool, Domain, Enum, Range, Value
+from workbench.core.ops import ADD, EQ, SUB, ite, negate
+from workbench.core.term import Term, const
+from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly
+
+NULL = "null"
+"""How null is shown on a pipe of a model."""
+COMES = Enum(("comes",))
+"""What streams of events without attributes carry in a model."""
+
+
+class Shown(NamedTuple):
+    """How the values of a table are shown on pipes: a domain, and what each is there."""
+
+    domain: Domain
+    as_shown: Mapping[Any, Value]
+
+    @classmethod
+    def of(cls, table: ValueTable, *, exact: bool = False) -> Shown:
+        """Numbers as numbers where they lie close together, else by their names; `exact`: the domain has no others."""
+        values = table.values or (0,)
+        keys = list(map(exactly, values))
+        if all(isinstance(each, bool) for each in values) and len(values) > exact:
+            return cls(BOOL, dict(zip(keys, values, strict=True)))
+        if all(isinstance(each, int | float) and not isinstance(each, bool) and each == each and abs(each) < 1e9
+               and each == int(each) for each in values):  # fmt: skip
+            whole = [int(each) for each in values if each is not None]
+            if max(whole) - min(whole) < (1 if exact else 4) * len(whole):
+                return cls(Range(min(whole), max(whole)), dict(zip(keys, whole, strict=True)))
+        names = [NULL if each is None else str(each) for each in values]
+        return cls(Enum(tuple(names)), dict(zip(keys, names, strict=True)))
+
+
+def nothing_of(domain: Domain) -> Any:
+    """What a pipe carries where no event is."""
+    return const(domain.default, domain)
+
+
+def value_shown(item: Term, table: ValueTable, shown: Shown) -> ChosenValue:
+    """The value that a stream shows."""
+    if len(table) == 1:
+        return ChosenValue.constant(table.values[0])
+    if isinstance(shown.domain, Range) and shown.domain.size == len(table):
+        return ChosenValue.at(SUB(item, shown.domain.lo), table)
+    if isinstance(shown.domain, Bool):
+        return ChosenValue.of([(False, negate(item)), (True, item)])
+    places: Any = const(0, table.domain)
+    for key, each in shown.as_shown.items():
+        places = ite(EQ(item, const(each, shown.domain)), const(table.places[key], table.domain), places)
+    return ChosenValue.at(places, table)
+
+
+def as_shown(chosen: ChosenValue, shown: Shown) -> Any:
+    """What a stream shows of a value."""
+    domain = shown.domain
+    if isinstance(domain, Bool):
+        return chosen.is_true
+    if chosen.place is not None and isinstance(domain, Range) and chosen.table is not None:
+        keys = list(chosen.table.places)
+        if [shown.as_shown.get(key) for key in keys] == list(range(domain.lo, domain.hi + 1)):
+            return ADD(chosen.place, domain.lo)
+    found: Any = const(domain.default, domain)
+    for key, (_, when) in chosen.cases.items():
+        if key in shown.as_shown:
+            found = ite(when, const(shown.as_shown[key], domain), found)
+    return found
