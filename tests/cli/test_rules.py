@@ -29,7 +29,7 @@ def test_the_command_explains_as_data_and_as_a_page(workbench, tmp_path):
     assert workbench("explain", *log, "--output", "3", "--html", page).out == f"{page}\n"
     text = page.read_text()
     assert text.count("<section") == 1
-    assert "why is there 3?" in text
+    assert "why is there #3?" in text
     assert "left:100.000%" in text
     for wrong, what in (
         (["--missing", "Silnt at 3"], "did you mean 'Silent'?"), (["--output", "Silent at 61"], "no Silent at 61"),

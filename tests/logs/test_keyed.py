@@ -244,7 +244,7 @@ def test_keys_of_parquet_keep_their_type(backend, patience, tmp_path, monkeypatc
 
 def test_texts_that_are_alike_are_told_apart():
     """Lengths, ends and beginnings: the table compares all that there is."""
-    from workbench.executors.compiled.keyed.hashing import TextTable, WordTable
+    from workbench.executors.compiled.code.hashing import TextTable, WordTable
 
     texts = ["", "a", "a\0", "a\0\0", "\0a", "x" * 15, "x" * 16, "x" * 17, "x" * 16 + "y", "x" * 40, "x" * 39 + "y"]
     texts += [f"{'p' * 20}{i}" for i in range(5000)] + [str(i) for i in range(5000)]

@@ -8,13 +8,15 @@ that lies in a table there is what changes in it (`term.Change`), and what funct
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, Bool, Domain, Range, Reals, Value
 from workbench.core.fields import FrozenMap, Map, Tuple
+from workbench.core.fold import postorder, substitute
 from workbench.core.ops import ADD, GT, Operator, as_term, both, conjunction, disjunction, either, equal, ite, negate
-from workbench.core.term import Change, Entries, Name, Term, const, intern, is_symbolic, whole
+from workbench.core.term import FALSE, Change, Entries, Name, Term, const, intern, is_symbolic, leaves, var, whole
 from workbench.core.typing_rules import unify
 from workbench.errors import Refused, TypingError
 
@@ -126,7 +128,7 @@ def _word(op: Operator, value: Any, domain: Domain) -> Any:
     fields = [_word(op, item, field) for item, field in zip(value, domain.fields, strict=True)]
     for field, own in zip(fields, domain.fields, strict=True):
         _check_kept(op, own, field.domain)
-    return intern(_tuple_of(len(fields)), tuple(fields), domain)
+    return intern(tuple_of(len(fields)), tuple(fields), domain)
 
 
 def _parts(term: Term) -> Any:
@@ -138,20 +140,31 @@ def _parts(term: Term) -> Any:
 
 def _scalars_in(term: Term) -> Iterator[Term]:
     for i, domain in enumerate(term.domain.fields if isinstance(term.domain, Tuple) else ()):
-        field = intern(_field(i), (term,), domain)
+        field = intern(field_of(i), (term,), domain)
         yield from _scalars_in(field) if isinstance(domain, Tuple) else (field,)
 
 
+class _Tupling(Operator):
+    """Makes one term of the fields of a tuple, of a domain that only who made it knows."""
+
+    def rebuild(self, args: tuple[Term, ...], domain: Domain) -> Term:
+        return intern(self, args, domain)
+
+
 @functools.cache
-def _tuple_of(count: int) -> Operator:
+def tuple_of(count: int) -> Operator:
+    """What makes one term of so many fields of a tuple."""
     places = "".join(f"{{{i}}}, " for i in range(count))
-    return Operator(
-        f"tuple{count}", count, "tuple", lambda _, args: args[0].domain, lambda *given: given, f"({places})"
-    )
+    return _Tupling(
+        f"tuple{count}", count, "tuple", lambda _, args: Tuple(tuple(a.domain for a in args)), lambda *given: given,
+        f"({places})",
+    )  # fmt: skip
 
 
 @functools.cache
-def _field(number: int) -> Operator:
+def field_of(number: int) -> Operator:
+    """What takes a field out of such a term."""
+
     def result(_: Operator, args: tuple[Term, ...]) -> Domain:
         assert isinstance(args[0].domain, Tuple)
         return args[0].domain.fields[number]
@@ -283,6 +296,42 @@ def sum_values(m: Any) -> Any:
         addend = ite(present, value, zero)
         total = addend if total is None else ADD(total, addend)
     return total
+
+
+# --- quantifiers over the keys of a map that only runs --------------------------------------------------------
+
+SOME_KEY = Operator(
+    "some_key", 3, "some key", lambda *_: BOOL, lambda m, _, holds: any(map(holds, m)), "",
+    lambda args: args[2] if args[2] is FALSE else None, binds=True,
+)  # fmt: skip
+"""Whether a condition holds of some key of a map: of that, the variable that stands for the key, and the condition.
+
+`exact` takes a function of the key for the condition.
+"""
+
+_BOUND = "a key of level "
+_FRESH = itertools.count(1)
+
+
+def some_key(m: Term, holds: Callable[[Any], Any]) -> Term:
+    """Whether something holds of some key of a map that is a term.
+
+    The keys of quantifiers in each other have different names, by how deep they are: equal terms stay one.
+    """
+    domain = _map_of(SOME_KEY, m).key
+    fresh = var(f"{_BOUND}-{next(_FRESH)}", domain)
+    condition = as_term(holds(fresh), BOOL)
+    inside = (node.args[1] for node in postorder([condition]) if node.op is SOME_KEY)
+    key = var(f"{_BOUND}{1 + max(map(level, inside), default=0)}", domain)
+    condition = substitute(condition, dict(zip(leaves(fresh), leaves(key), strict=True)))
+    found: Term = SOME_KEY.build((m, _word(SOME_KEY, key, domain), condition))
+    return found
+
+
+def level(key: Term) -> int:
+    """How deep the quantifiers in that of a key go, itself included."""
+    name = next(node.name for node in postorder([key]) if node.is_var)
+    return int(name.removeprefix(_BOUND).partition(".")[0])
 
 
 def _stand_in(m: Entries | Change) -> Term:

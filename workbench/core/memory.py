@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from workbench.core.domain import BOOL, INT, Domain, Range, Value
 from workbench.core.fields import FrozenMap, parts, scalars
 from workbench.core.ops import CAST, SUB, WORD_HI, WORD_LO, Operator, as_term, both, ite, negate
-from workbench.core.term import FALSE, TRUE, Others, Term, const, var, whole
+from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, var, whole
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,16 @@ class Filled:
         """Where it is true, in order. Of the first array of a table: the rows that are used."""
         return sorted(position for position, there in self.written.items() if there)
 
-    def find(self, keys: Filled, key: Value) -> int:
-        """The one of these rows that has a key, or one that is free. Rows are numbered from 1."""
-        rows = self.rows()
-        return next((row for row in rows if keys[row] == key), max(rows, default=0) + 1)
+    def find(self, *keys: Any) -> int:
+        """The one of these rows that has a key, or one that is free. Rows are numbered from 1.
+
+        Parameters
+        ----------
+        keys: the array of each word of keys, and then each word of the key.
+        """
+        rows, words = self.rows(), len(keys) // 2
+        same = (row for row in rows if all(keys[i][row] == keys[words + i] for i in range(words)))
+        return next(same, max(rows, default=0) + 1)
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,11 @@ class KeyedArray(Array):
     length: None = None
     fresh: tuple[Value, ...] = ()
 
+    @property
+    def words(self) -> int:
+        """How many words a key has."""
+        return len(scalars(parts(self.element)[1][1]))
+
 
 class Write(NamedTuple):
     """What a step writes, after all that it reads."""
@@ -122,11 +133,34 @@ READ = Operator("read", 2, "read", _element, lambda cells, position: cells[posit
 RECALL = Operator("recall", 3, "read", _element, lambda cells, position, _: cells[position], "{0}[{1}]")
 """The same, of which it is known how many writes ago it was written: the third argument, see `Cells.at`."""
 
-IS_USED = Operator("is_used", 2, "used", _element, lambda cells, row: cells[row], "{0}[{1}]")
+IS_USED = Operator(
+    "is_used", 2, "used", _element, lambda cells, row: cells[row], "{0}[{1}]",
+    lambda args: TRUE if is_row(args[1]) else None,
+)  # fmt: skip
 """What the first array of a table has: whether a row is used, which nearly always is so where it is asked."""
 
-FIND = Operator("find", 3, "find", lambda *_: INT, lambda used, keys, key: used.find(keys, key), "{0}.find({1}, {2})")
+
+def _own_row(args: tuple[Term, ...]) -> Term | None:
+    """The row of a key that has been read from it."""
+    words = len(args) // 2
+    pairs = list(zip(args[1 : 1 + words], args[1 + words :], strict=True))
+    rows = {key.args[1] for column, key in pairs if key.op is READ and key.args[0] is column}
+    read = len(rows) == 1 and all(key.op is READ and key.args[0] is column for column, key in pairs)
+    return next((row for row in rows if read and is_row(row)), None)
+
+
+FIND = Operator("find", 3, "find", lambda *_: INT, lambda used, *keys: used.find(*keys), "{0}.find({1}, {2})", _own_row)
 """The row of a key in a table, given its first two arrays, or the one where it belongs."""
+
+FIND_PAIR = Operator(
+    "find_pair", 5, "find", lambda *_: INT, lambda used, *keys: used.find(*keys), "{0}.find({1}, {2}, {3}, {4})",
+    _own_row,
+)  # fmt: skip
+"""The same where keys are pairs."""
+
+FINDS = (FIND, FIND_PAIR)
+MOST_WORDS = len(FINDS)
+"""The most words that a key of a table has."""
 
 READS = (READ, RECALL, IS_USED)
 
@@ -175,6 +209,39 @@ SUM_ROWS_OVERFLOWS = _fold(
 )
 
 
+# --- looking for a row ------------------------------------------------------------------------------------
+
+_ROW = "a row of level "
+
+
+def row_of(level: int) -> Term:
+    """Stands for the number of a row that is used, where something is looked for among rows, and again inside that."""
+    return var(f"{_ROW}{level}", INT)  # type: ignore[no-any-return]
+
+
+def is_row(term: Term) -> bool:
+    """Whether it is such a variable."""
+    return term.is_var and term.name.startswith(_ROW)
+
+
+class RowSearch(Operator):
+    """Whether a condition holds of some row of a table, if something happens.
+
+    Of the table's first array, its variable (`row_of`), that, and the condition; where only rows are looked at whose
+    key has a given first word, before them the second array and that word.
+    """
+
+
+def _search(name: str, arity: int) -> RowSearch:
+    def simplify(args: tuple[Term, ...]) -> Term | None:
+        return FALSE if args[-1] is FALSE or args[-2] is FALSE else None
+
+    return RowSearch(name, arity, name, lambda *_: BOOL, lambda *_: False, "", simplify, binds=True)
+
+
+SOME_ROW, SOME_ROW_OF = _search("some_row", 4), _search("some_row_of", 6)
+
+
 class Cells:
     """An array within one step: what it reads, and what it is to write.
 
@@ -194,8 +261,10 @@ class Cells:
 
     def find(self, key: Any) -> Any:
         """The position of the row of a key in a table, or the one where it belongs."""
-        used, keys, *_ = self.columns
-        return FIND.build((used, keys, as_term(key, parts(self.domain.element)[1][1])))
+        assert isinstance(self.domain, KeyedArray)
+        words = self.domain.words
+        wanted = leaves(as_term(key, parts(self.domain.element)[1][1]))
+        return FINDS[words - 1].build((*self.columns[: 1 + words], *wanted))
 
     def at(self, position: Any, back: Any = None) -> Any:
         """The value at a position before the step.
@@ -220,11 +289,12 @@ class Cells:
 
     def keep(self, position: Any, key: Any, rest: tuple[Any, ...], happens: Term = TRUE) -> None:
         """Write the row of a key in a table, which `find` has found there."""
+        assert isinstance(self.domain, KeyedArray)
         used = self.at(position)[0]
         row = self._row(TRUE, key, *rest)
         self.writes.append(Write(both(happens, negate(used)), position, row[:2]))
         if rest:
-            self.writes.append(Write(happens, position, row[2:], 2))
+            self.writes.append(Write(happens, position, row[2:], 1 + self.domain.words))
 
     def keep_all(self, happens: Term, which: Any, rest: tuple[Any, ...]) -> None:
         """Write all rows of which `which` is true; it and what is written are terms over `ROW`."""

@@ -14,10 +14,10 @@ import pyarrow as pa
 from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals, Texts
 from workbench.core.fields import Record, Tuple, scalars
 from workbench.events import compute as pc
-from workbench.events.buffers import bits_of, numbers_of, shown_column, taken
+from workbench.events.buffers import bits_of, numbers_of, shown_column, taken, texts_of
 from workbench.events.clock import Times
 from workbench.events.columns import arrays_of, arrow_type
-from workbench.events.text_column import TextColumn
+from workbench.events.text_column import StoredTexts, TextColumn
 from workbench.events.times import times_in
 from workbench.events.tuple_texts import tuple_parts, tuple_texts
 from workbench.events.values import UnreadableError, Words, from_text
@@ -52,11 +52,13 @@ class EventArray(NamedTuple):
             return self
         if not isinstance(self.events, TextColumn):
             return EventArray(self.events, None)  # it has 0 there
-        texts = [*self.events.texts]
-        if "" not in texts:
-            texts.append("")
-        numbers = np.where(self.present, self.events.numbers, texts.index(""))
-        return EventArray(TextColumn(numbers, texts), None)
+        texts: Sequence[str] = self.events.texts
+        if isinstance(texts, StoredTexts):
+            texts, empty = texts.with_empty()
+        else:
+            texts = texts if "" in texts else [*texts, ""]
+            empty = texts.index("")
+        return EventArray(TextColumn(np.where(self.present, self.events.numbers, empty), texts), None)
 
 
 def _flat(events: Any) -> Iterator[Any]:
@@ -94,13 +96,13 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
         return EventArray(texts, None if column.null_count == 0 else bits_of(column.is_valid(), 1))
     if isinstance(domain, Times):
         return _given_times(domain, column)
-    labels: list[Any] = []
+    labels: Sequence[Any] = []
     if named := isinstance(domain, Enum | Texts):
         if not _is_text(column.type):
             return None
         column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        labels, column = column.dictionary.to_pylist(), column.indices
-        if not (set(labels) <= set(domain.labels) if isinstance(domain, Enum) else None not in labels):
+        labels, without, column = texts_of(column.dictionary), column.dictionary.null_count == 0, column.indices
+        if not (set(labels) <= set(domain.labels) if isinstance(domain, Enum) else without):
             return None
     wanted = pa.int64() if named else arrow_type(domain)
     if pa.types.is_integer(column.type) and pa.types.is_int64(wanted) and column.type not in (pa.uint64(), wanted):

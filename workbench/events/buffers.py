@@ -6,6 +6,7 @@ which takes longer than a million rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,11 @@ import pyarrow as pa
 
 from workbench.core.domain import INT, Domain, Enum
 from workbench.events.columns import arrow_type, text_array
-from workbench.events.text_column import TextColumn
+from workbench.events.text_column import StoredTexts, TextColumn
 from workbench.events.values import dump_json
+
+MANY = 1000
+"""From so many texts on they are left in their buffers."""
 
 
 def shown_column(domain: Domain, array: Any, there: Any = None, *, quoted: bool = False) -> Any:
@@ -51,6 +55,16 @@ def numbers_of(column: Any) -> Any:
     kind = np.float64 if pa.types.is_floating(column.type) else np.int64
     last = column.offset + len(column)
     return np.frombuffer(column.buffers()[1] or b"", kind, last)[column.offset :] if last else np.empty(0, kind)
+
+
+def texts_of(column: Any) -> Sequence[Any]:
+    """The texts in an Arrow array of them; many are not made before they are asked for."""
+    if len(column) < MANY or column.null_count:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    _, offsets, letters = column.buffers()
+    wide = pa.types.is_large_string(column.type)
+    begins = np.frombuffer(offsets, np.int64 if wide else np.int32)[column.offset :][: len(column) + 1]
+    return StoredTexts(begins, np.frombuffer(letters or b"", np.uint8))
 
 
 def bits_of(column: Any, buffer: int) -> Any:

@@ -15,8 +15,10 @@ from workbench.core.domain import ANY, Domain, Reals, Texts, Value
 from workbench.core.fields import Tuple
 from workbench.events import compute as pc
 from workbench.events.arrays import given_array
+from workbench.events.buffers import texts_of
 from workbench.events.column_map import ColumnMap, Columns
 from workbench.events.columns import as_json, has_array
+from workbench.events.text_column import StoredTexts
 from workbench.events.values import Words, from_text, padding
 
 
@@ -147,5 +149,10 @@ def are_spelt(table: Any, texts: Any) -> bool:
 
 def blank(table: Any) -> bool:
     """Whether some text is nothing but space, which is no event where cells are texts."""
-    texts = (whole(column).dictionary for column in table.columns if pa.types.is_dictionary(column.type))
-    return any(not text.strip() for each in texts for text in each.to_pylist())
+    texts = (texts_of(whole(column).dictionary) for column in table.columns if pa.types.is_dictionary(column.type))
+    return any(_some_blank(each) for each in texts)
+
+
+def _some_blank(texts: Sequence[str]) -> bool:
+    some = texts.perhaps_blank() if isinstance(texts, StoredTexts) else texts
+    return any(not text.strip() for text in some)

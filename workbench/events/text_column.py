@@ -5,11 +5,61 @@ The rule of this module: a text is looked at once, however often it occurs in a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTexts(Sequence[str]):
+    """Many texts, each made when it is asked for.
+
+    Attributes
+    ----------
+    offsets: an array: where each begins among the letters, and where the last one ends.
+    letters: their bytes (UTF-8).
+    """
+
+    offsets: Any
+    letters: Any
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, place: Any) -> Any:
+        begin, end = self.offsets[place], self.offsets[place + 1]
+        return self.letters[begin:end].tobytes().decode("utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        first = int(self.offsets[0])
+        letters = self.letters[first : self.offsets[-1]].tobytes()
+        ends = (self.offsets - first).tolist()
+        return (letters[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(ends))
+
+    def with_empty(self) -> tuple[StoredTexts, int]:
+        """The same with the empty text among them, and where that is."""
+        empty = np.flatnonzero(self.offsets[1:] == self.offsets[:-1])
+        if len(empty):
+            return self, int(empty[0])
+        return StoredTexts(np.append(self.offsets, self.offsets[-1]), self.letters), len(self)
+
+    def perhaps_blank(self) -> list[str]:
+        """Those that may be nothing but space: they do not begin with one of the letters that are none."""
+        empty = self.offsets[:-1] == self.offsets[1:]
+        if empty.any():
+            return [""]
+        first = self.letters[self.offsets[:-1]]
+        return [self[place] for place in np.flatnonzero((first <= ord(" ")) | (first >= 127)).tolist()]
+
+    def some(self, places: Any) -> StoredTexts:
+        """Those in these places, an array."""
+        begins, sizes = self.offsets[places], self.offsets[places + 1] - self.offsets[places]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        from_there = np.repeat(begins - offsets[:-1], sizes) + np.arange(offsets[-1])
+        return StoredTexts(offsets, self.letters[from_there])
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.budget import phase
 from workbench.core.domain import BOOL, WORDS, Domain, Range
-from workbench.core.fields import Map, parts, scalars, within
+from workbench.core.fields import Map, Tuple, parts, scalars, within
 from workbench.core.finite import obstacle
 from workbench.core.join import Join
 from workbench.core.kinds import Clocked, Tick, packed
@@ -23,7 +23,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Burst, Emission, Machine, Maybe, State, Stepped, slots_of
 from workbench.core.program import Program, unknown
 from workbench.core.strict import Computed, strictly
-from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, like, var
+from workbench.core.term import FALSE, TRUE, Change, Others, Term, const, leaves, like, var
 from workbench.errors import DomainError, Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.queues import Queues, Round
@@ -191,6 +191,8 @@ class _Crawl:
         if rows is not None:
             self.rows[node.name] = self._in_rows(node, machine, rows)
         for position, (pipe, slots) in enumerate(zip(node.outputs, emitted, strict=True), 1):
+            if not stored and any(isinstance(slot.value, Change) for slot in slots):  # which is that of its own step
+                raise self._cannot_hold(node, f"pipe '{pipe}'", self.pipeline.domains[pipe])
             prefix = f"{node.name}:" + (f"out{position}." if len(node.outputs) > 1 else "")
             found = self._pipe(prefix, slots, self.pipeline.domains[pipe])
             more = self.more.get(node.name, repeated)
@@ -323,10 +325,13 @@ class _Crawl:
         for what, domain in [*((f"state '{s.name}'", s.domain) for s in machine.slots)] + [
             (f"pipe '{pipe}'", self.pipeline.domains[pipe]) for pipe in node.outputs
         ]:
-            if not self._holds(domain):
-                why, hint = self._obstacle(domain)
-                raise Refused(f"{what} of processor '{node.name}' holds {domain}, {why}", where=node.where, hint=hint)
+            if not self._holds(domain, maps=self.arrays):
+                raise self._cannot_hold(node, what, domain)
         return machine
+
+    def _cannot_hold(self, node: Node, what: str, domain: Domain) -> Refused:
+        why, hint = self._obstacle(domain)
+        return Refused(f"{what} of processor '{node.name}' holds {domain}, {why}", where=node.where, hint=hint)
 
     def _cells(self, instance: str, arrays: Mapping[str, Array]) -> list[Cells]:
         """The arrays of an instance, to be read and written."""
@@ -348,9 +353,11 @@ class _Crawl:
             hint = "only functions, and outputs of the pipeline, read maps with keys of infinite types"
         return why, hint
 
-    def _holds(self, domain: Domain) -> bool:
-        """Whether a variable can have this domain."""
-        return all(part.finite or (self.arrays and isinstance(part, WORDS)) for _, part in scalars(domain))
+    def _holds(self, domain: Domain, *, maps: bool = False) -> bool:
+        """Whether a variable can have this domain; or maps of any size, which are to become tables."""
+        inside = (part for part in within(domain) if not isinstance(part, Map | Tuple)) if maps else ()
+        found = inside if maps else (part for _, part in scalars(domain))
+        return all(part.finite or (self.arrays and isinstance(part, WORDS)) for part in found)
 
     def _join(
         self,

@@ -117,7 +117,7 @@ class Keys:
     # --- by machine code ------------------------------------------------------------------------------------
 
     def _made(self) -> Any:
-        from workbench.executors.compiled.keyed.hashing import TextTable, WordTable
+        from workbench.executors.compiled.code.hashing import TextTable, WordTable
 
         table = (TextTable if isinstance(self.domain, Words) else WordTable)()
         table.codes(self._given(self._column(self._values)))

@@ -79,7 +79,9 @@ class RuleQuestion:
     def __str__(self) -> str:
         if self.missing is not None:
             return f"why is there no {self.missing}?"
-        return f"what is event {self.event} a part of?" if self.event is not None else f"why is there {self.output}?"
+        if self.event is not None:
+            return f"what is event {self.event} a part of?"
+        return f"why is there {self.output if isinstance(self.output, str) else f'#{self.output}'}?"
 
     @property
     def named(self) -> str | None:

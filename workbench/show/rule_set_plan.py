@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from workbench.core.units import MICROSECONDS
+from workbench.errors import Refused
 from workbench.show.rule_graph import FAINT, HEAD, as_quoted, as_table
 from workbench.tesla import tree as t
+from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.matched_rules import MatchedRules
 from workbench.tesla.engines.rule_prefixes import SharedPrefix, shared_prefixes
 from workbench.tesla.engines.rule_split import rule_split
@@ -52,6 +54,7 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool) -> dict[str, Any]
             ]}
             for number, (of, rule, absent) in enumerate(zip(plan.plans, written.rules, plan.absent, strict=True))
         ],
+        "engine": _engine(plan),
         "threads": _threads(plan),
         "matches": _matches(plan),
         "gpu": _devices(plan),
@@ -66,6 +69,7 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool) -> str:
         lines.append(f"  {column.number}: {column}, {each['reach']}; for {_some(each['used_by'])}")
     lines.append("triggers")
     lines += [f"  {type}: {'; '.join(found)}" for type, found in data["triggers"].items()]
+    lines += ["engine", f"  {_engine_line(data['engine'])}"]
     lines += ["threads", *(f"  {line}" for line in _split_lines(data["threads"]))]
     for each, found, gpu in zip(data["steps"], data["matches"], data["gpu"], strict=True):
         lines += [f"rule {each['rule']}", f"  from {each['trigger']}", *_where(each)]
@@ -131,6 +135,21 @@ def _devices(plan: SetPlan) -> list[dict[str, Any]]:
         found.append({"rule": rule.name, "told": told, "kernels": cost.kernels, "waits": cost.waits,
                       "read": list(cost.read), "copied": cost.copied, "one_by_one": cost.one_by_one})  # fmt: skip
     return found
+
+
+def _engine(plan: SetPlan) -> dict[str, str]:
+    """Which engine can have all of the rules where there are many events, and why not a faster one."""
+    from workbench.executors.compiled.rules.program import RuleProgram
+
+    try:
+        RuleProgram(plan, EngineSettings())
+    except Refused as error:
+        return {"name": "cdp", "reason": "; ".join(filter(None, [error.what, str(error.where)]))}
+    return {"name": "compiled", "reason": ""}
+
+
+def _engine_line(found: dict[str, str]) -> str:
+    return f"one for all rules: {found['name']}" + (f" ({found['reason']})" if found["reason"] else "")
 
 
 def _threads(plan: SetPlan) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from workbench.core.domain import BOOL, INT, Anything, Domain, Value
 from workbench.core.fields import Map, Tuple
 from workbench.core.function import Function, TypedFunction, as_function, on_values, same_domain
 from workbench.core.kinds import Divisible, Each, FailedCopy, PlacePart, PlacesJoined, Push, Said, begun, in_turn
+from workbench.core.maps import some_key
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import (
@@ -34,7 +35,7 @@ from workbench.core.processor import (
     typed_function,
 )
 from workbench.core.strict import computed, when
-from workbench.core.term import FALSE, TRUE, Entries, const
+from workbench.core.term import FALSE, TRUE, Change, Entries, Term, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.filter import Filter
@@ -132,6 +133,10 @@ class ForAll(SingleHolder, Divisible):
         known = _known(after)
         return tuple(after[known:]), (emission(after[:known]),)
 
+    def _broken(self, said: Maybe) -> Any:
+        """Whether a copy gives the verdict that decides."""
+        return said.value if self.breaks else negate(said.value)
+
     def _fed(self, copies: Iterable[Any], front: tuple[Any, ...], push: Push) -> Any:
         """A position after its copies have seen the front: a verdict, or those that have given none."""
         silent, broken = [], False
@@ -212,7 +217,7 @@ class ForAll(SingleHolder, Divisible):
             given = self.domain.result
             if form != Form.ARRAYS:
                 return f"the values it ranges over, {given}, are not finitely many"
-            if not isinstance(given, Tuple):
+            if not isinstance(given, Tuple | Map):
                 return f"nothing bounds the number of values that it ranges over, {given}"
         if self.lag == 0:
             return ""
@@ -232,6 +237,11 @@ class ForAll(SingleHolder, Divisible):
             verdicts = []
             values = self.domain(*front)
             computed((values,))
+            if isinstance(values, Term):
+                broken = some_key(values, lambda key: self._broken(advance(inner, initial, nothing, (key, *front))[1]))
+                return state, (event(broken if self.breaks else negate(broken)),)
+            if isinstance(values, Change):
+                raise Refused(f"{self} ranges over a table of slices", hint="let a machine keep a map of what there is")
             for there, value in _elements(values, element):
                 with when(there):
                     _, said = advance(inner, initial, nothing, (value, *front))

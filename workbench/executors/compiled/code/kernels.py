@@ -181,14 +181,56 @@ def find(used, keys, key):
 
 
 @numba.njit(nogil=True)
+def find_pair(used, first, second, a, b):
+    """The same where keys are pairs."""
+    size = np.uint64(len(used) - 1 - DIRECT)
+    mixed = np.uint64(np.int64(a)) * np.uint64(SCATTER)
+    mixed = (mixed ^ (mixed >> np.uint64(32)) ^ np.uint64(np.int64(b))) * np.uint64(SCATTER)
+    place = ((mixed >> np.uint64(32)) * size) >> np.uint64(32)
+    for _ in range(len(used) - 1 - DIRECT):
+        row = place + np.uint64(1 + DIRECT)
+        if (not used[row]) or (first[row] == a and second[row] == b):
+            return np.int64(row)
+        place = (place + np.uint64(1)) & (size - np.uint64(1))
+    return 0
+
+
+@numba.njit(nogil=True)
 def ordered(used, keys):
     """The rows of a table that are used, in the order of their keys."""
     rows: Any = np.flatnonzero(used[1:]) + 1
     return rows[np.argsort(keys[rows])]
 
 
+@numba.njit(nogil=True)
+def first_of(rows, keys, key):
+    """Of rows in the order of their keys, where those of a key begin."""
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high) >> 1
+        if keys[rows[middle]] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 SCOPE = {
-    f.__name__: f for f in (at, find, ordered, room, soon, quotient_overflows, int_same, int_below, int_above, pick)
+    f.__name__: f
+    for f in (
+        at,
+        find,
+        find_pair,
+        first_of,
+        ordered,
+        room,
+        soon,
+        quotient_overflows,
+        int_same,
+        int_below,
+        int_above,
+        pick,
+    )
 } | {
     "sum_overflows": sum_overflows,
     "difference_overflows": difference_overflows,

@@ -10,18 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Texts, Value
 from workbench.core.evaluate import PythonSource, straight_line
-from workbench.core.fold import Substitute, evaluated_once, postorder
-from workbench.core.memory import IS_USED, ROW
+from workbench.core.fold import Substitute, postorder
+from workbench.core.memory import FINDS, IS_USED, ROW, is_row
 from workbench.core.ops import DIV, MOD, OVERFLOWS, WORD_HI, WORD_LO
 from workbench.core.term import Term, var
-from workbench.executors.compiled.lower.rows import ROW_NAME, Statements
-from workbench.executors.compiled.lower.tables import array_names, cell
+from workbench.executors.compiled.lower.rows import ROW_NAME, Statements, rows_in
+from workbench.executors.compiled.lower.tables import ALL, LAST_SCATTER, SCATTER, array_names, cell
 from workbench.executors.compiled.lower.words import refuse_large
 from workbench.ir.system import System
 
@@ -99,14 +98,17 @@ def step_code(
     if given:
         fixed = Substitute(dict(given))
         roots = [fixed(root) for root in roots]
-    fed, inside = set[Term](), set[Term]()
+    fed, inside = set[Term](), dict[Term, frozenset[Term]]()
+    rows = {ROW: ROW_NAME}
     for node in postorder(roots):
         refuse_large(node)
         if node in inputs or not fed.isdisjoint(node.args):
             fed.add(node)
-        if node is ROW or not inside.isdisjoint(evaluated_once(node)):
-            inside.add(node)
-    source = _SOURCES[target]({**state, **inputs, ROW: ROW_NAME, **array_names(system)})
+        if is_row(node):
+            rows[node] = f"row{len(rows)}"
+        if free := rows_in(node, inside):
+            inside[node] = free
+    source = _SOURCES[target]({**state, **inputs, **rows, **array_names(system)})
     assignments, results = straight_line(roots, source)
     count = len(system.variables)
     statements = Statements(assignments, inside, fed, source)
@@ -122,8 +124,17 @@ def step_code(
 
 
 def text_code(text: str) -> int:
-    """The number that compiled code has for a text: the same in every process; of the empty one, 0."""
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1 if text else 0
+    """The number that compiled code has for a text: the same in every process; of the empty one, 0.
+
+    `code.hashing_loops.text_codes` makes the same of many.
+    """
+    letters = text.encode("utf-8", "surrogatepass")
+    mixed = len(letters) * LAST_SCATTER & ALL
+    for begin in range(0, len(letters), 8):
+        mixed = ((mixed ^ int.from_bytes(letters[begin : begin + 8], "little")) * SCATTER) & ALL
+        mixed ^= mixed >> 32
+    mixed = mixed * LAST_SCATTER & ALL
+    return (mixed ^ mixed >> 29) >> 1
 
 
 def encode(domain: Domain, value: Value) -> int:
@@ -191,8 +202,11 @@ class Scalars(PythonSource):
 
     on_recall = on_is_used = on_read
 
-    def on_find(self, _: Term, *args: str) -> str:
-        return f"find({', '.join(args)})"
+    def on_find(self, term: Term, *args: str) -> str:
+        assert term.op is not None
+        return f"{term.op.name}({', '.join(args)})"
+
+    on_find_pair = on_find
 
     def default(self, term: Term, *args: str) -> str:
         """What is collected from rows is a loop (`lower.rows`), and has no text of its own."""
@@ -260,7 +274,7 @@ class _Selects(_Exact):
     """The same without jumps, where they could not be predicted."""
 
     def on_ite(self, term: Term, condition: str, then: str, otherwise: str) -> str:
-        if term.args[0].op is IS_USED:
+        if term.args[0].op is IS_USED or term.args[1].op in FINDS:
             return f"({then} if {condition} else {otherwise})"
         return f"pick({condition}, {then}, {otherwise})"
 

@@ -13,6 +13,8 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from workbench.core.fold import postorder
+from workbench.core.memory import RowSearch
 from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused
 from workbench.executors.compiled.code.loop import Substitution, dense, known, loop_source, shape
@@ -22,7 +24,7 @@ from workbench.executors.compiled.execute.overflows import overflow_in
 from workbench.executors.compiled.execute.saving import Saving
 from workbench.executors.compiled.lower.steady import MOST_PHASES, Steady, steady
 from workbench.executors.compiled.lower.system import texts_in
-from workbench.executors.compiled.lower.tables import CROWDED, FULL
+from workbench.executors.compiled.lower.tables import FULL
 from workbench.ir.ring import ENDLESS, most_waited
 from workbench.processors.held.group import flatten
 
@@ -114,7 +116,7 @@ class Compiled(Saving):
         texts = self.__dict__.setdefault("texts", TextCodes(texts_in(system)))
         state = LoopArrays(system, form, texts)
         state.reset()
-        for name in ("_steady", "_observer", "_row_observers"):
+        for name in ("_steady", "_searches", "_observer", "_row_observers"):
             self.__dict__.pop(name, None)
         self._loops: dict[tuple[Any, ...], Loop] = {}
         self.results = [(name, self.flat.domains[pipe], system.pipes[pipe]) for name, pipe in self.flat.outputs]
@@ -274,7 +276,7 @@ class Compiled(Saving):
                 else:
                     self._examine(kept, first, last, inputs, kind)
                     break
-            self._state.enlarge(self.state, CROWDED)
+            self._state.grow(last - first)
             self._state.look(self.steps + last - first)
             self.steps += last - first
         return outputs.found(start, before)
@@ -300,7 +302,7 @@ class Compiled(Saving):
         """Successive ranges of steps and the loops to make them, decided as the state goes on."""
         self._made += count
         self._warm = self._warm or self._made > self._patience
-        made, machine = 0, self._warm and not kind.startswith("ending")
+        made, machine = 0, self._warm and (self._searches or not kind.startswith("ending"))
         if machine and kind == "dense" and self._steady.variables and self._distance() is not None:
             # the way to the steady part, and what remains of its last round, is short: it needs no machine code
             first, last = self.steady_part(count)
@@ -314,9 +316,15 @@ class Compiled(Saving):
         self, first: int, last: int, kind: str, places: bool, *, machine: bool, size: int = 1
     ) -> Iterator[tuple[int, int, Loop]]:
         """These steps in blocks, each of a multiple of `size` steps."""
-        length = BLOCK // size * size
-        for start in range(first, last, length):
-            yield start, min(start + length, last), self._loop(kind, places, machine=machine)
+        while first < last:
+            length = max(1, min(BLOCK, self._state.fitting()) // size) * size
+            yield first, (first := min(first + length, last)), self._loop(kind, places, machine=machine)
+
+    @cached_property
+    def _searches(self) -> bool:
+        """Whether a step may look at all rows of a table."""
+        nodes = postorder([definition.term for definition in self.system.definitions])
+        return any(isinstance(node.op, RowSearch) for node in nodes)
 
     @cached_property
     def _steady(self) -> Steady:

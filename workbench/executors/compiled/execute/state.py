@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from workbench.budget import spare_mb
 from workbench.core.domain import FLOAT, Texts
 from workbench.core.fields import FrozenMap, Tuple, scalars
-from workbench.core.memory import KeyedArray
+from workbench.core.memory import MOST_EVENTS, KeyedArray
 from workbench.core.term import Change, Term, leaves
 from workbench.errors import Overflow
 from workbench.executors.compiled.code.loop import Shape
@@ -60,6 +60,8 @@ class LoopArrays:
         self._filled = {each.name: 0 for each in self.endless}
         """The queues without a capacity, and the steps after which they were seen empty last."""
         self._places = {name: 2 + i for i, (name, *_) in enumerate(form.memories)}
+        self._tables = [self._places[memory.columns[0].name] for memory in system.memories if memory.keyed]
+        self._used, self._filling = dict[int, int](), dict[int, float]()
 
     def copy(self) -> list[Any]:
         """A copy of all arrays."""
@@ -163,16 +165,36 @@ class LoopArrays:
         for memory in self.system.memories:
             after = first + len(memory.columns)
             if isinstance(memory.domain, KeyedArray) and tables.filled(self.arrays[first]) >= filled:
-                found.append((memory.domain.fresh, slice(first, after)))
+                found.append((memory.domain, slice(first, after)))
             first = after
         if found:
             self.restore(state)
-        for fresh, place in found:
+        for table, place in found:
             domains = [domain for _, domain, *_ in self.form.memories[place.start - 2 : place.stop - 2]]
-            flat = [encode_any(domain, value) for domain, value in zip(domains[2:], leaves(fresh), strict=False)]
+            rest = zip(domains[1 + table.words :], leaves(table.fresh), strict=False)
+            flat = [encode_any(domain, value) for domain, value in rest]
             least = 4 * tables.size(self.arrays[place.start]) if filled == tables.FULL else 0
-            self.arrays[place] = tables.enlarged(self.arrays[place], flat, least)
+            self.arrays[place] = tables.enlarged(self.arrays[place], flat, least, table.words)
         return bool(found)
+
+    def grow(self, steps: int) -> None:
+        """Give tables room that are crowded after so many steps, and see how fast each of them fills."""
+        before, self._used = self._used, self._rows()
+        self._filling = {at: max(0, now - before.get(at, 0)) / steps for at, now in self._used.items()}
+        if self.enlarge(self.arrays, tables.CROWDED):
+            self._used = self._rows()
+
+    def _rows(self) -> dict[int, int]:
+        """How many rows of each table are used, by where it lies."""
+        return {at: int(self.arrays[at].sum()) for at in self._tables}
+
+    def fitting(self) -> int:
+        """For how many steps tables have room, if they fill as fast as they did: a full one is slow."""
+        found = tables.AT_FIRST if self._tables and not self._filling else MOST_EVENTS
+        for at, filling in self._filling.items():
+            free = tables.FAST * tables.size(self.arrays[at]) - self._used[at]
+            found = min(found, max(tables.AT_FIRST, int(free / filling) if filling else MOST_EVENTS))
+        return found
 
     def content(self, value: Any) -> Callable[[], Any] | None:
         """Gives the map that a table holds now, if this is the value of such a map."""

@@ -63,7 +63,10 @@ class Stepping:
         return rows
 
     def step(self, events: Mapping[str, Value]) -> StepRecord:
-        """One step with these events, in plain Python, and what every pipe carries; `END` ends all inputs."""
+        """One step with these events, in plain Python, and what every pipe carries; `END` ends all inputs.
+
+        Pipes that carry maps which a processor keeps are left out.
+        """
         for name in events:
             self.flat.ports.position(name)
             self.check_open(name)

@@ -7,19 +7,26 @@ Texts that no state holds any more are forgotten.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from workbench.core.domain import Domain, Texts, Value
 from workbench.errors import DomainError
-from workbench.events.text_column import TextColumn
+from workbench.events.text_column import StoredTexts, TextColumn
 from workbench.executors.compiled.code.step import text_code
 from workbench.executors.compiled.execute.observe import decode_any
 
+if TYPE_CHECKING:
+    from workbench.executors.compiled.code.code_table import CodeTable
+
 MOST_FORGOTTEN = 1 << 16
 """So many texts may be kept that nothing needs any more."""
+
+MANY_FORGOTTEN = 1 << 20
+"""The same where they are letters in a table."""
 
 FEW = 256
 """So many numbers are looked up without a library."""
@@ -27,6 +34,8 @@ FEW = 256
 
 class TextCodes:
     """Texts by their numbers.
+
+    Few are kept in a dictionary. Once many come at a time, all are in a table of machine code, too.
 
     Parameters
     ----------
@@ -36,13 +45,14 @@ class TextCodes:
     def __init__(self, constants: Iterable[str]) -> None:
         self._constants = ("", *constants)
         self._texts: dict[int, str] = {}
+        self._table: CodeTable | None = None
         self._limit = MOST_FORGOTTEN
         self.lasting = False
         """Whether none is ever forgotten, since they may be in states that lie elsewhere."""
         self.put(self._constants)
 
     def __len__(self) -> int:
-        return len(self._texts)
+        return len(self._texts) if self._table is None else len(self._table)
 
     def put(self, texts: Iterable[str]) -> list[int]:
         """The numbers of texts, which are known from now on.
@@ -51,60 +61,92 @@ class TextCodes:
         ------
         DomainError: one has the number of another.
         """
+        given = texts if isinstance(texts, Sequence) else list(texts)
         codes = []
-        for text in texts:
+        for text in given:
             code = text_code(text)
             if self._texts.setdefault(code, text) != text:
-                raise DomainError(
-                    f"the texts {self._texts[code]!r} and {text!r} have the same number in compiled code",
-                    hint="the reference executor takes them",
-                )
+                raise _one_number(self._texts[code], text)
             codes.append(code)
+        if self._table is not None and given:
+            self._table.codes(stored(given))
         return codes
 
     def codes(self, column: TextColumn) -> Any:
         """The numbers of the texts in a column."""
-        return np.array([*self.put(column.texts), 0], np.int64)[column.numbers]
+        texts = column.texts
+        if not isinstance(texts, StoredTexts):
+            return np.array([*self.put(texts), 0], np.int64)[column.numbers]
+        if self._table is None:
+            from workbench.executors.compiled.code.code_table import CodeTable
+
+            self._table, self._limit = CodeTable(), max(self._limit, MANY_FORGOTTEN)
+            self._table.codes(stored(list(self._texts.values())))
+        return self._table.codes(texts)[column.numbers]
 
     def reader(self) -> Callable[[Any], TextColumn]:
         """What finds the texts that are known now, also when they have been forgotten here."""
-        known = self._texts
+        few, table = self._texts, self._table
 
         def texts(codes: Any) -> TextColumn:
             numbers, found = different(codes)
-            return TextColumn(numbers, [known[code] for code in found])
+            if table is None:
+                return TextColumn(numbers, [few[code] for code in found])
+            return TextColumn(numbers, table.texts(table.places(found).tolist()))
 
         return texts
 
     @property
     def by_code(self) -> Mapping[int, str]:
         """The texts that are known now by their numbers, also when they have been forgotten here."""
-        return self._texts
+        return self._texts if self._table is None else ChainMap(self._texts, cast(Any, self._table))
 
     def known(self, codes: Any) -> Any:
         """An array of texts for numbers; where nothing stands that is a number of one, there is an empty text."""
         numbers, found = different(codes)
-        return np.array([*(self._texts.get(code, "") for code in found), ""], object)[numbers]
+        known = self.by_code
+        return np.array([*(known.get(code, "") for code in found), ""], object)[numbers]
 
     def value(self, domain: Domain, number: Any) -> Value:
         """The value of a scalar domain that compiled code has this number for."""
-        return self._texts[number] if isinstance(domain, Texts) else decode_any(domain, number)
+        return self.by_code[number] if isinstance(domain, Texts) else decode_any(domain, number)
 
     def held(self, arrays: Sequence[Any]) -> list[str]:
         """The texts whose numbers are in some arrays."""
-        known: set[int] = set()
+        known: set[str] = set()
         for array in arrays:
-            known.update(self._texts.keys() & different(array)[1])
-        return sorted(self._texts[code] for code in known)
+            found = different(array)[1]
+            if self._table is None:
+                known.update(self._texts[code] for code in self._texts.keys() & found)
+            else:
+                known.update(self._table.texts([place for place in self._table.places(found).tolist() if place >= 0]))
+        return sorted(known)
 
     def forget(self, arrays: Callable[[], Sequence[Any]]) -> None:
         """Forget texts that are no constants and not in these arrays, from time to time."""
-        if self.lasting or len(self._texts) <= self._limit:
+        if self.lasting or len(self) <= self._limit:
             return
-        kept = self.held(arrays())
+        if self._table is None:
+            kept: Iterable[str] = self.held(arrays())
+        else:
+            self._table, kept = self._table.with_only(arrays()), ()
         self._texts = {}
         self.put((*self._constants, *kept))
-        self._limit = 2 * len(self._texts) + MOST_FORGOTTEN
+        self._limit = 2 * len(self) + (MOST_FORGOTTEN if self._table is None else MANY_FORGOTTEN)
+
+
+def _one_number(one: str, other: str) -> DomainError:
+    return DomainError(
+        f"the texts {one!r} and {other!r} have the same number in compiled code",
+        hint="the reference executor takes them",
+    )
+
+
+def stored(texts: Sequence[str]) -> StoredTexts:
+    """Texts as letters."""
+    letters = [text.encode("utf-8", "surrogatepass") for text in texts]
+    offsets = np.cumsum([0, *map(len, letters)])
+    return StoredTexts(offsets, np.frombuffer(b"".join(letters), np.uint8))
 
 
 def different(codes: Any) -> tuple[Any, list[int]]:

@@ -408,7 +408,7 @@ def _shown_type(columns: Any, kind: Domain) -> Any:
 def _ungrown(pipeline: Program, memory: Memory) -> Refused:
     """Why a GPU does not run a pipeline with this memory."""
     if memory.keyed:
-        what = "has slices by keys of an infinite type, whose tables grow"
+        what = "keeps tables that grow (slices by keys of an infinite type, or maps)"
         hint = "run it on the CPU, or give the slices and what they emit finite types"
     else:
         what = f"has queues that grow also where all inputs come together, those of {instance_of(memory.name)}"

@@ -6,11 +6,11 @@ collected from the same rows is collected in one loop, as far as one result does
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from workbench.core.evaluate import Assignment
-from workbench.core.fold import postorder
-from workbench.core.memory import ANY_ROW, SUM_ROWS, SUM_ROWS_OVERFLOWS, RowFold
+from workbench.core.fold import evaluated_once, postorder
+from workbench.core.memory import ANY_ROW, ROW, SOME_ROW_OF, SUM_ROWS, SUM_ROWS_OVERFLOWS, RowFold, RowSearch, is_row
 from workbench.core.term import Term
 
 ROW_NAME = "row"
@@ -39,12 +39,21 @@ def over_rows(used: str, happens: str, statements: Iterable[str], *, keys: str =
     return [*head, *(f"            {statement}" for statement in statements)]
 
 
+def rows_in(node: Term, inside: Mapping[Term, frozenset[Term]]) -> frozenset[Term]:
+    """The rows on whose numbers a term depends, given those of its arguments; without the row of its own."""
+    if node is ROW or is_row(node):
+        return frozenset((node,))
+    if isinstance(node.op, RowSearch):
+        return frozenset().union(*(inside.get(arg, ()) for arg in node.args)) - {node.args[-3]}
+    return frozenset().union(*(inside.get(arg, ()) for arg in evaluated_once(node)))
+
+
 class Statements:
     """The assignments of a step as statements.
 
     Parameters
     ----------
-    inside: the terms that depend on the number of a row.
+    inside: the terms that depend on the numbers of rows, with these.
     fed: those that depend on inputs; the others come first.
     source: the text of a term.
     """
@@ -52,7 +61,7 @@ class Statements:
     def __init__(
         self,
         assignments: Sequence[Assignment],
-        inside: Container[Term],
+        inside: Mapping[Term, frozenset[Term]],
         fed: Container[Term],
         source: Callable[[Term], str],
     ) -> None:
@@ -75,6 +84,9 @@ class Statements:
             return
         if isinstance(line.term.op, RowFold):
             texts = self._collected(self._together(line))
+        elif isinstance(line.term.op, RowSearch):
+            self._written.add(line.term)
+            texts = self._searched(line, frozenset())
         else:
             self._written.add(line.term)
             texts = [f"{line.name} = {line.text}"]
@@ -107,3 +119,35 @@ class Statements:
             add += [f"{name}_v = {self._source(term.args[2])}", *(text.format(name, f"{name}_v") for text in collect)]
         used, happens, _ = map(self._source, lines[0].term.args)
         return [*begin, *over_rows(used, happens, [*dict.fromkeys(inside), *add])]
+
+    def _searched(self, line: Assignment, around: frozenset[Term]) -> list[str]:
+        """A loop until a row is found, in loops over the rows `around`."""
+        name, _, term = line
+        used, *given, row, happens, condition = term.args
+        below, known = set(postorder([condition])), around | {row}
+        body: list[str] = []
+        for each in self._repeated:
+            rows = self._inside[each.term]
+            if each.term in below and row in rows and rows <= known:
+                search = isinstance(each.term.op, RowSearch)
+                body += self._searched(each, known) if search else [f"{each.name} = {each.text}"]
+        body += [f"if {self._source(condition)}:", f"    {name} = True", "    break"]
+        number, array = self._source(row), self._source(used)
+        if given:
+            key, first = map(self._source, given)
+            place = f"k_{number}"
+            loop = [f"for {place} in range(first_of({array}_order, {key}, {first}), len({array}_order)):"]
+            body = [f"{number} = {array}_order[at({place})]", f"if {key}[at({number})] != {first}:", "    break", *body]
+        else:
+            loop = [f"for {number} in range(1, len({array})):"]
+            body = [f"if {array}[at({number})]:", *(f"    {each}" for each in body)]
+        loop += [f"    {each}" for each in body]
+        if not around:  # an order of rows is that of the step, and made once
+            loop = [*self._orders(term), *loop]
+        return [f"{name} = False", f"if {self._source(happens)}:", *(f"    {each}" for each in loop)]
+
+    def _orders(self, term: Term) -> list[str]:
+        """The rows of each table of which only those of a key are looked at, by their keys."""
+        found = (each.args[:2] for each in postorder([term]) if each.op is SOME_ROW_OF)
+        pairs = ((self._source(used), self._source(key)) for used, key in found)
+        return list(dict.fromkeys(f"{used}_order = ordered({used}, {key})" for used, key in pairs))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import WORDS, Domain, Integers, Overflowing, Texts
 from workbench.core.escape import Bounded, escape_condition
-from workbench.core.fields import Map, scalars, within
+from workbench.core.fields import Map, Tuple, scalars, within
 from workbench.core.fold import postorder
 from workbench.core.kinds import Clocked
 from workbench.core.memory import ANY_ROW, Array, KeyedArray
@@ -21,6 +21,7 @@ from workbench.core.program import Program, unknown
 from workbench.core.term import FALSE, Others, Term, const, leaves, var
 from workbench.errors import Refused, TypingError
 from workbench.executors.backend import check_support
+from workbench.executors.compiled.lower.maps import in_tables
 from workbench.executors.compiled.lower.words import refuse_large, refuse_long
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
@@ -57,8 +58,8 @@ def translate(
     """
     flat = check_support(pipeline, backend)
     for pipe, domain in flat.domains.items():
-        held = domain.change if isinstance(domain, Map) and not domain.finite else domain
-        odd = next((d for _, d in scalars(held) if not (d.finite or isinstance(d, WORDS))), None)
+        inside = (part for part in within(domain) if not isinstance(part, Map | Tuple))
+        odd = next((part for part in inside if not (part.finite or isinstance(part, WORDS))), None)
         if odd is not None:
             raise Refused(
                 f"pipe '{pipe}' of {flat.ports.of} carries {odd}, which backend '{backend}' cannot hold",
@@ -81,7 +82,7 @@ def translate(
     known = known_capacities(flat, capacities)
     sizes = {queue: known.get(queue, rest if _kept(flat, queue) else 0) for queue in flat.queues}
     try:
-        system = compose(flat, {**known, **sizes}, arrays=True)
+        system = in_tables(compose(flat, {**known, **sizes}, arrays=True), flat)
     except (Refused, TypingError) as error:
         raise Refused(f"backend '{backend}': {error.what}", where=error.where, hint=error.hint) from error
     _check_words(system, flat)

@@ -8,6 +8,7 @@ the block of steps is made again with a larger table.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,11 +31,19 @@ SCATTER = 0x9E3779B97F4A7C15
 """
 
 
+LAST_SCATTER = 0xBF58476D1CE4E5B9
+"""What the number of a text is multiplied with at last, so that all of its bits depend on all letters (Steele)."""
+
+ALL = (1 << 64) - 1
+"""The bits of a word."""
 FILLED = 2
 """So many times as many slots as keys there are at least, in a table that numbers keys."""
 
-CROWDED, FULL = 0.5, 1.0
-"""The part of a table's rows that may be used between two blocks of steps, and within one."""
+CROWDED, FAST, FULL = 0.5, 0.75, 1.0
+"""The part of a table's rows that may be used between two blocks of steps; within one, if possible; and at all."""
+
+AT_FIRST = 4096
+"""Steps after which it is known how fast tables fill."""
 
 
 def array_names(system: System) -> dict[Term, str]:
@@ -71,7 +80,7 @@ def find(used: Any, keys: Any, key: Any) -> int:
     if 0 <= key < DIRECT:
         return int(key) + 1
     room = size(used)
-    place = ((int(key) * SCATTER & (1 << 64) - 1) >> 32) * room >> 32
+    place = ((int(key) * SCATTER & ALL) >> 32) * room >> 32
     for _ in range(room):
         row = place + 1 + DIRECT
         if not used[row] or keys[row] == key:
@@ -80,9 +89,27 @@ def find(used: Any, keys: Any, key: Any) -> int:
     return 0
 
 
+def find_pair(used: Any, first: Any, second: Any, a: Any, b: Any) -> int:
+    """The same where keys are pairs, none of which has a row of its own."""
+    room = size(used)
+    mixed = int(a) * SCATTER & ALL
+    place = (((mixed ^ mixed >> 32 ^ int(b) & ALL) * SCATTER & ALL) >> 32) * room >> 32
+    for _ in range(room):
+        row = place + 1 + DIRECT
+        if not used[row] or (first[row] == a and second[row] == b):
+            return row
+        place = place + 1 & room - 1
+    return 0
+
+
 def ordered(used: Any, keys: Any) -> list[int]:
     """The rows that are used, in the order of their keys."""
     return sorted((row for row in range(1, len(used)) if used[row]), key=keys.__getitem__)
+
+
+def first_of(rows: Any, keys: Any, key: Any) -> int:
+    """Of rows in the order of their keys, where those of a key begin."""
+    return bisect_left(rows, key, key=keys.__getitem__)
 
 
 def size(used: Any) -> int:
@@ -95,28 +122,29 @@ def filled(used: Any) -> float:
     return float(used[1 + DIRECT :].mean())
 
 
-def enlarged(arrays: Sequence[Any], fresh: Sequence[Any], rows_at_least: int) -> list[Any]:
-    """The arrays of a table, the flags of use and the keys first, with room for four times as many rows as it has.
+def enlarged(arrays: Sequence[Any], fresh: Sequence[Any], rows_at_least: int, words: int = 1) -> list[Any]:
+    """The arrays of a table, the flags of use and the keys first, with room for three times as many rows as it has.
 
     Parameters
     ----------
     fresh: what the arrays after the keys hold in a row that stands for one that is not used; none where no
         row does.
     rows_at_least: for how many rows there is room in any case.
+    words: how many arrays keys have.
     """
     import numpy as np
 
-    used, keys, *rest = arrays
+    used, keys, rest = arrays[0], arrays[1 : 1 + words], arrays[1 + words :]
     changed = np.full(len(used), not fresh)
     for array, value in zip(rest, fresh, strict=False):
         changed |= array != value
     rows = np.flatnonzero(used & changed)
     first, rows = rows[(rows > 0) & (rows <= DIRECT)], rows[rows > DIRECT]
     room = size(used)
-    while room < max(4 * len(rows), rows_at_least):
+    while room < max(3 * len(rows), rows_at_least):
         room *= 2
     made = [np.zeros(1 + DIRECT + room, array.dtype) for array in arrays]
-    places = np.concatenate([first, 1 + DIRECT + _places(keys[rows], room)])
+    places = np.concatenate([first, 1 + DIRECT + _places([key[rows] for key in keys], room)])
     rows = np.concatenate([first, rows])
     made[0][places] = True
     for array, new in zip(arrays[1:], made[1:], strict=True):
@@ -124,20 +152,23 @@ def enlarged(arrays: Sequence[Any], fresh: Sequence[Any], rows_at_least: int) ->
     return made
 
 
-def _places(keys: Any, room: int) -> Any:
+def _places(keys: Sequence[Any], room: int) -> Any:
     """Where to put these keys: each goes on from its first place to one that no other has."""
     import numpy as np
 
-    scattered = keys.astype(np.int64).view(np.uint64) * np.uint64(SCATTER) >> np.uint64(32)
-    start = (scattered * np.uint64(room) >> np.uint64(32)).astype(np.int64)
-    places: Any = np.zeros(len(keys), np.int64)
-    taken: Any = np.zeros(room, np.bool_)
-    waiting, ahead = np.arange(len(keys)), 0
-    while len(waiting):
-        wanted = (start[waiting] + ahead) & (room - 1)
-        free = np.flatnonzero(~taken[wanted])
-        _, first = np.unique(wanted[free], return_index=True)
-        put = free[first]
-        places[waiting[put]], taken[wanted[put]] = wanted[put], True
-        waiting, ahead = np.delete(waiting, put), ahead + 1
+    words = [key.astype(np.int64).view(np.uint64) for key in keys]
+    scattered = words[0] * np.uint64(SCATTER)
+    for word in words[1:]:
+        scattered = (scattered ^ scattered >> np.uint64(32) ^ word) * np.uint64(SCATTER)
+    start = ((scattered >> np.uint64(32)) * np.uint64(room) >> np.uint64(32)).astype(np.int64)
+    order = np.argsort(start)
+    ahead = np.arange(len(start))
+    inside = np.maximum.accumulate(start[order] - ahead) + ahead  # in the order of their first places, each after each
+    beyond = int((inside >= room).sum())
+    if beyond:  # those that find no place up to the end begin anew, where the others have left places free
+        taken: Any = np.zeros(room, np.bool_)
+        taken[inside[: len(inside) - beyond]] = True
+        inside[len(inside) - beyond :] = np.flatnonzero(~taken)[:beyond]
+    places: Any = np.empty(len(start), np.int64)
+    places[order] = inside
     return places

@@ -92,7 +92,7 @@ def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = Fa
     tables = [memory.name for memory in system.memories if memory.keyed]
     repeats = [name for name, pipe in system.pipes.items() if pipe.more is not None]
     if tables or repeats:
-        why = "slices lie in a table" if tables else "verdicts wait in any number"
+        why = "memory is a table" if tables else "verdicts wait in any number"
         raise Refused(
             f"{system.kind} {system.name} cannot be started in the middle of a stream:"
             f" '{instance_of((tables or repeats)[0])}', whose {why}",

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from workbench.executors.compiled.code.hashing import AHEAD
 from workbench.executors.compiled.code.kernels import eight, soon
-from workbench.executors.compiled.keyed.hashing import AHEAD
-from workbench.executors.compiled.lower.tables import FILLED, SCATTER
+from workbench.executors.compiled.lower.tables import FILLED, LAST_SCATTER, SCATTER
 
 HALF_SHORT = 8
 """Half the letters of a text that stand in its slot."""
@@ -99,6 +99,32 @@ def number_texts(offsets, letters, first, codes, words, table, counts, starts, k
                 table[slot, 0], table[slot, 1], table[slot, 2], table[slot, 3] = count, size, a, b
             codes[i] = table[slot, 0] - ONE
     return len(codes)
+
+
+@numba.njit(nogil=True)
+def text_codes(starts, letters, first, codes):
+    """The numbers that compiled code has for texts, from the one with this number on: see `code.step.text_code`."""
+    for i in range(len(codes)):
+        begin, end = np.int64(starts[first + i]), np.int64(starts[first + i + 1])
+        mixed = np.uint64(end - begin) * np.uint64(LAST_SCATTER)
+        for place in range(begin, end, 8):
+            mixed = (mixed ^ part(letters, place, min(place + 8, end))) * ODD
+            mixed ^= mixed >> HALF
+        mixed *= np.uint64(LAST_SCATTER)
+        codes[i] = np.int64((mixed ^ (mixed >> np.uint64(29))) >> ONE)
+    return 0
+
+
+@numba.njit(nogil=True)
+def look_words(given, codes, table):
+    """The numbers of whole numbers that have been numbered; -1 of others."""
+    last = np.uint64(len(table) - 1)
+    for i in range(len(given)):
+        slot = scattered(given[i] * ODD, table)
+        while table[slot, 0] and table[slot, 1] != given[i]:
+            slot = (slot + ONE) & last
+        codes[i] = np.int64(table[slot, 0]) - 1
+    return 0
 
 
 @numba.njit(nogil=True)

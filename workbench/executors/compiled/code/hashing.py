@@ -22,7 +22,7 @@ LINE = 64
 @cache
 def hashing_loop(name: str) -> MachineLoop:
     """One of the functions of `hashing_loops`."""
-    return MachineLoop(code_of("workbench.executors.compiled.keyed.hashing_loops", name))
+    return MachineLoop(code_of("workbench.executors.compiled.code.hashing_loops", name))
 
 
 class WordTable:
@@ -81,14 +81,14 @@ class TextTable(WordTable):
         done = 0
         while True:
             used = int(self.starts[self.count])
-            self.letters = _longer(self.letters, used, used + int(offsets[-1]) - int(offsets[done]))
+            self.letters = longer(self.letters, used, used + int(offsets[-1]) - int(offsets[done]))
             done = hashing_loop("number_texts")(
                 offsets, letters, done, codes, self._words, self.table, self._counts, self.starts, self.letters
             )
             if done == len(codes):
                 return codes
             self._grow()
-            self.starts = _longer(self.starts, self.count + 1, self.count + AHEAD + 1)
+            self.starts = longer(self.starts, self.count + 1, self.count + AHEAD + 1)
 
     def keys(self) -> Any:
         """Where each begins, and the letters."""
@@ -103,7 +103,7 @@ def _slots(count: int, width: int) -> Any:
     return room[begin : begin + size].view(np.uint64).reshape(count, width)
 
 
-def _longer(array: Any, used: int, size: int) -> Any:
+def longer(array: Any, used: int, size: int) -> Any:
     """An array with room for so many entries."""
     if size <= len(array):
         return array

@@ -1,0 +1,277 @@
+"""Maps of any size that a pipeline keeps, in tables: of a system whose variables are maps, one with arrays instead.
+
+The rule of this module: a map is never copied. The value of one is a view of a table, with what a step changes in it;
+and what a step keeps in a table is what was there, but for one entry. A map of maps is two tables, of which the second
+has pairs of keys; a variable that always equals another one is that one; what else would need a copy is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeGuard
+
+from workbench.core import maps
+from workbench.core.domain import BOOL, INT, Domain, Integers, Overflowing
+from workbench.core.escape import can_escape
+from workbench.core.fields import Map, within
+from workbench.core.fold import Fold, Substitute, postorder, substitute
+from workbench.core.memory import READ, SOME_ROW, SOME_ROW_OF, row_of
+from workbench.core.ops import AND, NOT, as_term, both, either, ite, negate
+from workbench.core.pipeline import Pipeline
+from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
+from workbench.errors import Refused
+from workbench.executors.compiled.lower.views import (
+    InTable,
+    MapTable,
+    MapView,
+    NoEntries,
+    OneOf,
+    WithEntry,
+    changes,
+    chosen,
+    symbol,
+    total,
+)
+from workbench.ir.system import Definition, Memory, Pipe, StateVariable, System, instance_of, local_of
+
+_SEARCHING: Term = var("something is looked for", BOOL)
+"""Stands for the condition under which the value is used in whose term something is looked for."""
+
+
+def large(domain: Domain) -> TypeGuard[Map]:
+    """Whether it is one of maps that are not there key by key."""
+    return isinstance(domain, Map) and not domain.finite
+
+
+def in_tables(system: System, flat: Pipeline) -> System:
+    """The same system with tables for its maps.
+
+    Raises
+    ------
+    Refused: what a step makes of a map needs a copy of it; it says which, and what.
+    """
+    if not any(large(part) for v in system.domains.values() for part in within(v)):
+        return system
+    return _Tabled(system, flat).system()
+
+
+class _Tabled:
+    """The tables of a system."""
+
+    def __init__(self, system: System, flat: Pipeline) -> None:
+        self.before, self.nodes = system, {node.name: node for node in flat.nodes}
+        held = [v for v in system.variables if large(v.domain)]
+        self.nexts = {var(v.name, v.domain): system.inlined(v.next) for v in held}
+        self.tables: dict[Term, MapTable] = {}
+        self.lower = _Lower(self._meanings(held))
+        self.ending = Substitute({end.now: FALSE for end in system.ends.values()})
+
+    def _meanings(self, held: list[StateVariable]) -> dict[Term, MapView]:
+        """What stands for each variable that is a map."""
+        found: dict[Term, MapView] = {}
+        for each in held:
+            domain, variable = each.domain, var(each.name, each.domain)
+            assert isinstance(domain, Map)
+            if each.initial:
+                raise self._refused(each.name, "does not begin empty")
+            same = next((other for other in found if self._equal(variable, other)), None)
+            if same is not None:
+                found[variable] = found[same]
+            elif self.nexts[variable] is variable:
+                found[variable] = NoEntries(domain)
+            else:
+                nodes = postorder([self.nexts[variable]])
+                removes = any(node.op is not None and node.op.name == "map_remove" for node in nodes)
+                self.tables[variable] = MapTable.of(each.name, domain, removes=removes)
+                found[variable] = InTable(self.tables[variable])
+        return found
+
+    def _equal(self, variable: Term, other: Term) -> bool:
+        """Whether a variable equals another one after each step if it does before."""
+        if variable.domain != other.domain:
+            return False
+        return bool(substitute(self.nexts[variable], {variable: other}) is self.nexts[other])
+
+    def system(self) -> System:
+        """The system."""
+        before = self.before
+        definitions = tuple(self._definitions())
+        variables = tuple(self._variables())
+        memories = tuple(
+            Memory(cells.name, cells.domain, cells.columns, tuple(cells.writes), ())
+            for table in self.tables.values()
+            for cells in table.levels
+        )
+        return replace(
+            before,
+            definitions=definitions,
+            variables=variables,
+            memories=before.memories + memories,
+            pipes={name: pipe for name, pipe in before.pipes.items() if not self._has_maps(name, pipe)},
+            uses={d.name: before.uses[d.name] for d in definitions if d.name in before.uses},
+        )
+
+    def _definitions(self) -> Iterator[Definition]:
+        """Those that are no maps; what the others mean is known from then on."""
+        for name, term in self.before.definitions:
+            variable: Term = var(name, term.domain)
+            used = self.before.inlined(self.before.uses.get(name, TRUE))
+            try:
+                if any(large(node.domain) for node in postorder([term])) and self.ending(used) is FALSE:
+                    term = self._at_end(self.before.inlined(term), used)
+                found = self.lower(term)
+            except Refused as error:
+                raise self._refused(name, error.what, error.hint) from error
+            if large(term.domain):
+                self.lower.memo[variable] = found
+                continue
+            when = self.lower(used) if any(node is _SEARCHING for node in postorder([found])) else TRUE
+            yield Definition(name, substitute(found, {_SEARCHING: when}))
+
+    def _at_end(self, term: Term, used: Term) -> Term:
+        """What a term is where this holds, which does where inputs end only: nothing arrives then."""
+        known: dict[Term, Term] = {source.present: FALSE for source in self.before.inputs}
+        while True:
+            term, used = substitute((term, used), known)
+            known = dict(_literals(used))
+            if not known:
+                return term
+
+    def _variables(self) -> Iterator[StateVariable]:
+        for each in self.before.variables:
+            variable: Term = var(each.name, each.domain)
+            try:
+                if not large(each.domain):
+                    yield each._replace(next=self.lower(each.next))
+                elif variable in self.tables:
+                    self._keep(self.tables[variable], self.lower(self.nexts[variable]))
+            except Refused as error:
+                raise self._refused(each.name, error.what, error.hint) from error
+        for variable, table in self.tables.items():
+            after = self.lower(self.nexts[variable])
+            for name, measure in table.totals.items():
+                yield StateVariable(symbol(table, name).name, INT, 0, total(after, name, measure))
+
+    def _keep(self, table: MapTable, after: MapView) -> None:
+        """Write what a step changes."""
+        for cells, found in zip(table.levels, changes(after, InTable(table)), strict=True):
+            if len(found) > 1:
+                raise Refused("two entries of it change in one step", hint="put one entry a step")
+            for each in found:
+                place = ite(each.happens, cells.find(each.key), 0)  # a row is looked for where it is written
+                cells.keep(place, each.key, table.rest(cells, each), each.happens)
+
+    def _has_maps(self, name: str, pipe: Pipe) -> bool:
+        """Whether it carries maps, of which nobody outside can be told."""
+        found = any(isinstance(leaf, Term) and large(leaf.domain) for leaf in leaves(pipe.slots))
+        if found and name in dict(self.before.outputs).values():
+            node = next((node for node in self.nodes.values() if name in node.outputs), None)
+            raise Refused(
+                f"pipe '{name}' carries a map out that no slices make",
+                where=node.where if node else "",
+                hint="let the pipeline emit what there is to know of it, with get, has or size",
+            )
+        return found
+
+    def _refused(self, name: str, what: str, hint: str = "") -> Refused:
+        instance = instance_of(name)
+        where = self.nodes[instance].where if instance in self.nodes else ""
+        hint = hint or "the reference executor runs everything"
+        return Refused(f"'{local_of(name)}' of processor '{instance}': {what}", where=where, hint=hint)
+
+
+def _literals(condition: Term) -> Iterator[tuple[Term, Term]]:
+    """Variables that have one value where a condition holds."""
+    if condition.op is AND:
+        for arg in condition.args:
+            yield from _literals(arg)
+    elif condition.is_var:
+        yield condition, TRUE
+    elif condition.op is NOT and condition.args[0].is_var:
+        yield condition.args[0], FALSE
+
+
+class _Lower(Fold[Any]):
+    """Terms without maps: the value of one that is a map is a view, and that of one that is a tuple its fields."""
+
+    def __init__(self, bindings: Mapping[Term, Any]) -> None:
+        super().__init__()
+        self.memo.update(bindings)
+
+    def on_const(self, term: Term) -> Any:
+        if not large(term.domain):
+            return term
+        if term.payload:
+            raise Refused("a map that is not empty stands in a term")
+        return NoEntries(term.domain)
+
+    def on_var(self, term: Term) -> Any:
+        return term
+
+    def on_ite(self, term: Term, condition: Term, then: Any, otherwise: Any) -> Any:
+        del term
+        return chosen(condition, then, otherwise)
+
+    def on_map_get(self, _: Term, m: MapView, key: Any, default: Any) -> Any:
+        present, value = m.look(key)
+        return chosen(present, value, default)
+
+    def on_map_has(self, _: Term, m: MapView, key: Any) -> Any:
+        return m.look(key)[0]
+
+    def on_map_put(self, _: Term, m: MapView, key: Any, value: Any) -> Any:
+        return WithEntry(m, key, TRUE, value)
+
+    def on_map_remove(self, term: Term, m: MapView, key: Any) -> Any:
+        del term
+        if isinstance(m.domain.value, Map):
+            raise Refused("'remove' takes a whole map out of a map")
+        return WithEntry(m, key, FALSE, const(m.domain.value.default, m.domain.value))
+
+    def on_map_size(self, term: Term, m: MapView) -> Any:
+        return as_term(maps.size(m.entry), term.domain)
+
+    def on_map_all(self, _: Term, m: MapView) -> Any:
+        return maps.all_values(m.entry)
+
+    def on_map_any(self, _: Term, m: MapView) -> Any:
+        return maps.any_value(m.entry)
+
+    def on_map_sum(self, term: Term, m: MapView) -> Any:
+        return as_term(maps.sum_values(m.entry), term.domain)
+
+    def on_some_key(self, term: Term, m: MapView, key: Any, condition: Term) -> Any:
+        """Whether a row is found; see `core.maps.some_key`."""
+        if isinstance(m, NoEntries):
+            return FALSE
+        if isinstance(m, OneOf):
+            then, otherwise = (self.on_some_key(term, each, key, condition) for each in (m.then, m.otherwise))
+            return either(both(m.condition, then), both(negate(m.condition), otherwise))
+        if not isinstance(m, InTable):
+            raise Refused(
+                "a quantifier ranges over a map in the same step in which it changes",
+                hint="let it range over keep_last of the map, once the stream has ended, and that read one input",
+            )
+        if can_escape([condition], Integers) or can_escape([condition], Overflowing.CHECKED):
+            raise Refused("a quantifier over a map does arithmetic that can leave its domain")
+        row = row_of(maps.level(term.args[1]))
+        columns, words = m.cells.columns, len(list(leaves(key)))
+        own = [READ.build((column, row)) for column in columns[1 + len(m.prefix) :][:words]]
+        there, _ = m.table.look(m.cells, row)
+        found = both(there, substitute(condition, dict(zip(leaves(key), own, strict=True))))
+        if m.prefix:
+            return SOME_ROW_OF.build((columns[0], columns[1], *m.prefix, row, _SEARCHING, found))
+        return SOME_ROW.build((columns[0], row, _SEARCHING, found))
+
+    def default(self, term: Term, *args: Any) -> Any:
+        assert term.op is not None
+        if any(isinstance(arg, MapView) for arg in args):
+            raise Refused(f"'{term.op.symbol}' has no form for maps of any size in compiled code")
+        if term.op is maps.tuple_of(len(args)):
+            return args
+        if term.op.symbol.startswith(".") and isinstance(args[0], tuple):
+            return args[0][int(term.op.symbol[1:])]
+        if all(new is old for new, old in zip(args, term.args, strict=True)):
+            return term
+        return term.op.rebuild(args, term.domain)
