@@ -16,6 +16,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.matched_rules import MatchedRules
 from workbench.tesla.engines.rule_prefixes import SharedPrefix, shared_prefixes
+from workbench.tesla.engines.rule_sample import RulesSampled
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan
 from workbench.tesla.rule_set import RuleSet
@@ -24,13 +25,14 @@ MOST_LISTED = 8
 """Predicates that are listed with a column; of more the number is told."""
 
 
-def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool) -> dict[str, Any]:
+def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSampled | None = None) -> dict[str, Any]:
     """The plan as data.
 
     Parameters
     ----------
     written: the rules with the windows as they are written.
     timed: whether windows are microseconds; else they are in the unit of the log.
+    sample: what predicates have found in the first events of a log.
     """
     prefixes = shared_prefixes(plan)
     return {
@@ -49,6 +51,7 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool) -> dict[str, Any]
              "shares": _shares(plan, number, prefixes.get(number)), "steps": [
                 {"predicate": str(part), "column": each.column, "access": each.access,
                  "reason": each.reason, "once": each is not absent and each.step.number in plan.once(number),
+                 "asked": list(map(str, each.asked)), **_sampled(sample, number, each),
                  "where": _conditions(plan, number, each.step.number)}
                 for part, each in zip(_all_parts(rule), _all_steps(plan, number), strict=True)
             ]}
@@ -61,9 +64,9 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool) -> dict[str, Any]
     }  # fmt: skip
 
 
-def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool) -> str:
+def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSampled | None = None) -> str:
     """The plan as lines of text."""
-    data = plan_data(plan, written, timed=timed)
+    data = plan_data(plan, written, timed=timed, sample=sample)
     lines = ["columns"]
     for column, each in zip(plan.columns, data["columns"], strict=True):
         lines.append(f"  {column.number}: {column}, {each['reach']}; for {_some(each['used_by'])}")
@@ -76,11 +79,46 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool) -> str:
         for step in each["steps"]:
             lines += [f"  {step['predicate']}", f"    column {step['column']}: {step['access']} ({step['reason']})"]
             lines += ["    looked for once for a trigger: nothing that 'each' binds decides it"] if step["once"] else []
+            lines += _told_sample(step)
             lines += _where(step)
         lines += [_told_shared(shared) for shared in each["shares"]]
         lines.append(f"  matches {found['found']}" + (f": {found['reason']}" if found["reason"] else ""))
         lines.append(f"  with a GPU {gpu['told']}")
     return "\n".join(lines) + "\n"
+
+
+def _sampled(sample: RulesSampled | None, rule: int, planned: PlannedStep) -> dict[str, Any]:
+    """What a predicate has found; nothing of one that was not looked at."""
+    found = None if sample is None else sample.rules[rule].steps.get(planned.step.number)
+    if sample is None or found is None or planned.step.policy is t.Policy.ABSENT:
+        return {}
+    told = zip(found.constraints, found.passed, strict=True)
+    return {"sample": {
+        "events": sample.events, "begun": sample.rules[rule].begun, "asked": found.asked, "looked": found.looked,
+        "candidates": found.candidates, "fitting": found.fitting, "found": found.found,
+        "passed": [{"constraint": constraint, "candidates": count} for constraint, count in told],
+    }}  # fmt: skip
+
+
+def _told_sample(step: dict[str, Any]) -> Iterator[str]:
+    """The same in words, and in which order constraints are asked."""
+    if "sample" not in step:
+        return
+    found = step["sample"]
+    asked = f"asked for {found['asked']:,} partial matches, of which come {found['found']:,}"
+    yield f"    in {found['events']:,} events {asked}"
+    if found["candidates"]:
+        told = "; ".join(f"{each['constraint']}: {_part(each['candidates'], found)}" for each in found["passed"])
+        each = found["candidates"] / found["looked"]
+        yield f"    {each:,.1f} candidates each, of which fit {_part(found['fitting'], found)}" + f" ({told})" * bool(
+            told
+        )
+    if len(step["asked"]) > 1:
+        yield f"    asked in this order, what takes least first: {'; '.join(step['asked'])}"
+
+
+def _part(count: int, found: dict[str, Any]) -> str:
+    return f"{100 * count / found['candidates']:.3g} %"
 
 
 def _shares(plan: SetPlan, rule: int, longest: SharedPrefix | None) -> list[dict[str, Any]]:
