@@ -1,11 +1,14 @@
-"""Events for `models/crv2016/auction.pipe`: from a trace of the competition, or made up with the same statistics.
+r"""Events for `models/crv2016/auction.pipe`: from a trace of the competition, or made up with the same statistics.
 
-    python experiments/auction_trace.py --from TRACE.csv.gz | workbench run models/crv2016/auction.pipe --input - ...
     python experiments/auction_trace.py --items 100 --break 7 > events.jsonl
+    workbench run models/crv2016/auction.pipe --input events.jsonl
+    workbench run models/crv2016/auction.pipe --input TRACE.csv.gz --null zero \
+        --pattern '(?P<kind>\w+),(item(?P<item>\d+))?,(?P<amount>\d*),(?P<period>\d*)'
 
-A trace of the competition has lines `create_auction,ITEM,MIN,PERIOD`, `bid,ITEM,AMOUNT,`, `sold,ITEM,,` and
-`endOfDay,,,`. Made-up ones follow the statistics of the real one: least prices 1..999, periods 1..20, first bids 1..3,
-later ones about 4 to 11 % higher, many items open at a time, an item sold soon after its least price is reached.
+A trace of the competition, with lines `create_auction,ITEM,MIN,PERIOD`, `bid,ITEM,AMOUNT,`, `sold,ITEM,,` and
+`endOfDay,,,`, is read as it is, by their pattern. Made-up ones follow the statistics of the real one: least prices
+1..999, periods 1..20, first bids 1..3, later ones about 4 to 11 % higher, many items open at a time, an item sold soon
+after its least price is reached.
 """
 
 from __future__ import annotations
@@ -23,7 +26,6 @@ from pathlib import Path
 Event = tuple[str, int, int, int]
 """Kind, item, amount (of a creation: the least price), period."""
 
-KINDS = {"create_auction": "create", "bid": "bid", "sold": "sold", "endOfDay": "end_of_day"}
 OPEN_AT_A_TIME = 12
 
 
@@ -31,7 +33,7 @@ def read(path: Path) -> Iterator[Event]:
     """The events of a trace of the competition; `item0000001` becomes 1."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for kind, item, amount, period in csv.reader(file):
-            yield KINDS[kind], int(item.removeprefix("item") or 0), int(amount or 0), int(period or 0)
+            yield kind, int(item.removeprefix("item") or 0), int(amount or 0), int(period or 0)
 
 
 @dataclass
@@ -52,8 +54,8 @@ def generate(items: int, broken: int | None = None, seed: int = 0) -> Iterator[E
             found = _Open(left.pop(0), chance.randint(2, 999))
             open_.append(found)
             if len(left) == items // 2:
-                yield "end_of_day", 0, 0, 0
-            yield "create", found.item, found.least, chance.randint(2, 20)
+                yield "endOfDay", 0, 0, 0
+            yield "create_auction", found.item, found.least, chance.randint(2, 20)
             continue
         one = chance.choice(open_)
         if one.last >= one.least or (one.item == broken and one.last):
@@ -62,7 +64,7 @@ def generate(items: int, broken: int | None = None, seed: int = 0) -> Iterator[E
             continue
         one.last += 1 if one.last < 20 else max(1, round(one.last * chance.uniform(0.04, 0.11)))
         yield "bid", one.item, one.last, 0
-    yield "end_of_day", 0, 0, 0
+    yield "endOfDay", 0, 0, 0
 
 
 def main() -> None:

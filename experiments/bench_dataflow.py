@@ -2,7 +2,8 @@
 
     python experiments/bench_dataflow.py [--only threads] [--threads 2]
 
-- *scheduling*: microseconds of CPU a vertex and phase, for vertices that do nothing, beside the reference executor.
+- *scheduling*: microseconds of CPU a vertex and phase, for vertices that do nothing, beside the reference executor;
+  vertices of Python, and of machine code.
 - *rates*: the same where only a part of the sources has news in a phase; vertices run in proportion.
 - *size*: chains and phases in flight, up to 10 000 vertices and 1 000 phases: the cost of a pair stays the same.
 - *threads*: wall time with one thread and with two, where a vertex hashes a buffer, which gives up Python's lock.
@@ -20,7 +21,7 @@ from workbench.builder import Builder, BuiltStream
 from workbench.core.domain import INT
 from workbench.core.function import user_function
 from workbench.core.pipeline import Pipeline
-from workbench.executors.dataflow.executor import Dataflow
+from workbench.executors.dataflow.executor import AHEAD, Dataflow
 from workbench.executors.reference.executor import Reference
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.processors.apply import ApplyFunction
@@ -98,24 +99,33 @@ def drained(outputs: Iterator[object]) -> None:
 def scheduling() -> None:
     """What a pair costs."""
     print("\nscheduling: us of CPU a vertex and phase; vertices do nothing")
-    print(f"{'graph':<22} {'reference':>9} {'dataflow':>9} {'one phase at a time':>20}")
+    print(f"{'graph':<22} {'reference':>9} {'dataflow':>9} {'one phase at a time':>20} {'compiled':>9}")
     for name, program, size, count in (
         ("chain of 10", chain(10), 10, 20_000),
         ("chain of 100", chain(100), 100, 2_000),
         ("20 chains of 5", side_by_side(20, 5), 100, 2_000),
+        ("200 chains of 5", side_by_side(200, 5), 1_000, 400),
     ):
         steps: Steps = [dict.fromkeys((i for i, _ in program.inputs), k) for k in range(count)]
         reference = Reference(program).emitted(iter(steps))
         runs = [reference, Dataflow(program).streamed(steps), Dataflow(program, batch=1).streamed(steps)]
+        runs.append(warm(program).streamed(steps))
         found = [clocked(partial(drained, run), time.process_time) / count / size * 1e6 for run in runs]
-        print(f"{name:<22} {found[0]:>9.2f} {found[1]:>9.2f} {found[2]:>20.2f}")
+        print(f"{name:<22} {found[0]:>9.2f} {found[1]:>9.2f} {found[2]:>20.2f} {found[3]:>9.2f}", flush=True)
     program, count = in_groups(10, 10), 20_000
     steps = [{"x": k} for k in range(count)]
-    for what, each in (("group", Dataflow(program, groups=True)), ("compiled group", Dataflow(program, compiled=True))):
-        drained(each.streamed(steps))  # the code is made
+    for what, each in (("group", Dataflow(program, groups=True)), ("compiled group", warm(program))):
         seconds = clocked(partial(drained, each.streamed(steps)), time.process_time)
         micros = seconds / count / 10 * 1e6
         print(f"10 groups of 10: {micros:.2f} a {what} and phase, {micros / 10:.2f} a processor in it")
+
+
+def warm(program: Pipeline, ahead: int = AHEAD, manager: ThreadManager | None = None) -> Dataflow:
+    """An executor whose vertices are machine code, which has been made."""
+    running = Dataflow(program, manager, compiled=True, ahead=ahead)
+    while not running.runs_machine_now:
+        drained(running.streamed([dict.fromkeys((name for name, _ in program.inputs), 1)] * 1000))
+    return running
 
 
 def rates() -> None:
@@ -136,15 +146,18 @@ def rates() -> None:
 
 
 def size() -> None:
-    """Many vertices and phases."""
-    print("\nsize: us of CPU a pair in a chain, one phase of a vertex at a time, all phases in flight at once")
-    print(f"{'vertices':>9} {'phases':>7} {'us a pair':>10}")
+    """Many vertices and phases; in machine code without what a stream costs that has one step."""
+    print("\nsize: us of CPU a pair in a chain; in Python one phase at a time, and all of them in flight")
+    print(f"{'vertices':>9} {'in flight':>9} {'Python':>8} {'compiled':>9}")
     for vertices, phases in ((100, 10), (100, 1_000), (10_000, 10), (10_000, 100), (1_000, 1_000), (10_000, 1_000)):
         program = chain(vertices)
         running = Dataflow(program, ahead=phases, batch=1)
         steps = [{"x": k} for k in range(phases)]
         seconds = clocked(partial(drained, running.streamed(steps)), time.process_time)
-        print(f"{vertices:>9,} {phases:>7,} {seconds / vertices / phases * 1e6:>10.2f}", flush=True)
+        machine, many = warm(program, phases), [{"x": k} for k in range(max(2 * phases, 4_000_000 // vertices))]
+        first, last = (clocked(partial(drained, machine.streamed(p)), time.process_time) for p in (many[:1], many))
+        python, compiled = seconds / vertices / phases * 1e6, (last - first) / vertices / len(many) * 1e6
+        print(f"{vertices:>9,} {phases:>9,} {python:>8.2f} {compiled:>9.3f}", flush=True)
 
 
 def threads(most: int) -> None:

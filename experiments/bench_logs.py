@@ -5,8 +5,9 @@
 Both read two columns of whole numbers and write one; where SQL can say the query, what is written is compared. A round
 runs every command once, so that what else the machine does meets all of them; the least of the rounds counts. Start-up
 is in all figures but those "after start", which are of the rows beyond the first twentieth; machine code that is
-already there is in ours. The reference executor gets that twentieth. `alone` is the reference executor on lists of
-numbers, without a file. At the end: other formats, and the seconds to the first row of a pipe.
+already there is in ours. The reference executor gets that twentieth, of which the first twentieth is taken for its
+start. `alone` is the reference executor on lists of numbers, without a file and without a start. At the end: the log of
+Parquet ten times over, which shows what a start is worth; other formats; and the seconds to the first row of a pipe.
 """
 
 from __future__ import annotations
@@ -55,21 +56,24 @@ duckdb.sql("create view log as select * from '{source}'")
 duckdb.sql("copy ({query}) to '{target}' {options}")
 """
 ALONE = """
-import random, workbench as wb
-numbers = [random.randrange(1000) for _ in range({count})]
-wb.Reference(wb.read_file("log.pipe").get("{query}").pipeline).run({{"x": numbers, "y": numbers}})
+import random, time, workbench as wb
+columns = {{name: [random.randrange(1000) for _ in range({count})] for name in "xy"}}
+running, begun = wb.Reference(wb.read_file("log.pipe").get("{query}").pipeline), time.process_time()
+running.run(columns)
+print(time.process_time() - begun)
 """
 PART = 20
 """The reference executor gets so many times fewer rows."""
+LONGER = 10
 
 
 def made(folder: Path, rows: int) -> None:
     """The logs."""
     numbers = np.random.default_rng(1)
     table = pa.table({name: numbers.integers(0, 1000, rows) for name in "xy"})
-    for name, part in (("log", table), ("part", table.slice(0, rows // PART))):
-        csv.write_csv(part, folder / f"{name}.csv")
-        parquet.write_table(part, folder / f"{name}.parquet")
+    for name, part in (("log", 1), ("part", PART), ("few", PART**2)):
+        csv.write_csv(table.slice(0, rows // part), folder / f"{name}.csv")
+        parquet.write_table(table.slice(0, rows // part), folder / f"{name}.parquet")
     (folder / "log.pipe").write_text(TEXT, encoding="utf-8")
 
 
@@ -87,14 +91,17 @@ def commands(what: str, form: str, rows: int) -> Iterator[tuple[str, list[str]]]
     yield "numba", ran(what, "numba", f"log.{form}", f"numba.{form}")
     yield "begun", ran(what, "numba", f"part.{form}", f"begun.{form}")
     yield "reference", ran(what, "reference", f"part.{form}", f"reference.{form}")
+    yield "few", ran(what, "reference", f"few.{form}", f"few_out.{form}")
     yield "alone", ["-c", ALONE.format(count=rows // PART, query=what)]
 
 
 def spent(arguments: list[str], folder: Path) -> float:
-    """CPU seconds of a command."""
+    """CPU seconds of a command, or what it says that they are."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *arguments], cwd=folder, env=env, check=True)
+    done = subprocess.run([sys.executable, *arguments], cwd=folder, env=env, check=True, stdout=subprocess.PIPE)
+    if done.stdout:
+        return float(done.stdout)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -108,8 +115,8 @@ def same(folder: Path, form: str) -> bool:
 
 def queries(folder: Path, rows: int, rounds: int) -> None:
     """Each query from each format."""
-    print("| query | format | DuckDB, million rows a CPU s | numba | after start | reference | alone |")
-    print("|---|---|---|---|---|---|---|")
+    print("| query | format | DuckDB, million rows a CPU s | numba | after start | reference | after start | alone |")
+    print("|---|---|---|---|---|---|---|---|")
     for what in QUERIES:
         for form in FORMATS:
             best: dict[str, float] = {}
@@ -121,8 +128,18 @@ def queries(folder: Path, rows: int, rounds: int) -> None:
             part = rows / PART
             duckdb = f"{rows / best['duckdb'] / 1e6:.3g}" if what in SQL else "-"
             beyond = (rows - part) / max(best["numba"] - best["begun"], 1e-3)
-            figures = [rows / best["numba"], beyond, part / best["reference"], part / best["alone"]]
+            later = (part - part / PART) / max(best["reference"] - best["few"], 1e-3)
+            figures = [rows / best["numba"], beyond, part / best["reference"], later, part / best["alone"]]
             print(f"| {what} | {form} | {duckdb} | {' | '.join(f'{each / 1e6:.3g}' for each in figures)} |", flush=True)
+
+
+def longer(folder: Path, rows: int, rounds: int) -> None:
+    """Each query from ten files of Parquet."""
+    print("\n| query, ten times the log, from Parquet | million rows a CPU s |\n|---|---|")
+    for what in QUERIES:
+        asked = ran(what, "numba", "log.parquet", "numba.parquet") + ["--input", "log.parquet"] * (LONGER - 1)
+        best = min(spent(asked, folder) for _ in range(rounds))
+        print(f"| {what} | {LONGER * rows / best / 1e6:.3g} |", flush=True)
 
 
 def formats(folder: Path, rows: int, rounds: int) -> None:
@@ -167,6 +184,7 @@ def main() -> None:
         folder = Path(name)
         made(folder, args.rows)
         queries(folder, args.rows, args.rounds)
+        longer(folder, args.rows, args.rounds)
         formats(folder, args.rows, args.rounds)
         first_row(folder, args.rounds)
 

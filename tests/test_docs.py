@@ -29,6 +29,7 @@ PAGES_OF_DOCS = (
     "lab",
     "rules",
     "held",
+    "from_words",
 )
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in PAGES_OF_DOCS)]
 

@@ -27,7 +27,8 @@ DATAFLOW = (ROOT / "docs" / "dataflow.md").read_text(encoding="utf-8")
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 LAB = (ROOT / "docs" / "lab.md").read_text(encoding="utf-8")
 CONFORMANCE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
-PAGES = PAGE + CONFORMANCE + MONITORING + ANALYSES + RUNS + FAULTS + RUNNING + DATAFLOW + RULES + LAB + README
+WORDS = (ROOT / "docs" / "from_words.md").read_text(encoding="utf-8")
+PAGES = PAGE + WORDS + CONFORMANCE + MONITORING + ANALYSES + RUNS + FAULTS + RUNNING + DATAFLOW + RULES + LAB + README
 BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     (line, wanted)

@@ -1,5 +1,7 @@
 """`workbench rules`: rules are checked, and printed in the extended grammar."""
 
+import json
+
 from tests.tesla.test_language import OLDER
 from workbench.tesla.check import load_rules
 
@@ -16,6 +18,26 @@ def test_the_command_checks_and_prints(workbench, tmp_path):
     assert "RepA has no attribute 'Vel'" in done.err
 
 
+def test_a_plan_tells_what_predicates_find_in_a_log(workbench, tmp_path):
+    """Of three triggers each sees the A's before it: 1, then 3 twice; nulls satisfy nothing."""
+    (tmp_path / "r.tesla").write_text(
+        """declare A(x: int, s: string) declare B(x: int, t: string) declare P(x: int)
+        from B[$x = x, $t = t] and each A(s >= $t, x + $x > 3, x != 9) within 9 from B emit P(x = A.x)"""
+    )
+    rows = ["A,1,b,,0", "B,1,,b,1", "A,4,a,,2", "A,,c,,3", "B,1,,b,4", "B,9,,b,5"]
+    (tmp_path / "log.csv").write_text("\n".join(["type,x,s,t,time", *rows, ""]))
+    plan = ("rules", "plan", tmp_path / "r.tesla", "--input", tmp_path / "log.csv")
+    told = workbench(*plan).out
+    assert "in 6 events asked for 3 partial matches, of which come 1\n" in told
+    # s: 1 + 2 + 2 of 7; x + $x: of 1, 4 and null 0 + 1 + 2; x: 1 + 2 + 2; all: that of the last B and the first A
+    assert "2.3 candidates each, of which fit 14.3 %" in told
+    assert "(s >= $t: 71.4 %; x + $x > 3: 42.9 %; x != 9: 71.4 %)" in told
+    assert "what takes least first: x + $x > 3; s >= $t" in told
+    few = workbench(*plan, "--head", "2", "--json").out
+    found = json.loads(few)["steps"][0]["steps"][0]["sample"]
+    assert (found["events"], found["asked"], found["candidates"]) == (2, 1, 1)
+
+
 def test_the_command_explains_as_data_and_as_a_page(workbench, tmp_path):
     log = ["models/tesla/silence.tesla", "--input", "models/tesla/silence.jsonl", "--time-unit", "s", "--until", "400"]
     (found,) = workbench("explain", *log, "--event", "3", "--json").objects
@@ -29,7 +51,7 @@ def test_the_command_explains_as_data_and_as_a_page(workbench, tmp_path):
     assert workbench("explain", *log, "--output", "3", "--html", page).out == f"{page}\n"
     text = page.read_text()
     assert text.count("<section") == 1
-    assert "why is there 3?" in text
+    assert "why is there #3?" in text
     assert "left:100.000%" in text
     for wrong, what in (
         (["--missing", "Silnt at 3"], "did you mean 'Silent'?"), (["--output", "Silent at 61"], "no Silent at 61"),

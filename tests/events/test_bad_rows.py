@@ -1,6 +1,7 @@
 """Rows that cannot be read, the first rows, and several files: the same for every backend."""
 
 import csv
+import os
 
 import pyarrow as pa
 import pytest
@@ -84,6 +85,19 @@ def test_they_take_the_place_of_nothing_else(tmp_path, kept, other):
     with pytest.raises(InputError, match=f"--bad-rows would take the place of {other}"):
         wb.run(PIPELINE, tmp_path, output=tmp_path / "o.csv", bad_rows=kept)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="pipes have no names here")
+def test_they_are_told_at_once_where_they_go_into_a_pipe(tmp_path):
+    """Which has a name that leads to nothing, as `/dev/stderr` can be one."""
+    (tmp_path / "a.csv").write_text("x,y\n1,foo\n2,3\n3,4\n")
+    told, kept = os.pipe()
+    with os.fdopen(told, "rb") as lines:
+        for _ in wb.run(PIPELINE, tmp_path / "a.csv", bad_rows=f"/dev/fd/{kept}"):
+            assert lines.readline() == b"file,row,reason,text\n"
+            assert lines.readline().endswith(b'not \'foo\'","1,foo"\n')
+            break
+        os.close(kept)
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import workbench as wb
 from experiments import auction_trace
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.reference.executor import Reference
@@ -37,7 +38,7 @@ def by_hand(events):
     """The property in plain Python, after its description."""
     state, found = {}, None
     for number, (kind, item, amount, period) in enumerate(events, 1):
-        if kind == "end_of_day":
+        if kind == "endOfDay":
             for key, (phase, last, least, days) in list(state.items()):
                 if phase == "open" and days == 1:
                     if last >= least:
@@ -47,7 +48,7 @@ def by_hand(events):
                     state[key] = (phase, last, least, days - 1)
             continue
         phase, last, least, days = state.get(item, ("new", 0, 0, 0))
-        if kind == "create" and phase == "new":
+        if kind == "create_auction" and phase == "new":
             state[item] = ("open", 0, amount, period)
         elif kind == "bid" and phase == "open" and amount > last:
             state[item] = ("open", amount, least, days)
@@ -71,13 +72,13 @@ def test_made_up_traces(broken):
     ("events", "number"),
     [
         ([("bid", 1, 5, 0)], 1),
-        ([("end_of_day", 0, 0, 0), ("create", 1, 5, 1), ("create", 1, 5, 1)], 3),
-        ([("create", 1, 5, 1), ("bid", 1, 2, 0), ("end_of_day", 0, 0, 0)], None),
-        ([("create", 1, 5, 1), ("bid", 1, 5, 0), ("end_of_day", 0, 0, 0)], 3),
-        ([("create", 1, 5, 2), ("bid", 1, 2, 0), ("bid", 1, 2, 0)], 3),
-        ([("create", 1, 5, 1), ("end_of_day", 0, 0, 0), ("bid", 1, 9, 0)], 3),
-        ([("create", 1, 5, 2), ("bid", 1, 9, 0), ("sold", 1, 0, 0), ("end_of_day", 0, 0, 0)], None),
-        ([("create", 1, 5, 2), ("bid", 1, 9, 0), ("sold", 1, 0, 0), ("sold", 1, 0, 0)], 4),
+        ([("endOfDay", 0, 0, 0), ("create_auction", 1, 5, 1), ("create_auction", 1, 5, 1)], 3),
+        ([("create_auction", 1, 5, 1), ("bid", 1, 2, 0), ("endOfDay", 0, 0, 0)], None),
+        ([("create_auction", 1, 5, 1), ("bid", 1, 5, 0), ("endOfDay", 0, 0, 0)], 3),
+        ([("create_auction", 1, 5, 2), ("bid", 1, 2, 0), ("bid", 1, 2, 0)], 3),
+        ([("create_auction", 1, 5, 1), ("endOfDay", 0, 0, 0), ("bid", 1, 9, 0)], 3),
+        ([("create_auction", 1, 5, 2), ("bid", 1, 9, 0), ("sold", 1, 0, 0), ("endOfDay", 0, 0, 0)], None),
+        ([("create_auction", 1, 5, 2), ("bid", 1, 9, 0), ("sold", 1, 0, 0), ("sold", 1, 0, 0)], 4),
     ],
 )
 def test_rules(events, number):
@@ -86,14 +87,20 @@ def test_rules(events, number):
 
 def test_the_reason_is_the_item_and_its_last_events(capsys, monkeypatch):
     """Item 1 is sold for 3 and should bring 5; a day has ended since the bid."""
-    events = [("create", 1, 5, 4), ("create", 2, 9, 4), ("bid", 1, 3, 0), ("end_of_day", 0, 0, 0), ("sold", 1, 0, 0)]
+    events = [
+        ("create_auction", 1, 5, 4),
+        ("create_auction", 2, 9, 4),
+        ("bid", 1, 3, 0),
+        ("endOfDay", 0, 0, 0),
+        ("sold", 1, 0, 0),
+    ]
     monkeypatch.setattr(auction.auction_trace, "generate", lambda items, broken: [*events, ("bid", 2, 1, 0)])
     monkeypatch.setattr("sys.argv", ["auction.py"])
     assert auction.main() == 0
     shown = capsys.readouterr().out
     assert "Broken at event 5, by item 1:" in shown
     assert [line.split() for line in shown.split("```")[1].splitlines() if line] == [
-        ["1", "create", "for", "at", "least", "5,", "4", "days"],
+        ["1", "create_auction", "for", "at", "least", "5,", "4", "days"],
         ["3", "bid", "3"],
         ["1", "day", "ended"],
         ["5", "sold"],
@@ -105,6 +112,16 @@ def test_the_state_machine_is_checked():
     loaded = read_file(FILE).get("auction")
     assert {str(verify(loaded.pipeline, property_from(c), Settings(n=4)).outcome) for c in loaded.checks} == {"holds"}
     assert len(loaded.checks) == 9
+
+
+LINES = r"(?P<kind>\w+),(item(?P<item>\d+))?,(?P<amount>\d*),(?P<period>\d*)"
+
+
+@pytest.mark.skipif(not TRACE.exists(), reason="the trace of the competition is not there")
+def test_the_real_trace_is_read_as_it_is():
+    broken = read_file(FILE).get("broken").pipeline
+    said = wb.run(broken, TRACE, pattern=LINES, null="zero", backend="reference")
+    assert set(said.to_dict()["out"]) == {3790287}
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from workbench.show.style import asset, style
 SETS = re.compile(r"(?<=[{;])\s*(--[a-z]+):")
 
 
-@pytest.mark.parametrize("page", ["explorer", "demo", "lab"])
+@pytest.mark.parametrize("page", ["explorer", "demo", "lab", "explanation"])
 def test_a_page_changes_no_colour_that_all_share(page):
     shared = set(SETS.findall(asset("page.css"))) - {"--c"}  # that of an outcome, set for what speaks of it
     assert {"--bg", "--ink", "--holds"} <= shared
@@ -18,7 +18,7 @@ def test_a_page_changes_no_colour_that_all_share(page):
     assert style(page).startswith(asset("page.css"))
 
 
-@pytest.mark.parametrize("page", ["explorer", "demo", "lab"])
+@pytest.mark.parametrize("page", ["explorer", "demo", "lab", "explanation"])
 def test_a_page_uses_the_colours_that_there_are(page):
     used = set(re.findall(r"var\((--[a-z]+)\)", style(page)))
     assert used <= {*SETS.findall(style(page)), "--c"}

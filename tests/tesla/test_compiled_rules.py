@@ -15,6 +15,7 @@ from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules import matching, orders
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
 from workbench.tesla.engines import table
 from workbench.tesla.engines.engine import EngineSettings
@@ -337,8 +338,12 @@ def test_what_comes_before_an_endless_chain_is_told():
     ],
 )
 def test_what_is_refused_is_told_before_the_first_event(rule, told):
+    text = rules(TYPES + rule.replace("'", '"'), aggregates={"GCD": (math.gcd, 0)})
     with pytest.raises(Refused, match=told):
-        rule_engine(rules(TYPES + rule.replace("'", '"'), aggregates={"GCD": (math.gcd, 0)}), "compiled")
+        rule_engine(text, "compiled")
+    shown = plan_text(SetPlan(text), text, timed=False)
+    assert "\nengine\n  one for all rules: cdp (the engine 'compiled' " in shown
+    assert told in shown
 
 
 def test_times_of_a_block_do_not_go_back():

@@ -1,7 +1,7 @@
 """Why something came of rules, and why not: every reason is true of what rules mean, and the rows named are needed."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations
 
@@ -11,8 +11,10 @@ import workbench as wb
 from workbench.conformance.compare.rule_engines import meant_by
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.errors import EngineGap, InputError
+from workbench.logs.rule_columns import text_codes
 from workbench.tesla import tree as t
 from workbench.tesla.check import rules
+from workbench.tesla.event_block import LargeNumberError, event_block
 from workbench.tesla.explain import why_not
 from workbench.tesla.explain.hindrances import Hindrance
 from workbench.tesla.explain.order import EventOrder
@@ -35,7 +37,7 @@ def record_of(case: RuleCase) -> RunRecord | None:
     return RunRecord(case.rules, order, case.facts, "trex" if case.trex else "", told=case.until)
 
 
-def records(seeds: range) -> Iterator[tuple[RuleCase, RunRecord]]:
+def records(seeds: Iterable[int]) -> Iterator[tuple[RuleCase, RunRecord]]:
     for case in map(random_case, seeds):
         record = record_of(case)
         if record is not None:
@@ -69,7 +71,8 @@ def made(case: RuleCase, record: RunRecord, chosen: list[int], number: int) -> s
 
 def test_the_rows_that_are_named_give_the_composite_and_no_fewer_do():
     met = Counter()
-    for case, record in records(range(SOME)):
+    depend = (330, 627, 752)  # on events of other matches, which have consumed, or kept something from being told
+    for case, record in records((*range(SOME), *depend)):
         for number in record.order.composites[:6]:
             needed = composite_reason(record, number).needed
             rows = [each - 1 for each in needed.rows]
@@ -316,6 +319,32 @@ def test_a_window_that_is_missed_is_told_with_what_it_lacks():
     assert why_missing([temp(3, 50.0), *log[1:]], "Fire at 303")[2] != []
 
 
+def test_deadlines_of_one_time_are_judged_in_their_order():
+    """What a later one causes has not come when an earlier one is judged; what it consumed is gone when it is told."""
+    text = "declare A(x: int) declare P() declare Q() "
+    text += "rule a: from A as S and absent P within 5 after S where S.x > 1 emit Q "
+    text += "rule b: from A as S and absent Q within 5 after S emit P"
+    log = [{"type": "A", "time": 0, "x": 1}]
+    assert wb.run(wb.rules(text), log, until=9) == [{"type": "P", "time": 5}]
+    found = wb.rules(text).explain_missing(log, "Q at 5", until=9)
+    (reason,) = found.missing.rules[0].triggers[0].reasons
+    assert [each.kind for each in reason.hindrances] == ["where"]
+    text = "declare A() declare B() declare P(x: int) "
+    text += (
+        "rule r: from P(x < 3) as S and last A as H within 9 from S and absent B within 1 after S emit P(x = S.x + 1) "
+    )
+    log = [{"type": "A", "time": 0}, {"type": "P", "time": 1, "x": 0}]
+    assert len(wb.run(wb.rules(text), log, until=9)) == 3
+    found = wb.rules(text + "consuming H").explain_missing(log, "P at 3", until=9)
+    assert "it was consumed by P #1 of 2" in str(found)
+
+
+def test_what_is_null_satisfies_nothing():
+    log = [temp(0, None), smoke(20)]
+    _, text, _ = why_missing(log, "Fire at 20")
+    assert "value > 45.0: null > 45.0 is null" in text
+
+
 def test_what_must_not_be_there_is_named():
     log = [temp(0, 50.0), temp(10, 5.0), smoke(20)]
     found, text, _ = why_missing(log, "Fire at 20")
@@ -381,6 +410,27 @@ def test_an_engine_that_is_wrong_is_found_out(wrong):
         record = RunRecord(case.rules, EventOrder(case.rules, [case.events], [told]), {})
         with pytest.raises(EngineGap, match="told no composite of r at 1"):
             trigger_reason(RuleView(record, 0, 2))
+
+
+def test_an_order_of_columns_is_that_of_its_events():
+    compared = 0
+    for case, record in records(range(60)):
+        told = record.order.events(record.order.composites)
+        try:
+            given, composites = (event_block(case.rules, each, text_codes) for each in (case.events, told))
+        except LargeNumberError:
+            continue
+        half = len(told) // 2
+        made = [composites.part(0, half), composites.part(half, len(told))] if told else []
+        order = EventOrder(case.rules, [given.part(0, 3), given.part(3, len(given))], made)
+        numbers = range(len(order))
+        assert repr(order.events(numbers)) == repr(record.order.events(numbers))
+        assert [order.label(each) for each in numbers] == [record.order.label(each) for each in numbers]
+        assert [order.users(each) for each in numbers] == [record.order.users(each) for each in numbers]
+        for rule in range(len(case.rules.rules)):
+            assert order.outcomes(rule) == record.order.outcomes(rule)
+        compared += len(told) > 1
+    assert compared > 5
 
 
 def test_columns_and_rows_are_explained_alike():

@@ -266,8 +266,8 @@ def write_atomically(path: str | Path, text: str) -> None:
     """Write a file that appears under its name only when it is complete; InputError if it cannot be written there."""
     target = Path(os.path.realpath(path))
     try:
-        if target.exists() and not target.is_file() and not target.is_dir():  # a pipe, a device
-            target.write_text(text, encoding="utf-8")
+        if is_stream(path) and not target.is_dir():  # a pipe, a device, which may have no name of its own
+            Path(path).write_text(text, encoding="utf-8")
             return
         with replacing(target) as name:
             name.write_text(text, encoding="utf-8")
@@ -295,7 +295,7 @@ def destination(path: str | Path) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
     elif is_stream(path):
-        device = io.BufferedWriter(_Written(target, path))
+        device = io.BufferedWriter(_Written(Path(path), path))  # where /dev/stderr leads to may be no name
         with io.TextIOWrapper(device, "utf-8", newline="", line_buffering=device.isatty()) as stream:
             yield stream
     else:

@@ -46,10 +46,13 @@ def kept_rows(reading: Reading, tally: Tally) -> Iterator[None]:
     if reading.bad_rows in ("error", "skip"):
         yield
         return
+    streamed = is_stream(reading.bad_rows)
     with write_events(reading.bad_rows, BAD_ROWS) as writer:
 
         def keep(*cells: str | int) -> None:
             writer.write({name: [cell] for name, cell in zip(BAD_ROWS.shown, cells, strict=True) if cell != ""})
+            if streamed:  # the log may have no end
+                writer.flush()
 
         tally.keep = keep
         yield

@@ -77,6 +77,9 @@ def explanation_html(found: RuleExplanation) -> str:
 
 
 def _html(told: ToldPiece, record: RunRecord, depth: int = 2) -> Iterator[str]:
+    if depth > 2 and not (told.lines or told.drawing or told.parts):
+        yield f"<p>{escape(told.heading)}</p>"
+        return
     tag = "section" if depth == 2 else "div"
     yield f'<{tag} class="told {told.outcome}"><h{min(depth, 4)}>{escape(told.heading)}</h{min(depth, 4)}>'
     yield from html_lines(record, told.drawing)

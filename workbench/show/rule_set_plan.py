@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from workbench.core.units import MICROSECONDS
+from workbench.errors import Refused
 from workbench.show.rule_graph import FAINT, HEAD, as_quoted, as_table
 from workbench.tesla import tree as t
+from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.matched_rules import MatchedRules
 from workbench.tesla.engines.rule_prefixes import SharedPrefix, shared_prefixes
+from workbench.tesla.engines.rule_sample import RulesSampled
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan
 from workbench.tesla.rule_set import RuleSet
@@ -22,13 +25,14 @@ MOST_LISTED = 8
 """Predicates that are listed with a column; of more the number is told."""
 
 
-def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool) -> dict[str, Any]:
+def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSampled | None = None) -> dict[str, Any]:
     """The plan as data.
 
     Parameters
     ----------
     written: the rules with the windows as they are written.
     timed: whether windows are microseconds; else they are in the unit of the log.
+    sample: what predicates have found in the first events of a log.
     """
     prefixes = shared_prefixes(plan)
     return {
@@ -47,36 +51,74 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool) -> dict[str, Any]
              "shares": _shares(plan, number, prefixes.get(number)), "steps": [
                 {"predicate": str(part), "column": each.column, "access": each.access,
                  "reason": each.reason, "once": each is not absent and each.step.number in plan.once(number),
+                 "asked": list(map(str, each.asked)), **_sampled(sample, number, each),
                  "where": _conditions(plan, number, each.step.number)}
                 for part, each in zip(_all_parts(rule), _all_steps(plan, number), strict=True)
             ]}
             for number, (of, rule, absent) in enumerate(zip(plan.plans, written.rules, plan.absent, strict=True))
         ],
+        "engine": _engine(plan),
         "threads": _threads(plan),
         "matches": _matches(plan),
         "gpu": _devices(plan),
     }  # fmt: skip
 
 
-def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool) -> str:
+def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSampled | None = None) -> str:
     """The plan as lines of text."""
-    data = plan_data(plan, written, timed=timed)
+    data = plan_data(plan, written, timed=timed, sample=sample)
     lines = ["columns"]
     for column, each in zip(plan.columns, data["columns"], strict=True):
         lines.append(f"  {column.number}: {column}, {each['reach']}; for {_some(each['used_by'])}")
     lines.append("triggers")
     lines += [f"  {type}: {'; '.join(found)}" for type, found in data["triggers"].items()]
+    lines += ["engine", f"  {_engine_line(data['engine'])}"]
     lines += ["threads", *(f"  {line}" for line in _split_lines(data["threads"]))]
     for each, found, gpu in zip(data["steps"], data["matches"], data["gpu"], strict=True):
         lines += [f"rule {each['rule']}", f"  from {each['trigger']}", *_where(each)]
         for step in each["steps"]:
             lines += [f"  {step['predicate']}", f"    column {step['column']}: {step['access']} ({step['reason']})"]
             lines += ["    looked for once for a trigger: nothing that 'each' binds decides it"] if step["once"] else []
+            lines += _told_sample(step)
             lines += _where(step)
         lines += [_told_shared(shared) for shared in each["shares"]]
         lines.append(f"  matches {found['found']}" + (f": {found['reason']}" if found["reason"] else ""))
         lines.append(f"  with a GPU {gpu['told']}")
     return "\n".join(lines) + "\n"
+
+
+def _sampled(sample: RulesSampled | None, rule: int, planned: PlannedStep) -> dict[str, Any]:
+    """What a predicate has found; nothing of one that was not looked at."""
+    found = None if sample is None else sample.rules[rule].steps.get(planned.step.number)
+    if sample is None or found is None or planned.step.policy is t.Policy.ABSENT:
+        return {}
+    told = zip(found.constraints, found.passed, strict=True)
+    return {"sample": {
+        "events": sample.events, "begun": sample.rules[rule].begun, "asked": found.asked, "looked": found.looked,
+        "candidates": found.candidates, "fitting": found.fitting, "found": found.found,
+        "passed": [{"constraint": constraint, "candidates": count} for constraint, count in told],
+    }}  # fmt: skip
+
+
+def _told_sample(step: dict[str, Any]) -> Iterator[str]:
+    """The same in words, and in which order constraints are asked."""
+    if "sample" not in step:
+        return
+    found = step["sample"]
+    asked = f"asked for {found['asked']:,} partial matches, of which come {found['found']:,}"
+    yield f"    in {found['events']:,} events {asked}"
+    if found["candidates"]:
+        told = "; ".join(f"{each['constraint']}: {_part(each['candidates'], found)}" for each in found["passed"])
+        each = found["candidates"] / found["looked"]
+        yield f"    {each:,.1f} candidates each, of which fit {_part(found['fitting'], found)}" + f" ({told})" * bool(
+            told
+        )
+    if len(step["asked"]) > 1:
+        yield f"    asked in this order, what takes least first: {'; '.join(step['asked'])}"
+
+
+def _part(count: int, found: dict[str, Any]) -> str:
+    return f"{100 * count / found['candidates']:.3g} %"
 
 
 def _shares(plan: SetPlan, rule: int, longest: SharedPrefix | None) -> list[dict[str, Any]]:
@@ -131,6 +173,21 @@ def _devices(plan: SetPlan) -> list[dict[str, Any]]:
         found.append({"rule": rule.name, "told": told, "kernels": cost.kernels, "waits": cost.waits,
                       "read": list(cost.read), "copied": cost.copied, "one_by_one": cost.one_by_one})  # fmt: skip
     return found
+
+
+def _engine(plan: SetPlan) -> dict[str, str]:
+    """Which engine can have all of the rules where there are many events, and why not a faster one."""
+    from workbench.executors.compiled.rules.program import RuleProgram
+
+    try:
+        RuleProgram(plan, EngineSettings())
+    except Refused as error:
+        return {"name": "cdp", "reason": "; ".join(filter(None, [error.what, str(error.where)]))}
+    return {"name": "compiled", "reason": ""}
+
+
+def _engine_line(found: dict[str, str]) -> str:
+    return f"one for all rules: {found['name']}" + (f" ({found['reason']})" if found["reason"] else "")
 
 
 def _threads(plan: SetPlan) -> dict[str, Any]:

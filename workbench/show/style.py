@@ -6,7 +6,7 @@ from importlib.resources import files
 
 
 def style(page: str) -> str:
-    """The style sheet of a page: `explorer`, `demo` (the report of a demo), `lab` (its reports and application)."""
+    """The style sheet of a page: `explorer`, `demo` (a report), `lab` (its reports and application), `explanation`."""
     return asset("page.css") + asset(f"{page}.css")
 
 

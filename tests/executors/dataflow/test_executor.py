@@ -2,6 +2,7 @@
 
 import random
 import signal
+import sys
 import threading
 from functools import partial
 
@@ -188,6 +189,35 @@ def test_an_overflow_is_told_at_its_step(manager):
     found = outcome(running, STEPS)
     assert found == outcome(Reference(late, {"add.left": 3}), STEPS)
     assert found[1] is Overflow
+
+
+def test_what_goes_wrong_in_a_step_comes_before_what_is_wrong_in_the_log_behind_it(manager):
+    """Though the log is read ahead."""
+    builder = Builder("p")
+    x = builder.input("x", INT)
+    program = builder.build(ApplyFunction(user_function(lambda a: 6 // (a - 3), result=INT, name="inverse"))(x))
+    steps = [{"x": i} for i in range(6)] + [{"y": 1}]
+    for running in (Dataflow(program), Dataflow(program, manager)):
+        found = outcome(running, steps)
+        assert found == outcome(Reference(program), steps)
+
+
+@pytest.mark.skipif(getattr(sys, "_is_gil_enabled", lambda: True)(), reason="one thread runs at a time here")
+def test_threads_without_the_lock_of_python():
+    """Threads run vertices of Python at the same moment; what comes out is the same, again and again."""
+    reference = Reference(figure).run(range(5000))
+    with ThreadManager(7) as several:
+        for ahead, batch in ((256, None), (16, 1), (1000, 2)):
+            running = Dataflow(figure, several, ahead=ahead, batch=batch)
+            assert running.run(range(5000)) == reference
+            assert running.executions == executed(range(5000))
+
+
+def executed(numbers):
+    """How often each vertex runs."""
+    running = Dataflow(figure)
+    running.run(numbers)
+    return running.executions
 
 
 def test_no_more_is_read_than_may_be_on_its_way_and_no_thread_is_left(manager):

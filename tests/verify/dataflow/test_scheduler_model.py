@@ -9,6 +9,7 @@ from workbench.executors.dataflow.interleaving import Interleaving
 from workbench.executors.dataflow.listings import Listings, Variant
 from workbench.executors.dataflow.numbering import NumberedGraph, numbered_graphs
 from workbench.ir.simulate import Simulator
+from workbench.verify.dataflow import claims
 from workbench.verify.dataflow.claims import CLAIMS, check_scheduler, scheduler_part
 from workbench.verify.dataflow.model import SchedulerModel
 from workbench.verify.dataflow.replay import CONFIRMED
@@ -134,6 +135,15 @@ def test_the_text_reads_like_the_listings():
     )
     assert "-- vertex 3: fed by 1, 2" in text
     assert "fills_v3p1 := settles & partial_v3p1 & (x_p1 >= 2);" in text
+
+
+def test_too_many_states_are_not_known_and_no_text_is_made_of_them(monkeypatch):
+    """The limit bounds all that is done; dozens of vertices have a text of megabytes, which only a run would want."""
+    monkeypatch.setattr(claims, "_printed", lambda *_: pytest.fail("printed"))
+    chain = graph((), *((v,) for v in range(1, 40)))
+    found = check_scheduler(SchedulerModel(chain, phases=2, threads=2), ["in-order", "ends"], seconds=0.2)
+    assert [str(each.outcome) for each in found] == ["unknown", "unknown"]
+    assert all("time limit of 0.2 s" in each.reason for each in found)
 
 
 def test_a_claim_that_is_none():

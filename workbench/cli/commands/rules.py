@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.cli import options as o
 from workbench.cli.rule_runs import fact_files
+from workbench.events.reading import reading_options
 
 if TYPE_CHECKING:
     from workbench.tesla.engines.facts.access import FactAccesses
+    from workbench.tesla.engines.rule_sample import RulesSampled
     from workbench.tesla.rule_set import RuleSet
 
 
@@ -28,6 +31,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         if name == "plan":
             action.add_argument("--json", action="store_true", help="the plan as JSON")
             action.add_argument("-o", "--output", metavar="PICTURE", help="draw it: a .svg, .png, .pdf or .dot file")
+            text = "show what predicates find in the first events of a log (10,000, or --head N)"
+            action.add_argument("--input", action="append", metavar="FILE", help=text)
+            action.register("type", "positive", o.positive)
+            reading_options(action)
+            action.add_argument("--time", metavar="COLUMN", help="the column of times (default: time)")
+            action.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count, as for run")
             fact_files(action)
             text = "make the indexes that databases of facts lack; nothing else ever writes them"
             action.add_argument("--create-indexes", action="store_true", help=text)
@@ -68,13 +77,29 @@ def _plan(rules: RuleSet, args: argparse.Namespace) -> None:
             render(plan, str(name))
         return
     asked = _asked(plan.rules, args)
+    found = None if args.input is None else _sample(rules, args)
     if args.json:
-        data = plan_data(plan, rules, timed=timed)
+        data = plan_data(plan, rules, timed=timed, sample=found)
         print(json.dumps(data if asked is None else {**data, "facts": asked.data()}, indent=2))
     else:
-        sys.stdout.write(plan_text(plan, rules, timed=timed))
+        sys.stdout.write(plan_text(plan, rules, timed=timed, sample=found))
         for line in () if asked is None else asked.lines():
             print(line)
+
+
+def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
+    """What predicates find in the first events of a log."""
+    from workbench.events.clock import Clock
+    from workbench.events.reading import Reading, Tally
+    from workbench.executors.table import Start
+    from workbench.logs.rule_facts import facts_of
+    from workbench.logs.rule_sample import sampled_log
+
+    tally = Tally(lambda text: print(f"workbench: {text}", file=sys.stderr))
+    clock = Clock(args.time or "time", args.time_unit)
+    facts = facts_of(rules, Start(args))
+    with tally.doing:
+        return sampled_log(rules, args.input, Reading.of(args), clock, facts, tally)
 
 
 def _asked(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | None:

@@ -6,14 +6,15 @@ into it and out of it; pipes between its processors are not seen. What cannot be
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import ClassVar
 
 from workbench.core.domain import Value
 from workbench.core.fields import Map, scalars
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Refused, WorkbenchError
-from workbench.executors.compiled.code.loop import rows_of
+from workbench.executors.compiled.code.loop import known, loop_source, rows_of
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.lower.system import texts_in
 from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, VertexContext
@@ -44,7 +45,7 @@ class CompiledVertex:
     def __init__(
         self, flat: Pipeline, cells: Sequence[int], slots: Mapping[str, int], readers: Sequence[tuple[int, ...]]
     ) -> None:
-        region = region_of(flat, cells)
+        region = region_of(flat, cells, lambda pipe: bool(readers[slots[pipe]]))
         if any(flat.widths[pipe] != 1 for pipe, _ in region.inputs):
             raise Refused(f"pipes into {region.name} carry several events in a step")
         if region.clocked or any(processor.timed for processor in region.typed.values()):
@@ -65,6 +66,12 @@ class CompiledVertex:
         outputs = [system.pipes[pipe] for _, pipe in system.outputs]
         if any(pipe.width != 1 or pipe.more is not None or rows_of(pipe) is not None for pipe in outputs):
             raise Refused(f"pipes out of {name} carry several events in a step")
+
+    @cached_property
+    def source(self) -> str:
+        """Of the loop that makes its steps, with events or without, and says in which step what comes out."""
+        system = self.running.system
+        return loop_source(system, [known(system, "sparse")], places=True, target="cpu")
 
     def run_all(self, steps: Sequence[FlowStep], context: VertexContext, failure: FirstFailure) -> list[Sequence[int]]:
         """For each phase the vertices that get messages."""
@@ -121,24 +128,22 @@ class CompiledVertex:
         return tuple(sent)
 
 
-def region_of(flat: Pipeline, cells: Sequence[int]) -> Pipeline:
+def region_of(flat: Pipeline, cells: Sequence[int], read: Callable[[str], bool]) -> Pipeline:
     """These processors as a pipeline: its inputs are the pipes that lead to them, its outputs those that leave them.
 
-    Refused: there are none of these.
+    `read` says whether other processors read a pipe.
     """
     nodes = [flat.nodes[index] for index in cells]
     made = {pipe for node in nodes for pipe in node.outputs}
     given = dict.fromkeys(pipe for node in nodes for pipe in node.inputs if pipe not in made)
-    inside = {node.name for node in nodes}
-    left = {pipe for node in flat.nodes if node.name not in inside for pipe in node.inputs}
-    left |= {pipe for _, pipe in flat.outputs}
-    if left.isdisjoint(made):
-        raise Refused(f"nothing reads what {nodes[0].name} emits")
+    shown = {pipe for _, pipe in flat.outputs}
+    left = [pipe for node in nodes for pipe in node.outputs if pipe in shown or read(pipe)]
+    left = left or list(nodes[-1].outputs)  # which nobody reads; it may go wrong all the same
     queues = {queue for node in nodes for queue in node.queues}
     return Pipeline(
         nodes[0].name,
         tuple((pipe, flat.domains[pipe]) for pipe in given),
         tuple(nodes),
-        tuple((pipe, pipe) for node in nodes for pipe in node.outputs if pipe in left),
+        tuple((pipe, pipe) for pipe in left),
         {queue: size for queue, size in flat.capacities.items() if queue in queues},
     )

@@ -174,9 +174,9 @@ class Dataflow(Overlapped):
         if watched or not self._in_words:
             yield run(steps)
             return
-        from workbench.executors.dataflow.machine.run import MachineRun, made_before
+        from workbench.executors.dataflow.machine.run import MachineRun
 
-        patience = (PATIENCE if made_before() else PATIENT) // len(runs) - self._made
+        patience = self._patience
         if patience > 0:
             first = run(itertools.islice(steps, patience))
             yield first
@@ -188,6 +188,18 @@ class Dataflow(Overlapped):
             yield machine
             steps = itertools.chain([END], steps) if machine.ends else iter(())
         yield run(steps)
+
+    @property
+    def _patience(self) -> int:
+        """How many steps Python still runs before machine code does, where all vertices are."""
+        from workbench.executors.dataflow.machine.run import made_before
+
+        return (PATIENCE if made_before() else PATIENT) // len(self.vertices.names) - self._made
+
+    @property
+    def runs_machine_now(self) -> bool:
+        """Whether it runs the next step, too."""
+        return self.runs_machine and self._patience <= 0
 
     def _machine_plan(self) -> FlowPlan:
         """What machine code runs without Python."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.core.domain import FLOAT, INT
+from workbench.core.domain import FLOAT, INT, STR
 from workbench.core.evaluate import DEEPEST
 from workbench.tesla import tree as t
 from workbench.tesla.scope import RuleScope
@@ -254,6 +254,15 @@ class PredicateCode:
         code.require(constraints)
         code.lines.append(f"return {_tuple(f'a_{each.name}' for each in self._assigned)}")
         return code.function()
+
+
+def effort(expression: t.Expression, scope: RuleScope) -> int:
+    """About how much it takes to know its value: texts that are compared or put together take most."""
+    if not isinstance(expression, t.Operation):
+        return 0
+    texts = expression.operator not in ("==", "!=") and scope.domain(expression.operands[0]) == STR
+    own = 20 if texts else 5 if expression.operator in "/%" else 1
+    return own + sum(effort(each, scope) for each in expression.operands)
 
 
 def _leaves(expression: t.Expression) -> Iterable[t.Expression]:

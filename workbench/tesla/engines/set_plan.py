@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from workbench.core.domain import FLOAT, INT, STR
 from workbench.tesla import tree as t
 from workbench.tesla.engines.bands import MIRRORED, Band, band_of
+from workbench.tesla.engines.expressions import effort
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.rule_set import RuleSet
 
@@ -100,7 +101,7 @@ class PlannedStep:
 
     @property
     def asked(self) -> list[t.Expression]:
-        """The constraints that candidates are asked, in the order in which they are written."""
+        """The constraints that candidates are asked; these are strict, so what takes least comes first."""
         return _asked(self.step, self.filtered)
 
     @property
@@ -300,8 +301,11 @@ class SetPlan:
 
 
 def _asked(step: RuleStep, filtered: bool) -> list[t.Expression]:
-    passed = set(map(id, step.code.local)) if filtered else set()
-    return [each for each in step.part.constraints if id(each) not in passed]
+    passed, own = set(map(id, step.code.local)) if filtered else set(), substitution(step.part)
+    asked = [each for each in step.part.constraints if id(each) not in passed]
+    if len(asked) < 2:
+        return asked
+    return sorted(asked, key=lambda each: effort(substituted(each, own), step.scope.types))
 
 
 def _sorted_access(step: RuleStep, band: Band, access: str, reason: str) -> tuple[str, str]:

@@ -97,7 +97,7 @@ class _Search:
     def of_rules(self, rules: set[str], number: int) -> set[int]:
         """The last composites of some rules before a place."""
         names = [each.name for each in self.record.rules.rules]
-        some = (each.composites for name in rules for each in self.record.order.decisions(names.index(name)))
+        some = (each.composites for name in rules for each in self.record.order.outcomes(names.index(name)))
         return set(sorted(each for found in some for each in found if each < number)[-MOST_ROWS:])
 
     def reach(self, number: int, most: int) -> set[int]:

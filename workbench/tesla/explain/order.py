@@ -154,9 +154,9 @@ class EventOrder:
         hits = np.searchsorted(starts, np.flatnonzero(found == number), side="right") - 1
         return [int(each) for each in self._numbers[1][np.unique(hits)]]
 
-    def decisions(self, rule: int) -> Sequence[TriggerOutcome]:
+    def outcomes(self, rule: int) -> Sequence[TriggerOutcome]:
         """What a rule has decided, where something came of it, in the order of that."""
-        return self._decisions[rule]
+        return self._outcomes[rule]
 
     def decided(self, rule: int, trigger: int) -> TriggerOutcome | None:
         """What a rule has decided about a trigger; None where nothing came of it."""
@@ -164,10 +164,10 @@ class EventOrder:
 
     @cached_property
     def _by_trigger(self) -> Mapping[tuple[int, int], TriggerOutcome]:
-        return {(rule, each.trigger): each for rule, some in self._decisions.items() for each in some}
+        return {(rule, each.trigger): each for rule, some in self._outcomes.items() for each in some}
 
     @cached_property
-    def _decisions(self) -> Mapping[int, Sequence[TriggerOutcome]]:
+    def _outcomes(self) -> Mapping[int, Sequence[TriggerOutcome]]:
         found, starts = self._sources
         rules = self._kinds[1].rules
         triggers = found[starts[:-1]].tolist() if len(starts) > 1 else []

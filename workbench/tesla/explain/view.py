@@ -116,10 +116,10 @@ class RuleView:
         names = [self.rule.parts[place].name for place in bound]  # type: ignore[union-attr]
         roles = [(names.index(name), bound[names.index(name)]) for name in self.rule.consuming]
         found: dict[tuple[int, int, int], int] = {}
-        for decision in self.order.decisions(self.number):
-            if decision.before >= self.trigger.number + (self.absent is not None):
+        for outcome in self.order.outcomes(self.number):
+            if outcome.before >= self.trigger.number + (self.absent is not None):
                 break
-            for composite in decision.composites:
+            for composite in outcome.composites:
                 sources = self.order.sources(composite)
                 for at, place in roles:
                     found.setdefault(self._role(place, sources[at]), composite)
@@ -239,8 +239,8 @@ class RuleView:
         """The number of the first event that had not been processed when it was decided; None: it has not been."""
         if self.absent is None:
             return self.trigger.number
-        if self.decision is not None:
-            return self.decision.before
+        if self.outcome is not None:
+            return self.outcome.before
         passed = self.record.passed
         return None if passed is None or self.deadline > passed else judged_at(self.record, self.number, self.trigger)
 
@@ -281,14 +281,14 @@ class RuleView:
         if pause > 0 and any(same_values(self.per(each), key) for each in emitted):
             return -1
         moment = self.moment
-        for decision in reversed(self.order.decisions(self.number)):
-            if decision.trigger == self.trigger.number or (moment is not None and decision.before >= moment):
+        for outcome in reversed(self.order.outcomes(self.number)):
+            if outcome.trigger == self.trigger.number or (moment is not None and outcome.before >= moment):
                 continue
-            time = int(self.order.times[decision.composites[0]])
+            time = int(self.order.times[outcome.composites[0]])
             if self.deadline - time >= pause:
                 break
-            other = RuleView(self.record, self.number, decision.trigger)
-            for number, match in zip(decision.composites, other.told(), strict=True):
+            other = RuleView(self.record, self.number, outcome.trigger)
+            for number, match in zip(outcome.composites, other.told(), strict=True):
                 if same_values(self.per(match), key):
                     return number
         return None
@@ -313,10 +313,10 @@ class RuleView:
     @property
     def composites(self) -> tuple[int, ...]:
         """The composites that came of the trigger."""
-        return () if self.decision is None else self.decision.composites
+        return () if self.outcome is None else self.outcome.composites
 
     @cached_property
-    def decision(self) -> TriggerOutcome | None:
+    def outcome(self) -> TriggerOutcome | None:
         """What was decided about the trigger, where something came of it."""
         return self.order.decided(self.number, self.trigger.number)
 
@@ -368,9 +368,9 @@ def judged_at(record: RunRecord, rule: int, trigger: Occurrence) -> int:
     waiting = [number for number, each in enumerate(rules) if absent_of(each) is not None]
     groups: dict[tuple[int, int], int] = {}
     for number in waiting:
-        for decision in order.decisions(number):
-            if record.order.times[decision.composites[0]] == deadline:
-                groups[number, decision.trigger] = decision.before
+        for outcome in order.outcomes(number):
+            if record.order.times[outcome.composites[0]] == deadline:
+                groups[number, outcome.trigger] = outcome.before
     cursor = min(groups.values(), default=order.at(deadline, "right"))
     cursor = min(cursor, order.at(deadline, "right"))
     due = [key for key in _due(record, waiting, deadline) if key[1] < cursor]

@@ -150,7 +150,7 @@ def _part(
     header = [f"{pipeline.name}: {prop}", f"Q = {settings.q}, {settings.domain}, {env.describe()}"]
     assume = env.assumptions(model.system, stutter_reduced=question.stutter, ends=question.ends)
     smv = env.print(model.system, assume, header)
-    return Part(model, smv, asked, tuple(assume), tuple(env.fairness(model.system)), env.driven)
+    return Part(model, lambda: smv, asked, tuple(assume), tuple(env.fairness(model.system)), env.driven)
 
 
 def _bound(pipeline: Pipeline, prop: Property, settings: Settings, question: Question, model: Model) -> Part | None:

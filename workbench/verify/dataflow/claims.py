@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
-from workbench.budget import Budget, phase
+from workbench.budget import Budget, phase, share
 from workbench.core.ops import NOT, disjunction
 from workbench.core.term import FALSE
-from workbench.errors import refuse_unknown
+from workbench.errors import LimitMet, refuse_unknown
 from workbench.executors.dataflow.interleaving import FlowChoice
 from workbench.executors.dataflow.listings import Pair, Variant
 from workbench.ir.reduce import Model
@@ -80,7 +81,7 @@ def scheduler_part(model: SchedulerModel, claims: Collection[str] = tuple(CLAIMS
     goes_on = disjunction([model.moves, model.claim("finished"), NOT(model.claim("no-deadlock"))])
     whole = Model(model.system, FALSE, (), FALSE, FALSE, FALSE, frozenset())
     asked = {name: each for name, each in asked_of(model).items() if name in claims}
-    return Part(whole, _printed(model, goes_on), asked, model.assume, (goes_on,))
+    return Part(whole, cache(partial(_printed, model, goes_on)), asked, model.assume, (goes_on,))
 
 
 def export_scheduler(model: SchedulerModel) -> str:
@@ -136,9 +137,16 @@ def check_scheduler(
     names = list(dict.fromkeys(claims))
     for name in names:
         refuse_unknown("claim", name, CLAIMS)
-    part = scheduler_part(model, names)
-    with Budget(seconds, memory_mb), phase("deciding"):
-        decision = get_decider(engine).decide(part, limits_left())
+    doing = phase("composing the model")
+    try:
+        with Budget(seconds, memory_mb), share(1), doing:
+            part = scheduler_part(model, names)
+            doing.now("deciding")
+            decision = get_decider(engine).decide(part, limits_left())
+    except LimitMet as met:
+        size = f"{model.graph.size} vertices, {model.phases} phases and {model.threads} threads"
+        reason = f"{met.what}, for {size}: fewer of them have fewer states, as with --groups"
+        return [SchedulerVerdict(name, Outcome.UNKNOWN, engine, reason=reason) for name in names]
     found = []
     for name in names:
         answer = decision.answers[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class Part:
     Attributes
     ----------
     model: the system and its overflow flag.
-    smv: the same as text.
+    printed: gives the same as text, when an engine or a trace wants it.
     asked: the questions by role, those that are no side questions first.
     assume: conditions on the inputs that hold at every step.
     fair: conditions that hold infinitely often.
@@ -37,11 +37,16 @@ class Part:
     """
 
     model: Model
-    smv: SmvModel
+    printed: Callable[[], SmvModel]
     asked: Mapping[str, Asked]
     assume: tuple[Term, ...] = ()
     fair: tuple[Term, ...] = ()
     driven: bool = False
+
+    @cached_property
+    def smv(self) -> SmvModel:
+        """The model as text."""
+        return self.printed()
 
     @cached_property
     def queries(self) -> dict[str, Query]:

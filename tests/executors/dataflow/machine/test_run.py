@@ -37,14 +37,14 @@ def uncompiled(monkeypatch):
 
 
 def outcome(outputs):
-    """What comes out, and the error then."""
+    """What comes out, the kind of error that comes then, and its step and words."""
     found = []
     try:
         for each in outputs:
             found.append(each)
     except WorkbenchError as error:
-        return found, (type(error), str(error), error.step)
-    return found, None
+        return found, None if error.beyond_words else (type(error), error.step), str(error)
+    return found, None, ""
 
 
 @given(pipelines_and_traces(max_nodes=5), st.sampled_from([1, 3, None]), st.sampled_from([1, 5, 256]))
@@ -52,9 +52,14 @@ def test_any_pipeline_is_the_reference(uncompiled, given_, batch, ahead):
     pipeline, steps = given_
     running = Dataflow(pipeline, compiled=True, batch=batch, ahead=ahead)
     assume(running.runs_machine)
-    assert outcome(running.streamed(steps)) == outcome(
-        record.outputs for record in map(Reference(pipeline).step, steps)
-    )
+    expected = outcome(record.outputs for record in map(Reference(pipeline).step, steps))
+    found, error, words = outcome(running.streamed(steps))
+    if words and error is None:  # a number beyond 64 bits
+        assert found == expected[0][: len(found)]
+        return
+    assert (found, error) == expected[:2]
+    if error:
+        return
     counted = Dataflow(pipeline, groups=True)
     list(counted.streamed(steps))
     assert running.executions == counted.executions
@@ -149,5 +154,7 @@ def test_python_runs_the_first_steps(monkeypatch):
 
     monkeypatch.setattr(MachineRun, "steps", steps)
     running = Dataflow(lanes(1), compiled=True)
-    assert len(list(running.streamed({"x": i, "y": i} for i in range(60)))) == 100 // 5
-    assert begun == [100 // 5]
+    assert not running.runs_machine_now
+    assert len(list(running.streamed({"x": i, "y": i} for i in range(60)))) == 100 // 4
+    assert begun == [100 // 4]
+    assert running.runs_machine_now

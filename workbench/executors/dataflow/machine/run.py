@@ -171,10 +171,7 @@ class MachineRun(FlowThreads):
             while thread.run() == at.BAD:
                 self._by_python(thread)
             return []
-        begin = time.perf_counter()
         self._read(len(phases))
-        if self._adapts:
-            self._adapt(1, len(phases), time.perf_counter() - begin, PATIENT)
         return []
 
     def _end(self, batch: PhaseBatch, found: list[Any]) -> None:
@@ -192,7 +189,7 @@ class MachineRun(FlowThreads):
     def _read(self, most: int) -> None:
         """Begin phases with the next steps of the log; called by one thread at a time."""
         rows: list[dict[int, Value]] = []
-        count = 0
+        count, begin = 0, time.perf_counter()
         try:
             for events in itertools.islice(self._steps, most):
                 count += 1
@@ -203,6 +200,8 @@ class MachineRun(FlowThreads):
         except Exception as error:
             self._unread, self._over = error, True
         self._over = self._over or count < most
+        if self._adapts:  # to how long the log takes: columns of few steps cost more a step
+            self._adapt(1, most, time.perf_counter() - begin, PATIENT)
         first, wrong = self._sets.begun + 1, None
         made = []
         for name, slot, domain in self._plan.inputs:

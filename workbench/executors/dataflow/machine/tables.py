@@ -12,7 +12,6 @@ import numpy as np
 
 from workbench.core.domain import BOOL, INT, Domain, Value
 from workbench.core.fields import scalars
-from workbench.executors.compiled.code.loop import known, loop_source
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.execute import columns
 from workbench.executors.compiled.execute.columns import Column
@@ -117,8 +116,7 @@ class VertexTables:
     def _located(self, v: int) -> tuple[int, int, list[int]]:
         """Where the code of a vertex is, where in its words columns begin, and its words."""
         running = self.runs[v].running
-        system, form = running.system, running.form
-        source = loop_source(system, [known(system, "sparse")], places=True, target="cpu")
+        form, source = running.form, self.runs[v].source
         loop = self._loops.setdefault(source, MachineLoop(source))
         first = int(self._vertices[v, at.OUTPUTS])
         counts = self._counts[first : first + len(form.results)]

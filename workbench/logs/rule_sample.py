@@ -1,0 +1,41 @@
+"""The first events of a log, on which rules are watched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from workbench.events.clock import Clock
+from workbench.events.reading import Reading, Tally
+from workbench.logs.rule_log import RuleLog
+from workbench.logs.rule_order import begun
+from workbench.tesla.engines.rule_sample import RulesSampled, sampled
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.occurrence import Facts, Occurrence, in_units
+from workbench.tesla.rule_set import RuleSet
+
+SAMPLE = 10_000
+"""Events of a log that rules are watched on, where nothing else is said (`--head`)."""
+
+
+def sampled_log(
+    rules: RuleSet, inputs: Sequence[Any], reading: Reading, clock: Clock, facts: Facts, tally: Tally
+) -> RulesSampled:
+    """What each rule finds in the first events of a log.
+
+    Raises
+    ------
+    InputError: a row cannot be read, times go back, or a window has a unit that the times have not.
+    """
+    count = SAMPLE if reading.head is None else reading.head
+    log = RuleLog(rules, clock, replace(reading, head=count), tally)
+    pieces = begun(log.pieces(inputs))  # now it is known what times are
+    made = in_units(rules, clock.unit, dates=bool(clock.dates))
+
+    def events() -> Iterator[Occurrence]:
+        for piece in pieces:
+            yield from piece.occurrences(made) if isinstance(piece, EventBlock) else piece
+
+    return sampled(made, facts, list(islice(events(), count)))
