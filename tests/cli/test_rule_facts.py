@@ -79,6 +79,7 @@ def test_facts_that_are_nowhere_or_twice(run):
     assert "expected TYPE=FILE, with a type of facts, or a SQLite database\n  hint: did you mean 'Line'" in run(
         "Lime=~/city.db", code=2
     )
+    assert "hint: say which type that table is: --facts Line=" in run("~/city.db:line", code=2)
     assert "there is no such file" in run("~/none.db", code=2)
 
 

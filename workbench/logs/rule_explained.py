@@ -19,12 +19,13 @@ from workbench.events.values import UnreadableError, from_text
 from workbench.executors.table import Start, given
 from workbench.logs.call import events_of
 from workbench.logs.options import started
+from workbench.logs.rule_columns import text_codes
 from workbench.logs.rule_composites import RuleRow
 from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import EventPiece
 from workbench.logs.rules import RowsMade, RuleRun
 from workbench.tesla import tree as t
-from workbench.tesla.event_block import EventBlock
+from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
 from workbench.tesla.explain.order import EventOrder, RunPiece, emitting
 from workbench.tesla.explain.view import RunRecord
 from workbench.tesla.explain.why import composite_reason
@@ -35,6 +36,8 @@ from workbench.tesla.rule_set import RuleSet
 
 MOST_TOLD = 10
 """Composites of one event that are told."""
+FEW = 256
+"""More composites at a time are kept as columns."""
 _NAMED = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s+at\s+(\S.*?)\s*", re.DOTALL)
 _VALUE = re.compile(r"""\s*(\w+)\s*==?\s*("[^"]*"|'[^']*'|[^,"']*?)\s*(?:,|$)""")
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
@@ -279,8 +282,15 @@ class RecordedRun(RuleRun):
 
     def _keep(self, found: RunPiece) -> None:
         if len(found):
-            self._found.append(found)
             self._told += len(found)
+            self._found.append(self._packed(found) if isinstance(found, list) and len(found) > FEW else found)
+
+    def _packed(self, found: Sequence[Occurrence]) -> RunPiece:
+        """The same as columns, which take a fifth of the room."""
+        try:
+            return event_block(self._engine.rules, found, text_codes)
+        except LargeNumberError:
+            return found
 
 
 def _reach(rule: t.Rule) -> int:

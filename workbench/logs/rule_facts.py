@@ -94,6 +94,8 @@ class _FactFiles:
             return
         if not equals or name not in self.types:
             hint = did_you_mean(name, self.types) or "the rules declare no facts"
+            if self.types and not equals and self._database(given)[1] is not None:
+                hint = f"say which type that table is: --facts {next(iter(self.types))}={given}"
             what = f"--facts {given}: expected TYPE=FILE, with a type of facts, or a SQLite database"
             raise InputError(what, hint=hint)
         file, table = self._database(path)

@@ -23,7 +23,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from workbench.executors.compiled.code.loop import executable
 from workbench.executors.compiled.code.objects import ENTRY, Kinds, ObjectFile, host_machine, optimised
-from workbench.executors.compiled.lower.tables import DIRECT, SCATTER
+from workbench.executors.compiled.lower.tables import DIRECT, FIRST, SCATTER
 
 NEARLY = 9.22337203685477e18
 """A little less than 2**63: the product of two floats is off by three parts in 2**53."""
@@ -166,13 +166,19 @@ def eight(context, letters, place):
 
 
 @numba.njit(nogil=True)
+def tries(room):
+    """How many rows of so many are looked at for a key."""
+    return min(room, max(FIRST, room >> 5))
+
+
+@numba.njit(nogil=True)
 def find(used, keys, key):
-    """The row of a key in a table, or the free one where it belongs; 0 where none is free. See `lower.tables`."""
+    """The row of a key in a table, or the free one where it belongs; 0 where none is near. See `lower.tables`."""
     if np.uint64(key) < np.uint64(DIRECT):
         return np.int64(key) + 1
     size = np.uint64(len(used) - 1 - DIRECT)
     place = (((np.uint64(np.int64(key)) * np.uint64(SCATTER)) >> np.uint64(32)) * size) >> np.uint64(32)
-    for _ in range(len(used) - 1 - DIRECT):
+    for _ in range(tries(len(used) - 1 - DIRECT)):
         row = place + np.uint64(1 + DIRECT)
         if (not used[row]) or keys[row] == key:
             return np.int64(row)
@@ -187,7 +193,7 @@ def find_pair(used, first, second, a, b):
     mixed = np.uint64(np.int64(a)) * np.uint64(SCATTER)
     mixed = (mixed ^ (mixed >> np.uint64(32)) ^ np.uint64(np.int64(b))) * np.uint64(SCATTER)
     place = ((mixed >> np.uint64(32)) * size) >> np.uint64(32)
-    for _ in range(len(used) - 1 - DIRECT):
+    for _ in range(tries(len(used) - 1 - DIRECT)):
         row = place + np.uint64(1 + DIRECT)
         if (not used[row]) or (first[row] == a and second[row] == b):
             return np.int64(row)

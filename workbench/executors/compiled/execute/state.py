@@ -161,10 +161,13 @@ class LoopArrays:
 
     def enlarge(self, state: Sequence[Any], filled: float) -> bool:
         """Whether some tables were filled that far, and now are larger; the rest of the state is then this one."""
-        found, first = [], 2
+        found, first, least_filled = [], 2, filled
+        if filled == tables.FULL:  # the others have room
+            most = max((tables.filled(self.arrays[at]) for at in self._tables), default=0.0)
+            least_filled = max(filled, tables.CROWDED * most)
         for memory in self.system.memories:
             after = first + len(memory.columns)
-            if isinstance(memory.domain, KeyedArray) and tables.filled(self.arrays[first]) >= filled:
+            if isinstance(memory.domain, KeyedArray) and tables.filled(self.arrays[first]) >= least_filled:
                 found.append((memory.domain, slice(first, after)))
             first = after
         if found:

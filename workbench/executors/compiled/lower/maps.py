@@ -81,9 +81,10 @@ class _Tabled:
             elif self.nexts[variable] is variable:
                 found[variable] = NoEntries(domain)
             else:
-                nodes = postorder([self.nexts[variable]])
-                removes = any(node.op is not None and node.op.name == "map_remove" for node in nodes)
-                self.tables[variable] = MapTable.of(each.name, domain, removes=removes)
+                nodes = list(postorder([self.nexts[variable]]))
+                puts, removes = ([n for n in nodes if n.op is not None and n.op.name == f"map_{what}"]
+                                 for what in ("put", "remove"))  # fmt: skip
+                self.tables[variable] = MapTable.of(each.name, domain, puts, removes=bool(removes))
                 found[variable] = InTable(self.tables[variable])
         return found
 

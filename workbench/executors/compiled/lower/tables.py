@@ -39,8 +39,9 @@ ALL = (1 << 64) - 1
 FILLED = 2
 """So many times as many slots as keys there are at least, in a table that numbers keys."""
 
-CROWDED, FAST, FULL = 0.5, 0.75, 1.0
-"""The part of a table's rows that may be used between two blocks of steps; within one, if possible; and at all."""
+CROWDED, FAST, FULL = 0.5, 0.75, 1 / 32
+"""The part of a table's rows that may be used between two blocks of steps; within one, if possible; and so much at
+least is where no row is found (`tries`)."""
 
 AT_FIRST = 4096
 """Steps after which it is known how fast tables fill."""
@@ -75,13 +76,18 @@ def full(memory: Memory) -> Term:
     return FALSE if last is None else AND(last.happens, EQ(last.position, 0))
 
 
+def tries(room: int) -> int:
+    """How many rows of so many are looked at for a key: a table that is nearly full is slow."""
+    return min(room, max(FIRST, room >> 5))
+
+
 def find(used: Any, keys: Any, key: Any) -> int:
-    """The row of a key, or the free one where it belongs; 0 where none is free."""
+    """The row of a key, or the free one where it belongs; 0 where none is free nearby."""
     if 0 <= key < DIRECT:
         return int(key) + 1
     room = size(used)
     place = ((int(key) * SCATTER & ALL) >> 32) * room >> 32
-    for _ in range(room):
+    for _ in range(tries(room)):
         row = place + 1 + DIRECT
         if not used[row] or keys[row] == key:
             return row
@@ -94,7 +100,7 @@ def find_pair(used: Any, first: Any, second: Any, a: Any, b: Any) -> int:
     room = size(used)
     mixed = int(a) * SCATTER & ALL
     place = (((mixed ^ mixed >> 32 ^ int(b) & ALL) * SCATTER & ALL) >> 32) * room >> 32
-    for _ in range(room):
+    for _ in range(tries(room)):
         row = place + 1 + DIRECT
         if not used[row] or (first[row] == a and second[row] == b):
             return row

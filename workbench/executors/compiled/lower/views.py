@@ -39,6 +39,7 @@ class MapTable:
     ----------
     levels: its arrays; where its values are maps, also those of their entries, whose keys are pairs.
     removes: whether keys are taken out of it: a row that is used says whether its key is there.
+    only: the one value that is ever put into it, if there is one, which is then not kept.
     totals: what is added up over its entries, by a name.
     """
 
@@ -46,11 +47,14 @@ class MapTable:
     domain: Map
     levels: tuple[Cells, ...]
     removes: bool
+    only: Term | None
     totals: dict[str, Addend] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str, domain: Map, *, removes: bool) -> MapTable:
-        """One for a variable; Refused where a key or a value does not fit into words."""
+    def of(cls, name: str, domain: Map, puts: Sequence[Term], *, removes: bool) -> MapTable:
+        """One for a variable, given what is put into it; Refused where a key or a value does not fit into words."""
+        values = {each.args[2] for each in puts if not isinstance(each.args[2].domain, Map)}
+        only = next(iter(values)) if len(values) == 1 and all(value.is_const for value in values) else None
         kinds, inner = [domain], domain.value
         if isinstance(inner, Map):
             kinds.append(Map(Tuple((domain.key, inner.key)), inner.value))
@@ -63,23 +67,26 @@ class MapTable:
             if kept and not all(part.finite or isinstance(part, WORDS) for _, part in scalars(kind.value)):
                 raise Refused(f"it has values of {kind.value}", hint="values are scalars, tuples, or maps to these")
             there = (BOOL,) if removes and kept else ()
-            row = Tuple((BOOL, kind.key, *there, *((kind.value,) if kept else ())))
-            fresh = (False, kind.value.default) if there else ()
+            value = (kind.value,) if kept and only is None else ()
+            row = Tuple((BOOL, kind.key, *there, *value))
+            fresh = (False, *(each.default for each in value)) if there else ()
             levels.append(Cells(f"{name}{'.entries' * number}", KeyedArray(row, fresh=fresh)))
-        return cls(name, domain, tuple(levels), removes)
+        return cls(name, domain, tuple(levels), removes, only)
 
     def rest(self, cells: Cells, change: EntryChange) -> tuple[Any, ...]:
         """What stands behind the key in a row."""
         if cells is not self.levels[-1]:
             return ()
-        return (change.there, change.value) if self.removes else (change.value,)
+        value = () if self.only is not None else (change.value,)
+        return (change.there, *value) if self.removes else value
 
     def look(self, cells: Cells, place: Any) -> tuple[Any, Any]:
         """Whether the key of a row is there, and its value (None where that is a map)."""
         used, _, *rest = cells.at(place)
         if cells is not self.levels[-1]:
             return used, None
-        return (both(used, rest[0]), rest[1]) if self.removes else (used, rest[0])
+        value = rest[-1] if self.only is None else self.only
+        return both(used, rest[0]) if self.removes else used, value
 
 
 class MapView:
