@@ -127,23 +127,23 @@ def bound(rule: t.Rule) -> list[t.Predicate]:
     return [part for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds]
 
 
-def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int) -> KeptLayout:
-    """What is kept for these rules.
+def layouts(rule_sets: Sequence[RuleSet], tables: Tables, rooms: Mapping[str, int], room: int) -> list[KeptLayout]:
+    """What is kept for each of these rule sets: the same for all, so that where they are compared it is kept once.
 
     Parameters
     ----------
-    rules: windows are numbers of ticks, and finite.
+    rule_sets: over the same types; windows are numbers of ticks, and finite.
     tables: the values of all attributes of events.
     rooms, room: capacities of columns by type, and of the others; one of which only the newest events count has room
         for one of each.
     """
     found: dict[str, list[Role]] = {}
-    for rule in rules.rules:
-        for role in _roles(rules, rule):
+    for rules in rule_sets:
+        for role in (role for rule in rules.rules for role in _roles(rules, rule)):
             found.setdefault(role.part.type, []).append(role)
     columns: dict[str, KeptColumn] = {}
     sizes: list[int] = []
-    for kind, name in enumerate((name for name in rules.events if name in found), 1):
+    for kind, name in enumerate(found, 1):
         roles = tuple(found[name])
         newest = _newest(roles)
         kept = _asked(roles)
@@ -157,7 +157,7 @@ def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int) 
         limit = max(role.reach for role in roles)
         capacity = rooms.get(name, room if most is None else min(most, max(room, 8)))
         columns[name] = KeptColumn(name, kind, roles, limit, attributes, newest, capacity)
-    return KeptLayout(rules, columns, tuple(sizes))
+    return [KeptLayout(rules, columns, tuple(sizes)) for rules in rule_sets]
 
 
 def _roles(rules: RuleSet, rule: t.Rule) -> Iterator[Role]:
