@@ -19,7 +19,7 @@ from workbench.tesla.model.attribute_values import tables as chosen_tables
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.frame import MEMORY, Noted, RuleFrame, absence, waiting_of
 from workbench.tesla.model.layout import layouts
-from workbench.tesla.model.shown import COMES, Shown
+from workbench.tesla.model.shown import COMES, Shown, pauses_shown
 from workbench.tesla.model.ticks import ModelledRules
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.rule_processor import RuleGraph
@@ -120,7 +120,7 @@ def _graph(
         rules, rules.primitives, facts=frame.facts or None,
         frame=frame, tick=time[0], unit=time[1], most=most, outputs=own, by_rule=by_rule,
     )  # fmt: skip
-    inputs = [("elapsed", Range(1, most)), *_inputs(rules, frame.tables)]
+    inputs = [("elapsed", pauses_shown(most)), *_inputs(rules, frame.tables)]
     pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)
     node = Node(rules.name, processor, tuple(name for name, _ in inputs), pipes)
     return RuleGraph(rules.name, tuple(inputs), (node,), tuple(zip(processor.results_named, pipes, strict=True)))
