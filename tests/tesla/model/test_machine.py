@@ -54,7 +54,8 @@ def test_machines_of_random_rules_do_what_engines_do():
     for seed in range(160):
         case, chosen = random_case(seed), random.Random(seed)
         try:
-            (model,) = modelled([case.rules], RuleBounds(room=chosen.choice([1, 2]), facts=case.facts))
+            trex = [0] if case.trex else []
+            (model,) = modelled([case.rules], RuleBounds(room=chosen.choice([1, 2]), facts=case.facts, trex=trex))
             system = outline(model, {})
         except Refused:
             continue

@@ -24,6 +24,8 @@ from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.core.units import spelled
 from workbench.errors import Overflow
 from workbench.tesla import tree as t
+from workbench.tesla.engines.engine import EngineSettings, RuleEngine
+from workbench.tesla.formulas import TREX
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly, selected
 from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
 from workbench.tesla.model.frame import RuleFrame, waiting_of
@@ -93,7 +95,7 @@ class ModelledRules(RuleProcessor, Keeping):
 
     @cached_property
     def scaled(self) -> RuleSet:
-        return in_units(self.rules, self.unit)
+        return in_units(self.rules, self.unit, trex=self.frame.layout.trex)
 
     def resolve(self, integers: Domain) -> Self:
         return self
@@ -169,7 +171,9 @@ class ModelledRules(RuleProcessor, Keeping):
                 now += each * self.tick
             else:
                 events.append(self._event(place, each, now))
-        return tuple(map(list, self._shown(meaning(self.scaled, events, self.frame.facts, until=now - 1))))
+        compat = TREX if self.frame.layout.trex else ""
+        found = meaning(self.scaled, events, self.frame.facts, until=now - 1, compat=compat)
+        return tuple(map(list, self._shown(found)))
 
     def initial(self) -> State:
         return (0, "", ())
@@ -190,6 +194,12 @@ class ModelledRules(RuleProcessor, Keeping):
         kept = self._since(kept, now)
         self._bounded(memory, found)
         return (now, memory, kept), tuple(map(emission, self._shown(found))) if found else self._silent
+
+    def _started(self) -> RuleEngine:
+        from workbench.tesla.engines.table import rule_engine
+
+        settings = EngineSettings(trex=self.frame.layout.trex)
+        return rule_engine(self.scaled, self.engine, self.facts, settings)
 
     def _bounded(self, memory: RuleMemory, found: Sequence[Occurrence]) -> None:
         """Overflow where more waits than the model has room for, or causes are longer chains than it follows."""
