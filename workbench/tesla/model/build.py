@@ -118,7 +118,7 @@ def _graph(
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
     processor = ModelledRules(
         rules, rules.primitives, facts=frame.facts or None,
-        frame=frame, tick=time[0], unit=time[1], most=most, outputs=own, by_rule=by_rule,
+        frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=most, outputs=own, by_rule=by_rule,
     )  # fmt: skip
     inputs = [("elapsed", Range(1, most)), *_inputs(rules, frame.tables)]
     pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)

@@ -221,7 +221,9 @@ def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
             return None
         if not isinstance(window, t.WithinWindow) or window.of != role.rule.trigger.name:
             return None
-        if role.trex or (window.least is not None and window.least.amount) or part.name in role.rule.consuming:
+        if role.trex or (window.least is not None and window.least.amount):
+            return None
+        if any(each.name in role.rule.consuming and each.type == part.type for each in bound(role.rule)):
             return None
         if sum(isinstance(p, t.Predicate) and p.policy.binds and p.type == part.type for p in role.rule.predicates) > 1:
             return None

@@ -24,8 +24,6 @@ from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.core.units import spelled
 from workbench.errors import Overflow
 from workbench.tesla import tree as t
-from workbench.tesla.engines.engine import EngineSettings, RuleEngine
-from workbench.tesla.formulas import TREX
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly, selected
 from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
 from workbench.tesla.model.frame import RuleFrame, waiting_of
@@ -95,7 +93,7 @@ class ModelledRules(RuleProcessor, Keeping):
 
     @cached_property
     def scaled(self) -> RuleSet:
-        return in_units(self.rules, self.unit, trex=self.frame.layout.trex)
+        return in_units(self.rules, self.unit, trex=self.trex)
 
     def resolve(self, integers: Domain) -> Self:
         return self
@@ -140,6 +138,7 @@ class ModelledRules(RuleProcessor, Keeping):
             for attribute in self.rules.declarations[name].domains
         ]
         found = [f"times are multiples of {of}{longest}"]
+        found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
         return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
 
     # --- queues inside ---
@@ -163,17 +162,13 @@ class ModelledRules(RuleProcessor, Keeping):
     # --- meaning and operation ---
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        from workbench.tesla.meaning import meaning
-
         now, events = 0, []
         for place, each in streams[0]:
             if place == 0:
                 now += each * self.tick
             else:
                 events.append(self._event(place, each, now))
-        compat = TREX if self.frame.layout.trex else ""
-        found = meaning(self.scaled, events, self.frame.facts, until=now - 1, compat=compat)
-        return tuple(map(list, self._shown(found)))
+        return tuple(map(list, self._shown(self._meant(events, self.frame.facts, now))))
 
     def initial(self) -> State:
         return (0, "", ())
@@ -194,12 +189,6 @@ class ModelledRules(RuleProcessor, Keeping):
         kept = self._since(kept, now)
         self._bounded(memory, found)
         return (now, memory, kept), tuple(map(emission, self._shown(found))) if found else self._silent
-
-    def _started(self) -> RuleEngine:
-        from workbench.tesla.engines.table import rule_engine
-
-        settings = EngineSettings(trex=self.frame.layout.trex)
-        return rule_engine(self.scaled, self.engine, self.facts, settings)
 
     def _bounded(self, memory: RuleMemory, found: Sequence[Occurrence]) -> None:
         """Overflow where more waits than the model has room for, or causes are longer chains than it follows."""
