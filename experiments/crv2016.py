@@ -74,7 +74,7 @@ QUERIES = {
     "candidates": Query("candidates:chosen", "candidates", {}, ONCE, CANDIDATE, CANDIDATES),
     "naive candidates": Query("candidates:naive", "few candidates", {}, NESTED, CANDIDATE, CANDIDATES),
     "bashing": Query("bashing:bashing", "game", {}, "copies of a quantifier", BASHING, STATUS),
-    "naive bashing": Query("bashing:naive", "game", {"whole": 1000, "tiny": 100},
+    "naive bashing": Query("bashing:naive", "game", {"whole": 1500, "tiny": 600},
                             "copies of a quantifier, of which some wait", BASHING, STATUS),
     "spontaneous": Query("spontaneous:spontaneous", "game", {}, "copies of a quantifier; the paper pipelines the "
                          "parser", SPONTANEOUS, {**PINGUS, "columns": {"ids": "characters/character/id"}}),

@@ -221,7 +221,7 @@ def test_options_of_others_are_refused(run, workbench, tmp_path):
     done = workbench("run", tmp_path / "p.pipe", "--input", tmp_path / "x.csv", "--until", "3")
     assert done.code == 2
     assert "for rules only: --until" in done.err
-    done = workbench("check", tmp_path / "r.tesla")
+    done = workbench("advise", tmp_path / "r.tesla", "--input", tmp_path / "x.csv")
     assert done.code == 2
     assert "these are rules" in done.err
 

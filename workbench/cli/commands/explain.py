@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import explained_run_options, types_of_log
+from workbench.cli.written_runs import check_writable
 from workbench.events.files import write_atomically
 from workbench.events.reading import Tally, reading_options
 
@@ -33,6 +34,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="the answer as one JSON object")
     parser.add_argument("--html", metavar="FILE", help="write the answer as a page")
+    parser.set_defaults(to_test=None)
     parser.register("type", "positive", o.positive)
     reading_options(parser)
     explained_run_options(parser)
@@ -41,6 +43,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run, watch, and answer."""
+    check_writable(args)
     found = _answer(args)
     if args.html is not None:
         from workbench.show.rule_explanation import explanation_page

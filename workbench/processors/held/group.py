@@ -158,6 +158,10 @@ class Group(Holder):
         return together(self._members, self.in_arity, self._shown)
 
     @cached_property
+    def _functions(self) -> list[Callable[..., Any] | None]:
+        return [member.processor.on_values for member in self._members]
+
+    @cached_property
     def _begun(self) -> State:
         return tuple((member.processor.initial(), member.queues) for member in self._members)
 
@@ -189,7 +193,19 @@ class Group(Holder):
     ) -> tuple[State, list[Sequence[Value]]]:
         """One step with these events on the inputs: the state after it, and what every pipe carries."""
         after, carried = [], given
-        for (processor, sources, targets, _), (inner, queues) in zip(self._members, state, strict=True):
+        plain = each is in_turn and not ends
+        members = zip(self._members, self._functions, state, strict=True)
+        for (processor, sources, targets, _), function, (inner, queues) in members:
+            if plain and not any(queues) and not processor.merges:
+                alone = [carried[pipe][0] for pipe in sources if len(carried[pipe]) == 1]
+                if len(alone) == len(sources):  # as mostly: one event on each input, and none waits
+                    if function is not None:
+                        carried.append((function(*alone),))
+                    else:
+                        inner, out = processor.step(inner, tuple(alone))
+                        carried += [events_of(out[position]) for position in range(len(targets))]
+                    after.append((inner, queues))
+                    continue
             if processor.merges or len(sources) == 1:
                 fronts = processor.merged([carried[pipe] for pipe in sources])
             else:
