@@ -310,7 +310,7 @@ def test_a_log_of_many_different_texts(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_numbers_of_many_texts_are_those_of_each() -> None:
     """Also after most of them have been forgotten; two texts of one number are found out."""
-    texts = [f"{'é' * (n % 5)}{n}" for n in range(3000)] + ["", "\0", "a" * 40]
+    texts = [f"{'é' * (n % 5)}{n}" for n in range(text_codes.MANY)] + ["", "\0", "a" * 40]
     known = text_codes.TextCodes(["constant"])
     codes = known.codes(TextColumn(np.arange(len(texts)), text_codes.stored(texts)))
     assert codes.tolist() == [text_code(text) for text in texts]
