@@ -47,7 +47,7 @@ class Shown(NamedTuple):
 def pauses_shown(most: int) -> Domain:
     """How many ticks pass in a step: any number up to the most, or powers of two where these are many.
 
-    Every pause is some of them one after the other; a search of all states is faster where there are fewer ways to go on.
+    Every pause is some of them one after the other; a search of all states is faster with fewer ways to go on.
     """
     if most <= FEW_TICKS:
         return Range(1, most)
