@@ -168,7 +168,7 @@ class ModelledRules(RuleProcessor, Keeping):
             if place == 0:
                 now += each * self.tick
             else:
-                events.append(self._event(place, each, now))
+                events.append(self.event(self.fed[place - 1], each, now))
         return tuple(map(list, self._shown(meaning(self.scaled, events, self.frame.facts, until=now - 1))))
 
     def initial(self) -> State:
@@ -180,7 +180,7 @@ class ModelledRules(RuleProcessor, Keeping):
             now += given * self.tick
         if not isinstance(memory, RuleMemory):
             memory = RuleMemory(self._started, memory)
-        happens = now if place == 0 else self._event(place, given, now)
+        happens = now if place == 0 else self.event(self.fed[place - 1], given, now)
         memory, found = memory.after(happens)
         # what is made at a deadline has its time, and comes before what is now
         came = [*found, happens] if place == 0 else [happens, *found]
@@ -231,14 +231,14 @@ class ModelledRules(RuleProcessor, Keeping):
         names = [(name, each) for name in self.fed for each in self.rules.declarations[name].domains]
         return {key: Shown.of(self.frame.tables[key], exact=True) for key in names}
 
-    def _event(self, place: int, given: Value, now: int | None) -> Occurrence:
-        name = self.fed[place - 1]
+    def event(self, name: str, given: Value, now: int) -> Occurrence:
+        """An event of a type, as a stream shows it."""
         values, attributes = [], self.rules.declarations[name].domains
         for attribute, shown in zip(attributes, given if attributes else (), strict=True):
             found = self._tables[name, attribute]
             key = next(key for key, each in found.as_shown.items() if each == shown)
             values.append(self.frame.tables[name, attribute].values[self.frame.tables[name, attribute].places[key]])
-        return Occurrence(name, now or 0, tuple(values))
+        return Occurrence(name, now, tuple(values))
 
     def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
