@@ -85,8 +85,8 @@ def legend(model: Pipeline) -> Iterator[str]:
             )
             yield f"  {column.kind} is {name}, up to {column.limit} ticks old{kept}"
         yield "age1, age2, ...: how many ticks ago it came; at1_0, at1_1, ...: the places of its attributes' values"
-        for place, rule in enumerate(frame.layout.consuming):
-            yield f"used1_{place}, ...: whether {rule.name} has consumed it"
+        for place, (rule, _) in enumerate(frame.layout.consuming):
+            yield f"used1_{place}, ...: whether {rule} has consumed it"
 
 
 def export_text(

@@ -13,9 +13,10 @@ from workbench.conformance.written_tests.reproduce import MOST_ON_A_LINE, ROUNDS
 from workbench.core.pipeline import Pipeline
 from workbench.core.units import MICROSECONDS
 from workbench.processors.held.group import flatten
+from workbench.tesla.formulas import TREX
 from workbench.tesla.meaning import meaning
 from workbench.tesla.model.ticks import ModelledRules
-from workbench.tesla.occurrence import Occurrence, in_units
+from workbench.tesla.occurrence import Occurrence
 from workbench.verify.answer.verdict import Trace
 
 EventRow = dict[str, Any]
@@ -35,6 +36,7 @@ def running_rules(model: ModelledRules) -> Recipe:
     names = {name: list(model.rules.declarations[name].domains) for name in model.frame.facts}
     facts = {name: [dict(zip(names[name], row, strict=True)) for row in model.frame.facts[name]] for name in names}
     given += f", facts={written(facts)}" if facts else ""
+    given += ", trex=True" if model.trex else ""
     result = f"return wb.RunningRules(SOURCE{given})"
     return Recipe(identifier(model.rules.name), result, str(model.rules), kind="rules")
 
@@ -119,8 +121,8 @@ def _rows(run: Trace, model: ModelledRules) -> Iterator[tuple[EventRow, str]]:
 
 def _emitted(model: ModelledRules, rows: Sequence[EventRow]) -> list[list[EventRow]]:
     """The composites of each row, by what the rules mean: those that come when it does and did not before."""
-    unit, size = _unit(model)
-    rules, declared = in_units(model.rules, unit), model.rules.declarations
+    _, size = _unit(model)
+    declared, compat = model.rules.declarations, TREX if model.trex else ""
     found: list[list[EventRow]] = []
     events: list[Occurrence] = []
     counts = [0]
@@ -128,7 +130,8 @@ def _emitted(model: ModelledRules, rows: Sequence[EventRow]) -> list[list[EventR
         time = row["time"] * size
         if "type" in row:
             events.append(Occurrence(row["type"], time, tuple(row[name] for name in declared[row["type"]].domains)))
-        composites = meaning(rules, events, model.frame.facts, until=None if "type" in row else time)
+        until = None if "type" in row else time
+        composites = meaning(model.scaled, events, model.frame.facts, until=until, compat=compat)
         counts.append(len(composites))
         found.append([_composite(model, each, size) for each in composites[counts[-2] :]])
     return found

@@ -6,7 +6,7 @@ The rule of this module: what bounds a model is decided here, once for all rule 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.core.domain import Domain, Range, Value
@@ -42,6 +42,7 @@ class RuleBounds:
         multiples.
     facts: that rules look at.
     by_rule: whether what each rule emits is an output of its own, too.
+    trex: which of the rule sets that are modelled have windows and consumption as in T-Rex (0: the first).
     depth, waits: the most composites in a chain of causes, and matches of a rule that wait for something not to come.
     """
 
@@ -54,6 +55,7 @@ class RuleBounds:
     depth: int = 4
     waits: int = 2
     by_rule: bool = False
+    trex: Collection[int] = ()
 
 
 def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> tuple[RuleGraph, ...]:
@@ -67,10 +69,10 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     _known(rule_sets, bounds)
     united = any(map(has_units, rule_sets))
     unit = "us" if united else None
-    tick = bounds.tick or math.gcd(*(each for rules in rule_sets for each in _amounts(in_units(rules, unit)))) or 1
-    ticked = [in_units(rules, unit, tick=tick) for rules in rule_sets]
+    tick = bounds.tick or _tick([in_units(rules, unit) for rules in rule_sets], finer=bool(bounds.trex))
+    ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
     inputs = chosen_tables(ticked, bounds.count, bounds.values)
-    frames = [_frame(rules, inputs, bounds) for rules in ticked]
+    frames = [_frame(rules, inputs, bounds, trex=n in bounds.trex) for n, rules in enumerate(ticked)]
     outputs: dict[tuple[str, str], ValueTable] = {}
     for frame in frames:
         for key in ((rule.emits, each.name) for rule in frame.rules.rules for each in frame.evaluations(rule)):
@@ -116,7 +118,7 @@ def _graph(
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
     processor = ModelledRules(
         rules, rules.primitives, facts=frame.facts or None,
-        frame=frame, tick=time[0], unit=time[1], most=most, outputs=own, by_rule=by_rule,
+        frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=most, outputs=own, by_rule=by_rule,
     )  # fmt: skip
     inputs = [("elapsed", Range(1, most)), *_inputs(rules, frame.tables)]
     pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)
@@ -131,14 +133,16 @@ def _inputs(rules: RuleSet, tables: Mapping[tuple[str, str], ValueTable]) -> Ite
         yield name, Record(tuple(shown.values()), tuple(shown)) if shown else COMES
 
 
-def _frame(rules: RuleSet, inputs: Mapping[tuple[str, str], ValueTable], bounds: RuleBounds) -> RuleFrame:
+def _frame(
+    rules: RuleSet, inputs: Mapping[tuple[str, str], ValueTable], bounds: RuleBounds, *, trex: bool
+) -> RuleFrame:
     """What a machine of rules is made of; values of composites are those that its steps can make, found by steps."""
     _sound(rules)
     without = frozenset(_times(rules))
     tables, rounds = dict(inputs), 0
     while True:
         rounds += 1
-        frame = _attempt(rules, tables, without, bounds)
+        frame = _attempt(rules, tables, without, bounds, trex=trex)
         found = {key: ValueTable(values.values()) for key, values in frame.noted.values.items()}
         grown = {key: tables.get(key, ValueTable(())) | table for key, table in found.items()}
         # values of composites that lie further on are beyond the model; what rules remember is made of those it has
@@ -161,12 +165,14 @@ def _attempt(
     tables: Mapping[tuple[str, str], ValueTable],
     without: frozenset[tuple[str, str]],
     bounds: RuleBounds,
+    *,
+    trex: bool,
 ) -> RuleFrame:
     """A frame with these tables; one step has been made with it, and the values that were met are noted."""
     made = [(name, each) for name in rules.composites for each in rules.declarations[name].domains]
     whole = {**dict.fromkeys(made, ValueTable(())), **tables}
     waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in rules.rules}
-    kept = layout(rules, whole, bounds.rooms, bounds.room)
+    kept = layout(rules, whole, bounds.rooms, bounds.room, trex=trex)
     frame = RuleFrame(rules, whole, kept, bounds.facts, _depth(rules, bounds.depth), waits, without)
     outputs = {key: whole[key] for key in made if key not in without}
     processor = ModelledRules(rules, rules.primitives, frame=frame, tick=1, most=1, outputs=outputs)
@@ -185,6 +191,12 @@ def _depth(rules: RuleSet, most: int) -> int:
         if length > len(rules.rules):
             return most
     return length
+
+
+def _tick(rule_sets: Sequence[RuleSet], *, finer: bool) -> int:
+    """The greatest time of which all windows are multiples; `finer`: a part of it, so that times lie inside of all."""
+    found = math.gcd(*(each for rules in rule_sets for each in _amounts(rules))) or 1
+    return found // next((each for each in range(2, found + 1) if found % each == 0), 1) if finer else found
 
 
 def _amounts(rules: RuleSet) -> Iterator[int]:

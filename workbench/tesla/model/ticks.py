@@ -93,7 +93,7 @@ class ModelledRules(RuleProcessor, Keeping):
 
     @cached_property
     def scaled(self) -> RuleSet:
-        return in_units(self.rules, self.unit)
+        return in_units(self.rules, self.unit, trex=self.trex)
 
     def resolve(self, integers: Domain) -> Self:
         return self
@@ -138,6 +138,7 @@ class ModelledRules(RuleProcessor, Keeping):
             for attribute in self.rules.declarations[name].domains
         ]
         found = [f"times are multiples of {of}{longest}"]
+        found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
         return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
 
     # --- queues inside ---
@@ -187,15 +188,13 @@ class ModelledRules(RuleProcessor, Keeping):
     # --- meaning and operation ---
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        from workbench.tesla.meaning import meaning
-
         now, events = 0, []
         for place, each in streams[0]:
             if place == 0:
                 now += each * self.tick
             else:
                 events.append(self.event(self.fed[place - 1], each, now))
-        return tuple(map(list, self._shown(meaning(self.scaled, events, self.frame.facts, until=now - 1))))
+        return tuple(map(list, self._shown(self._meant(events, self.frame.facts, now))))
 
     def initial(self) -> State:
         return (0, "", ())
