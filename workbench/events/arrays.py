@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals, Texts
+from workbench.core.domain import INT, STR, Domain, Enum, Integer, Range, Reals, Texts
 from workbench.core.fields import Record, Tuple, scalars
 from workbench.events import compute as pc
 from workbench.events.buffers import bits_of, numbers_of, shown_column, taken, texts_of
@@ -133,6 +133,16 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
         if not (domain.lo <= least.as_py() and most.as_py() <= domain.hi):
             return None
     return EventArray(array, present)
+
+
+def given_texts(column: Any) -> EventArray | None:
+    """A column of texts as compiled code takes it, without a look at which are the same; None where it is short."""
+    texts = texts_of(column)
+    if not isinstance(texts, StoredTexts):
+        return given_array(STR, column)
+    return EventArray(
+        TextColumn(np.arange(len(texts)), texts), None if column.null_count == 0 else bits_of(column.is_valid(), 1)
+    )
 
 
 def shown_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> Any:

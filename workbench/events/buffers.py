@@ -58,8 +58,8 @@ def numbers_of(column: Any) -> Any:
 
 
 def texts_of(column: Any) -> Sequence[Any]:
-    """The texts in an Arrow array of them; many are not made before they are asked for."""
-    if len(column) < MANY or column.null_count:
+    """The texts in an Arrow array of them; many are not made before they are asked for, and are empty where null."""
+    if len(column) < MANY:
         return column.to_pylist()  # type: ignore[no-any-return]
     _, offsets, letters = column.buffers()
     wide = pa.types.is_large_string(column.type)

@@ -15,7 +15,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import Domain, Texts, Value
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
 from workbench.events.clock import Times
@@ -47,6 +47,8 @@ class CsvReader(RowReader):
     """Rows of cells under a header."""
 
     between = ","
+    _many: frozenset[str] = frozenset()
+    """The columns in which there are many different texts, which are told apart later."""
 
     def rows(
         self, lines: Iterable[str], shown: str, first: int = 0, *, whole: bool = True
@@ -177,9 +179,16 @@ class CsvReader(RowReader):
         table = self._table(block) if self.plain else None
         if table is None:
             return None
-        from workbench.events.arrays import given_array
+        import pyarrow as pa
 
-        return self.arrays(lambda i, domain: given_array(domain, table[str(i)].combine_chunks(), stored=True))
+        from workbench.events.arrays import given_array, given_texts
+
+        def given(place: int, domain: Domain) -> EventArray | None:
+            column = table[str(place)].combine_chunks()
+            apart = type(domain) is Texts and pa.types.is_string(column.type)
+            return given_texts(column) if apart else given_array(domain, column, stored=True)
+
+        return self.arrays(given)
 
     def _table(self, lines: bytes) -> Any:
         """The columns that are used, by position; None where Arrow finds less in the lines, or more, than we do."""
@@ -187,7 +196,7 @@ class CsvReader(RowReader):
             return None
         import pyarrow as pa
 
-        from workbench.events.tables import are_spelt, blank, odd_floats
+        from workbench.events.tables import are_spelt, blank, many_texts, odd_floats
 
         assert self.columns is not None
         types = {str(i): arrow_type(domain) for i, domain in self.columns.used.items()}
@@ -196,9 +205,11 @@ class CsvReader(RowReader):
             return None
         texts, used = pa.dictionary(pa.int32(), pa.string()), self.columns.used  # hardly a time occurs twice
         named = {i for i, kind in types.items() if pa.types.is_string(kind) and not isinstance(used[int(i)], Times)}
+        named -= self._many
         table = self._parsed(lines, {i: texts if i in named else kind for i, kind in types.items()})
         if table is None or blank(table):
             return None
+        self._many |= {i for i in named if many_texts(table[i])}
         if odd := odd_floats(table):
             spelt = self._parsed(lines, dict.fromkeys(odd, pa.string()))
             return table if spelt is not None and are_spelt(table, spelt) else None

@@ -15,7 +15,7 @@ from workbench.core.domain import ANY, Domain, Reals, Texts, Value
 from workbench.core.fields import Tuple
 from workbench.events import compute as pc
 from workbench.events.arrays import given_array
-from workbench.events.buffers import texts_of
+from workbench.events.buffers import MANY, texts_of
 from workbench.events.column_map import ColumnMap, Columns
 from workbench.events.columns import as_json, has_array
 from workbench.events.text_column import StoredTexts
@@ -149,10 +149,17 @@ def are_spelt(table: Any, texts: Any) -> bool:
 
 def blank(table: Any) -> bool:
     """Whether some text is nothing but space, which is no event where cells are texts."""
-    texts = (texts_of(whole(column).dictionary) for column in table.columns if pa.types.is_dictionary(column.type))
-    return any(_some_blank(each) for each in texts)
+    columns = [whole(column) for column in table.columns if _is_text(column.type)]
+    told = [column.dictionary if pa.types.is_dictionary(column.type) else column for column in columns]
+    return any(_some_blank(texts_of(column)) for column in told)
 
 
-def _some_blank(texts: Sequence[str]) -> bool:
+def _some_blank(texts: Sequence[str | None]) -> bool:
     some = texts.perhaps_blank() if isinstance(texts, StoredTexts) else texts
-    return any(not text.strip() for text in some)
+    return any(text is not None and not text.strip() for text in some)
+
+
+def many_texts(column: Any) -> bool:
+    """Whether the texts of a column of a dictionary occur less than four times on average."""
+    column = whole(column)
+    return len(column) >= MANY and 4 * len(column.dictionary) > len(column) - column.null_count

@@ -47,12 +47,10 @@ class StoredTexts(Sequence[str]):
         return StoredTexts(np.append(self.offsets, self.offsets[-1]), self.letters), len(self)
 
     def perhaps_blank(self) -> list[str]:
-        """Those that may be nothing but space: they do not begin with one of the letters that are none."""
-        empty = self.offsets[:-1] == self.offsets[1:]
-        if empty.any():
-            return [""]
-        first = self.letters[self.offsets[:-1]]
-        return [self[place] for place in np.flatnonzero((first <= ord(" ")) | (first >= 127)).tolist()]
+        """Those that may be nothing but space, without the empty ones: they begin with none of the other letters."""
+        places = np.flatnonzero(self.offsets[:-1] != self.offsets[1:])
+        first = self.letters[self.offsets[places]]
+        return [self[place] for place in places[(first <= ord(" ")) | (first >= 127)].tolist()]
 
     def some(self, places: Any) -> StoredTexts:
         """Those in these places, an array."""

@@ -68,6 +68,32 @@ def test_every_key_has_a_row_of_its_own_and_keeps_what_it_holds_when_the_table_g
             assert kernels.find(*arrays[:2], key) == place
 
 
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-LARGEST - 1, LARGEST)), unique=True, max_size=30))
+def test_so_have_pairs(pairs):
+    used, first, second, values = (np.zeros(table_size(32), kind) for kind in (np.bool_, np.int64, np.int64, np.int64))
+    for number, (a, b) in enumerate(pairs, 1):
+        place = tables.find_pair(used, first, second, a, b)
+        assert place > 0
+        assert not used[place]
+        used[place], first[place], second[place], values[place] = True, a, b, number
+    for arrays in ([used, first, second, values], tables.enlarged([used, first, second, values], (0,), 64, 2)):
+        for number, (a, b) in enumerate(pairs, 1):
+            place = tables.find_pair(arrays[0], arrays[1], arrays[2], a, b)
+            assert (arrays[0][place], arrays[1][place], arrays[2][place], arrays[3][place]) == (True, a, b, number)
+            assert kernels.find_pair(*arrays[:3], a, b) == place
+
+
+def test_a_table_that_is_nearly_full_has_no_row_either():
+    """So many rows are looked at, and no more: whoever asks gives the table more room."""
+    used, names, _ = empty(1 << 12)
+    used[:] = True
+    used[-1] = False
+    assert [tables.find(used, names, key) for key in range(100, 200)].count(0) > 90
+    assert [kernels.find(used, names, key) for key in range(100, 200)].count(0) > 90
+    running = executor("last", patience=-1)
+    assert running.feed(np.arange(100_000))["out"].fields[1].tolist() == [1] * 100_000
+
+
 def test_a_full_table_has_no_row_for_another_key():
     used, names, _ = empty(1)
     used[:] = True

@@ -22,6 +22,8 @@ from workbench.conformance.generate.pipelines import traces
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import DomainError, InputError, Refused
+from workbench.events.text_column import TextColumn
+from workbench.executors.compiled.code.step import text_code
 from workbench.executors.compiled.execute import text_codes
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.gpu.batch import Batch
@@ -289,3 +291,32 @@ def test_answers_of_every_kind(backend: Any) -> None:
     assert len(nothing) == 0
     assert wb.run(pipeline, pa.table({"x": given_}), backend=backend).to_pydict() == {"out": wanted}
     assert wb.run(pipeline, [{"x": text} for text in given_], backend=backend) == [{"out": text} for text in wanted]
+
+
+def test_a_log_of_many_different_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the second block on Arrow does not look which are the same; a cell of space is no event in any block."""
+    monkeypatch.setattr("workbench.events.lines.SIZE", 1 << 16)
+    pipeline = parsed('pipeline p(x: str, y: str) -> str { return if x = "é5000" then y else x }')
+    rows = [(f"é{n}", "" if n % 3 else f"y{n % 7}") for n in range(20_000)]
+    rows[11_000] = (" ", "z")
+    log = tmp_path / "log.csv"
+    log.write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in rows))
+    found = {}
+    for backend in ("numba", "reference"):
+        wb.run(pipeline, log, backend=backend, output=tmp_path / "out.csv")
+        found[backend] = (tmp_path / "out.csv").read_text()
+    assert found["numba"] == found["reference"]
+
+
+def test_numbers_of_many_texts_are_those_of_each() -> None:
+    """Also after most of them have been forgotten; two texts of one number are found out."""
+    texts = [f"{'é' * (n % 5)}{n}" for n in range(text_codes.MANY)] + ["", "\0", "a" * 40]
+    known = text_codes.TextCodes(["constant"])
+    codes = known.codes(TextColumn(np.arange(len(texts)), text_codes.stored(texts)))
+    assert codes.tolist() == [text_code(text) for text in texts]
+    assert known.reader()(codes[::-1]).tolist() == texts[::-1]
+    held = [codes[5:7]]
+    known._limit = 10
+    known.forget(lambda: held)
+    assert (known.held(held), len(known)) == (sorted(texts[5:7]), 4)
+    assert known.put(["constant", texts[6]]) == [text_code("constant"), codes[6]]

@@ -54,7 +54,8 @@ def test_machines_of_random_rules_do_what_engines_do():
     for seed in range(160):
         case, chosen = random_case(seed), random.Random(seed)
         try:
-            (model,) = modelled([case.rules], RuleBounds(room=chosen.choice([1, 2]), facts=case.facts))
+            trex = [0] if case.trex else []
+            (model,) = modelled([case.rules], RuleBounds(room=chosen.choice([1, 2]), facts=case.facts, trex=trex))
             system = outline(model, {})
         except Refused:
             continue
@@ -130,6 +131,8 @@ EACH = NEWER.replace("POLICY", "each")
     ("left", "right", "steps"),
     [
         (OLDER, EACH, None),
+        (EACH, "trex", 2),  # warm, and smoke at the same time
+        (EACH.replace("within 5", "within 1 .. 5"), "trex", 3),  # warm, and smoke a minute later, or five
         (NEWER.replace("POLICY", "last"), EACH, 3),  # two warm events, and smoke
         (NEWER.replace("POLICY", "last"), NEWER.replace("POLICY", "first"), 3),  # of different warmth
         (EACH, EACH.replace("5 min", "4 min"), 3),  # warm, a pause, smoke
@@ -138,9 +141,10 @@ EACH = NEWER.replace("POLICY", "each")
 )
 def test_rules_differ_on_the_shortest_stream(left, right, steps):
     """What tells two rules from each other, as argued beside them; the older grammar says the same as the newer."""
-    both = alike(rules(SMOKE + left, "left"), rules(SMOKE + right, "right"))
+    trex = [1] if right == "trex" else []
+    both = alike(rules(SMOKE + left, "left"), rules(SMOKE + (left if trex else right), "right"))
     minute = 60 * 10**6
-    one, other = modelled(both, RuleBounds(tick=minute))
+    one, other = modelled(both, RuleBounds(tick=minute, trex=trex))
     verdict = equivalent(one, other, "stepwise", SETTINGS)
     if steps is None:
         assert verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
@@ -149,3 +153,18 @@ def test_rules_differ_on_the_shortest_stream(left, right, steps):
         assert verdict.outcome is Outcome.FAILS
         assert len(verdict.counterexample.steps) == steps
         assert verdict.counterexample.replay == "confirmed by execution"
+
+
+def test_runs_show_what_columns_hold():
+    """The events of each, oldest first, with how many ticks ago they came; what is too old is gone."""
+    late = "declare A(x: int)\ndeclare Late(x: int)\ndeclare B(x: int)\n"
+    text = "from B and first A within 2 .. 3 from B emit Late(x = A.x)"
+    verdict = check(modelled([rules(late + text, "late")], RuleBounds(tick=1))[0], "can(Late)", SETTINGS)
+    steps = verdict.counterexample.steps
+    domain = verdict.counterexample.domains["late.A"]
+    assert (domain.labels, domain.fields[0].hi) == (("age", "x"), 3)
+    assert [next(iter(step.inputs)) for step in steps] == ["A", "elapsed", "B"]
+    waited = steps[1].inputs["elapsed"]
+    (x,) = steps[0].inputs["A"]
+    assert waited in (2, 3)
+    assert [step.contents["late.A"] for step in steps] == [[(0, x)], [(waited, x)], [(waited, x)]]

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from heapq import heapify, heappop, heappush
 from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.units import MICROSECONDS
 from workbench.errors import EngineGap
 from workbench.tesla import tree as t
+from workbench.tesla.explain.deadlines import judged_at
 from workbench.tesla.explain.order import EventOrder, TriggerOutcome, absent_of, patience
 from workbench.tesla.formulas import (
     FORMULAS,
@@ -242,7 +242,11 @@ class RuleView:
         if self.outcome is not None:
             return self.outcome.before
         passed = self.record.passed
-        return None if passed is None or self.deadline > passed else judged_at(self.record, self.number, self.trigger)
+        return (
+            None
+            if passed is None or self.deadline > passed
+            else judged_at(self.record.rules, self.order, self.number, self.trigger)
+        )
 
     def came(self, selected: Selected) -> list[Fit]:
         """What came up to the deadline that must be absent."""
@@ -355,50 +359,3 @@ def gap(view: RuleView, composite: Occurrence | None) -> EngineGap:
         hint="were facts the same, and none dropped? `workbench run --engine cdp` is another engine",
         rule=view.rule.name, trigger=view.trigger.number,
     )  # fmt: skip
-
-
-def judged_at(record: RunRecord, rule: int, trigger: Occurrence) -> int:
-    """The number of the first event that had not been processed when a deadline was judged.
-
-    Deadlines of one time are judged by rule and trigger; what the first has caused may bring deadlines of the same
-    time, which take their places among those that are left.
-    """
-    order, rules = record.order, record.rules.rules
-    deadline = trigger.time + patience(rules[rule])
-    waiting = [number for number, each in enumerate(rules) if absent_of(each) is not None]
-    groups: dict[tuple[int, int], int] = {}
-    for number in waiting:
-        for outcome in order.outcomes(number):
-            if record.order.times[outcome.composites[0]] == deadline:
-                groups[number, outcome.trigger] = outcome.before
-    cursor = min(groups.values(), default=order.at(deadline, "right"))
-    cursor = min(cursor, order.at(deadline, "right"))
-    due = [key for key in _due(record, waiting, deadline) if key[1] < cursor]
-    heapify(due)
-    begins = sorted(groups.values())
-    while due:
-        key = heappop(due)
-        began = groups.get(key)
-        if key == (rule, trigger.number):
-            return cursor
-        if began is None:
-            continue
-        ends = next((each for each in begins if each > began), order.at(deadline, "right"))
-        for later in _due(record, waiting, deadline, began, ends):
-            heappush(due, later)
-        cursor = ends
-    return cursor
-
-
-def _due(
-    record: RunRecord, waiting: Sequence[int], deadline: int, first: int = 0, last: int | None = None
-) -> list[tuple[int, int]]:
-    """The rules and triggers whose deadline is a time; the triggers between two places."""
-    found = []
-    for number in waiting:
-        rule = record.rules.rules[number]
-        time = deadline - patience(rule)
-        begin, end = max(first, record.order.at(time)), record.order.at(time, "right")
-        end = end if last is None else min(end, last)
-        found += [(number, int(each)) for each in record.order.of_type(rule.trigger.type, begin, end)]
-    return found

@@ -20,7 +20,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, evaluated, exactly, holds, selected
 from workbench.tesla.model.frame import RuleFrame, absence, asked_later, memory_of, waiting_of
 from workbench.tesla.model.kept import Line, merged
-from workbench.tesla.model.matching import Partial, RuleMatching
+from workbench.tesla.model.matching import TRIGGER, Partial, RuleMatching
 from workbench.tesla.model.waits import WaitingMatch, closed, ticked, where, with_waiting
 from workbench.tesla.values import fitted
 
@@ -133,8 +133,7 @@ class ModelCourse:
 
     def _triggered(self, rule: t.Rule, when: Term, values: Values, used: list[Any], depth: int) -> list[ModelComposite]:
         """What a rule makes of its trigger, and what it consumes."""
-        number = self.frame.layout.consuming.index(rule) if rule in self.frame.layout.consuming else None
-        asked = RuleMatching(self.frame.rules, self.line, self.frame.facts, rule, number)
+        asked = RuleMatching(self.frame.rules, self.line, self.frame.facts, rule)
         matches = [
             (either_all(p.when for p in group), group)
             for group in map(list, _grouped(asked.matches(when, values)))
@@ -143,7 +142,7 @@ class ModelCourse:
         if absence(rule) is not None:
             self._awaits(rule, found)
             return []
-        return self._made(rule, found, number, used)
+        return self._made(rule, found, used)
 
     def _emitted(self, rule: t.Rule, group: Sequence[Partial]) -> tuple[Values, list[ChosenValue]]:
         """The attributes of what matches that exclude each other emit, and for which values the rule is then silent."""
@@ -166,7 +165,6 @@ class ModelCourse:
         self,
         rule: t.Rule,
         found: Sequence[tuple[Term, Values, list[ChosenValue], Sequence[Partial] | None]],
-        number: int | None,
         used: list[Any],
     ) -> list[ModelComposite]:
         """What is emitted of matches: `limit`, then `at most once`; only that consumes (`meaning._decided`)."""
@@ -178,8 +176,8 @@ class ModelCourse:
                 when = both(when, LT(before, rule.limit))
             if rule.pause is not None:
                 when = self._speaks(rule, when, key)
-            if number is not None and group is not None:
-                self._consumes(rule, number, when, group, used)
+            for name in rule.consuming:
+                self._consumes(self.frame.layout.consumer(rule, name), name, when, group or (), used)
             if when is not FALSE:
                 made.append(ModelComposite(when, rule.emits, values, rule.name))
         return made
@@ -197,17 +195,19 @@ class ModelCourse:
             spoken.append(speaks)
         return either_all(spoken)
 
-    def _consumes(self, rule: t.Rule, number: int, when: Term, group: Sequence[Partial], used: list[Any]) -> None:
+    def _consumes(
+        self, consumer: tuple[str, str], name: str, when: Term, group: Sequence[Partial], used: list[Any]
+    ) -> None:
+        """What a name stands for in matches is consumed, if that is asked for further on."""
+        if consumer not in self.frame.layout.consuming:
+            return
+        number = self.frame.layout.consuming.index(consumer)
         marks: list[Any] = [FALSE] * len(self.line.slots)
-        for partial in group:
-            for name in rule.consuming:
-                slot = partial.slots.get(name)
-                if slot is None:
-                    continue
-                if slot < 0:
-                    used[number] = either(used[number], both(when, partial.when))
-                else:
-                    marks[slot] = either(marks[slot], both(when, partial.when))
+        for slot, now in ((p.slots[name], both(when, p.when)) for p in group if name in p.slots):
+            if slot == TRIGGER:
+                used[number] = either(used[number], now)
+            else:
+                marks[slot] = either(marks[slot], now)
         self.line = self.line.marked(number, marks)
 
     # --- absence ----------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ class ModelCourse:
         return dict(zip(names, found, strict=False)), found[len(names) :]
 
     def _decided(self, rule: t.Rule, found: Any, depth: int) -> None:
-        self._publish(self._made(rule, found, None, []), depth)
+        self._publish(self._made(rule, found, []), depth)
 
 
 def _grouped(partials: Sequence[Partial]) -> Iterator[list[Partial]]:

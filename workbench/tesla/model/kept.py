@@ -146,11 +146,11 @@ class Line:
                 found = both(found, EQ(slot.attributes[place], values[name].placed(self.tables[column.type, name])[0]))
         return found  # type: ignore[no-any-return]
 
-    def marked(self, rule: int, consumed: Sequence[Term]) -> Line:
-        """The line when a rule has consumed these events."""
+    def marked(self, consumer: int, consumed: Sequence[Term]) -> Line:
+        """The line when these events are consumed for one of the layout's `consuming`."""
         return self._with(
             [
-                replace(slot, used=tuple(either(u, now) if i == rule else u for i, u in enumerate(slot.used)))
+                replace(slot, used=tuple(either(u, now) if i == consumer else u for i, u in enumerate(slot.used)))
                 for slot, now in zip(self.slots, consumed, strict=True)
             ]
         )

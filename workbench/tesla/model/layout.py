@@ -10,7 +10,7 @@ chain of windows that leads from a trigger to the column.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,12 +26,18 @@ Tables = Mapping[tuple[str, str], ValueTable]
 
 @dataclass(frozen=True)
 class Role:
-    """A predicate or aggregate of a rule that looks for events: where it stands, and how far back it reaches."""
+    """A predicate or aggregate of a rule that looks for events: where it stands, and how far back it reaches.
+
+    Attributes
+    ----------
+    trex: its window is open, as in T-Rex.
+    """
 
     rule: t.Rule
     place: int
     part: t.Predicate | t.Aggregate
     reach: int
+    trex: bool = False
 
     @cached_property
     def plain(self) -> tuple[t.Expression, ...]:
@@ -85,11 +91,13 @@ class KeptLayout:
     ----------
     columns: by type.
     sizes: of each attribute of a slot, the number of values.
+    trex: the rule sets whose windows and consumption are as in T-Rex, by number.
     """
 
     rules: RuleSet
     columns: Mapping[str, KeptColumn]
     sizes: tuple[int, ...]
+    trex: bool = False
 
     @property
     def slots(self) -> int:
@@ -107,19 +115,24 @@ class KeptLayout:
         return Range(0, max(len(self.columns), 1))
 
     @cached_property
-    def consuming(self) -> tuple[t.Rule, ...]:
-        """The rules of which events remember whether they are consumed."""
-        return tuple(
-            rule
+    def consuming(self) -> tuple[tuple[str, str], ...]:
+        """What an event remembers it is consumed by: rules that may select it again; in T-Rex, by each predicate."""
+        found = {
+            self.consumer(rule, part.name): None
             for rule in self.rules.rules
-            if rule.consuming and any(consumes(rule, column.type) for column in self.columns.values())
-        )
+            for part in bound(rule)
+            if part.name in rule.consuming and (part is not rule.trigger if self.trex else consumes(rule, part.type))
+        }
+        return tuple(found)
+
+    def consumer(self, rule: t.Rule, name: str) -> tuple[str, str]:
+        """For whom an event is consumed that a predicate of this name has bound: for the rule; in T-Rex, for itself."""
+        return rule.name, name if self.trex else ""
 
 
 def consumes(rule: t.Rule, type: str) -> bool:
-    """Whether a rule consumes events of a type that it may select again."""
-    selects = any(isinstance(p, t.Predicate) and p.policy.binds and p.type == type for p in rule.predicates)
-    return selects and any(part.name in rule.consuming and part.type == type for part in bound(rule))
+    """Whether a rule may select events of a type, behind its trigger."""
+    return any(isinstance(p, t.Predicate) and p.policy.binds and p.type == type for p in rule.predicates)
 
 
 def bound(rule: t.Rule) -> list[t.Predicate]:
@@ -127,23 +140,26 @@ def bound(rule: t.Rule) -> list[t.Predicate]:
     return [part for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds]
 
 
-def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int) -> KeptLayout:
-    """What is kept for these rules.
+def layouts(
+    rule_sets: Sequence[RuleSet], tables: Tables, rooms: Mapping[str, int], room: int, trex: Container[int] = ()
+) -> list[KeptLayout]:
+    """What is kept for each of these rule sets: the same for all, so that where they are compared it is kept once.
 
     Parameters
     ----------
-    rules: windows are numbers of ticks, and finite.
+    rule_sets: over the same types; windows are numbers of ticks, and finite.
     tables: the values of all attributes of events.
     rooms, room: capacities of columns by type, and of the others; one of which only the newest events count has room
         for one of each.
+    trex: the rule sets whose windows and consumption are as in T-Rex, by number.
     """
     found: dict[str, list[Role]] = {}
-    for rule in rules.rules:
-        for role in _roles(rules, rule):
+    for number, rules in enumerate(rule_sets):
+        for role in (role for rule in rules.rules for role in _roles(rules, rule, number in trex)):
             found.setdefault(role.part.type, []).append(role)
     columns: dict[str, KeptColumn] = {}
     sizes: list[int] = []
-    for kind, name in enumerate((name for name in rules.events if name in found), 1):
+    for kind, name in enumerate(found, 1):
         roles = tuple(found[name])
         newest = _newest(roles)
         kept = _asked(roles)
@@ -157,10 +173,10 @@ def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int) 
         limit = max(role.reach for role in roles)
         capacity = rooms.get(name, room if most is None else min(most, max(room, 8)))
         columns[name] = KeptColumn(name, kind, roles, limit, attributes, newest, capacity)
-    return KeptLayout(rules, columns, tuple(sizes))
+    return [KeptLayout(rules, columns, tuple(sizes), n in trex) for n, rules in enumerate(rule_sets)]
 
 
-def _roles(rules: RuleSet, rule: t.Rule) -> Iterator[Role]:
+def _roles(rules: RuleSet, rule: t.Rule, trex: bool) -> Iterator[Role]:
     reach = {rule.trigger.name: 0}
     for place, part in enumerate(rule.predicates, 1):
         if rules.declarations[part.type].fact:
@@ -171,7 +187,7 @@ def _roles(rules: RuleSet, rule: t.Rule) -> Iterator[Role]:
         far = _reach(window, reach)
         if isinstance(part, t.Predicate) and part.policy.binds:
             reach[part.name] = far
-        yield Role(rule, place, part, far)
+        yield Role(rule, place, part, far, trex)
 
 
 def _reach(window: t.EventWindow | None, reach: Mapping[str, int]) -> int:
@@ -207,7 +223,9 @@ def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
             return None
         if not isinstance(window, t.WithinWindow) or window.of != role.rule.trigger.name:
             return None
-        if (window.least is not None and window.least.amount) or part.name in role.rule.consuming:
+        if role.trex or (window.least is not None and window.least.amount):
+            return None
+        if any(each.name in role.rule.consuming and each.type == part.type for each in bound(role.rule)):
             return None
         if sum(isinstance(p, t.Predicate) and p.policy.binds and p.type == part.type for p in role.rule.predicates) > 1:
             return None

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.core.domain import Value
-from workbench.core.ops import GE, LE, SUB, both, negate
-from workbench.core.term import FALSE, TRUE, Term
+from workbench.core.domain import Range, Value
+from workbench.core.ops import GE, GT, LE, LT, SUB, both, negate
+from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, applied, either_of, evaluated, holds
@@ -68,18 +68,12 @@ class Partial:
 
 @dataclass(frozen=True)
 class RuleMatching:
-    """Where a rule looks for events.
-
-    Parameters
-    ----------
-    number: of the rule among those that consume; None: it consumes nothing that it selects.
-    """
+    """Where a rule looks for events."""
 
     rules: RuleSet
     line: Line
     facts: Facts
     rule: t.Rule
-    number: int | None = None
 
     def matches(self, when: Term, trigger: Mapping[str, ChosenValue]) -> list[Partial]:
         """All matches of an event that comes when `when`, in their order, `where` included; those of `absent` pend."""
@@ -120,12 +114,13 @@ class RuleMatching:
                 if (found := self._bound(partial, part, row.__getitem__, None)) is not None:
                     yield found
             return
-        binds = part.policy.binds
+        binds, layout = part.policy.binds, self.line.layout
+        consumer = layout.consumer(self.rule, part.name)
         for slot, when in self._in_range(partial, part):
             if binds and slot in partial.slots.values():
                 continue
-            if binds and self.number is not None:
-                when = both(when, negate(self.line.slots[slot].used[self.number]))
+            if binds and consumer in layout.consuming:
+                when = both(when, negate(self.line.slots[slot].used[layout.consuming.index(consumer)]))
             found = self._bound(replace(partial, when=both(partial.when, when)), part, self._own(part.type, slot), slot)
             if found is not None:
                 yield found
@@ -161,7 +156,7 @@ class RuleMatching:
             when: Any = self.line.slots[slot].of(column)
             if isinstance(window, t.BetweenWindow):
                 one, two = sorted((partial.slots[window.one], partial.slots[window.two]))
-                inside: Any = TRUE if one < slot < two else FALSE
+                inside: Any = self._between(slot, one, two) if one < slot < two else FALSE
             else:
                 assert isinstance(window, t.WithinWindow)
                 inside = self._within(window, slot, partial.slots[window.of])
@@ -175,8 +170,18 @@ class RuleMatching:
         age, column = self.line.slots[slot].age, int(window.most.amount)
         ago = age if anchor == TRIGGER else SUB(age, self.line.slots[anchor].age)
         least = 0 if window.least is None else int(window.least.amount)
+        if self.line.layout.trex:
+            return both(GT(ago, least), LT(ago, column))
         found = LE(ago, column)
         return both(GE(ago, least), found) if least else found
+
+    def _between(self, slot: int, later: int, earlier: int) -> Any:
+        """Whether the event lies between two others, in the order of which it does; in T-Rex in time, too."""
+        if not self.line.layout.trex:
+            return TRUE
+        age, since = self.line.slots[slot].age, const(0, Range(0, 0))
+        after = since if later == TRIGGER else self.line.slots[later].age
+        return both(GT(age, after), LT(age, self.line.slots[earlier].age))
 
     # --- facts ------------------------------------------------------------------------------------------
 

@@ -64,10 +64,12 @@ class CodeTable(Mapping[int, str]):
         return list(StoredTexts(*self._texts.keys()).some(np.array(places, np.int64)))
 
     def with_only(self, arrays: Sequence[Any]) -> CodeTable:
-        """A table with those whose numbers are in some arrays."""
+        """A table with those whose numbers are in some arrays; this one where those are most of its texts."""
         kept: Any = np.zeros(self._texts.count + 1, np.bool_)
         for array in arrays:
             kept[self.places(array[array != 0])] = True
+        if 2 * int(kept[:-1].sum()) > len(self):
+            return self
         made = CodeTable()
         made.codes(StoredTexts(*self._texts.keys()).some(np.flatnonzero(kept[:-1])))
         return made
