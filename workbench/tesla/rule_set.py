@@ -151,7 +151,7 @@ class RuleSet:
         return self._explained(data, options, missing=what)
 
     def analyse(self, question: str, **options: Any) -> tuple[Any, ...]:
-        """The answers (`RuleFinding`) to a question about the rules themselves, with the shortest streams that show them.
+        """The answers to a question about the rules themselves (`RuleFinding`), with shortest streams that show them.
 
             for each in wb.rules(text).analyse("fires"):
                 print(each.about, each.says)
@@ -159,7 +159,7 @@ class RuleSet:
         Parameters
         ----------
         question: as `workbench analyse --only` has it: `fires`, `covers`, ...
-        options: `bounds` of their model (`RuleBounds`), `settings`, and `deepen`, whether larger models are asked, too.
+        options: `bounds` of their model (`RuleBounds`), `settings`, and `deepen`: whether larger models are asked.
 
         Raises
         ------

@@ -63,10 +63,10 @@ def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Ca
     """What is analysed, and what each analysis says of it."""
     from functools import partial
 
-    from workbench.cli.analyse_report import SECTIONS
-
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = o.settings(args, pipeline)
+    from workbench.cli.analyse_report import SECTIONS
+
     found: dict[str, Callable[[], Section]] = {
         name: partial(make, pipeline, settings) for name, make in SECTIONS.items()
     }
