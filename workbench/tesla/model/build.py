@@ -137,7 +137,6 @@ def _frame(
     rules: RuleSet, inputs: Mapping[tuple[str, str], ValueTable], bounds: RuleBounds, *, trex: bool
 ) -> RuleFrame:
     """What a machine of rules is made of; values of composites are those that its steps can make, found by steps."""
-    _sound(rules)
     without = frozenset(_times(rules))
     tables, rounds = dict(inputs), 0
     while True:
@@ -171,9 +170,10 @@ def _attempt(
     """A frame with these tables; one step has been made with it, and the values that were met are noted."""
     made = [(name, each) for name in rules.composites for each in rules.declarations[name].domains]
     whole = {**dict.fromkeys(made, ValueTable(())), **tables}
-    waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in rules.rules}
-    kept = layout(rules, whole, bounds.rooms, bounds.room, trex=trex)
-    frame = RuleFrame(rules, whole, kept, bounds.facts, _depth(rules, bounds.depth), waits, without)
+    absences = [rule for rule in rules.rules if absence(rule) is not None]
+    waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in absences}
+    kept = layout(rules, whole, bounds.rooms, bounds.room, trex=trex, waits=waits)
+    frame = RuleFrame(rules, whole, kept, bounds.facts, _depth(rules, bounds.depth), without)
     outputs = {key: whole[key] for key in made if key not in without}
     processor = ModelledRules(rules, rules.primitives, frame=frame, tick=1, most=1, outputs=outputs)
     processor.machine((Range(1, 1), *(domain for _, domain in _inputs(rules, whole))))
@@ -207,18 +207,6 @@ def _amounts(rules: RuleSet) -> Iterator[int]:
             yield from (int(each.amount) for each in found if each is not None and not each.counts)
         if rule.pause is not None:
             yield int(rule.pause.amount)
-
-
-def _sound(rules: RuleSet) -> None:
-    """What has no model yet."""
-    for rule in rules.rules:
-        part = absence(rule)
-        if part is not None and (rule.consuming or rule.limit is not None):
-            what = "consuming" if rule.consuming else "limit"
-            raise Refused(
-                f"{rule.name} waits for something not to come, and has '{what}'", where=part.where,
-                hint="such a rule has no model",
-            )  # fmt: skip
 
 
 def _times(rules: RuleSet) -> Iterator[tuple[str, str]]:

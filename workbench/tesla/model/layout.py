@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from workbench.core.domain import Range
@@ -92,12 +92,14 @@ class KeptLayout:
     columns: by type.
     sizes: of each attribute of a slot, the number of values.
     trex: windows and consumption are as in T-Rex.
+    waits: how many matches of each rule may wait for something not to come.
     """
 
     rules: RuleSet
     columns: Mapping[str, KeptColumn]
     sizes: tuple[int, ...]
     trex: bool = False
+    waits: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def slots(self) -> int:
@@ -125,6 +127,16 @@ class KeptLayout:
         }
         return tuple(found)
 
+    @cached_property
+    def held(self) -> tuple[tuple[str, str, int], ...]:
+        """By which matches that wait an event will be consumed: for whom, and which of these matches."""
+        return tuple((*each, tag) for each in self.consuming for tag in range(self.waits.get(each[0], 0)))
+
+    @property
+    def marks(self) -> int:
+        """How much an event remembers of what consumes it."""
+        return len(self.consuming) + len(self.held)
+
     def consumer(self, rule: t.Rule, name: str) -> tuple[str, str]:
         """For whom an event is consumed that a predicate of this name has bound: for the rule; in T-Rex, for itself."""
         return rule.name, name if self.trex else ""
@@ -140,7 +152,9 @@ def bound(rule: t.Rule) -> list[t.Predicate]:
     return [part for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds]
 
 
-def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int, *, trex: bool = False) -> KeptLayout:
+def layout(
+    rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int, *, trex: bool, waits: Mapping[str, int]
+) -> KeptLayout:
     """What is kept for these rules.
 
     Parameters
@@ -150,6 +164,7 @@ def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int, 
     rooms, room: capacities of columns by type, and of the others; one of which only the newest events count has room
         for one of each.
     trex: windows and consumption are as in T-Rex.
+    waits: how many matches of each rule may wait for something not to come.
     """
     found: dict[str, list[Role]] = {}
     for rule in rules.rules:
@@ -171,7 +186,7 @@ def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int, 
         limit = max(role.reach for role in roles)
         capacity = rooms.get(name, room if most is None else min(most, max(room, 8)))
         columns[name] = KeptColumn(name, kind, roles, limit, attributes, newest, capacity)
-    return KeptLayout(rules, columns, tuple(sizes), trex)
+    return KeptLayout(rules, columns, tuple(sizes), trex, waits)
 
 
 def _roles(rules: RuleSet, rule: t.Rule, trex: bool) -> Iterator[Role]:
