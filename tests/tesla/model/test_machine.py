@@ -153,3 +153,18 @@ def test_rules_differ_on_the_shortest_stream(left, right, steps):
         assert verdict.outcome is Outcome.FAILS
         assert len(verdict.counterexample.steps) == steps
         assert verdict.counterexample.replay == "confirmed by execution"
+
+
+def test_runs_show_what_columns_hold():
+    """The events of each, oldest first, with how many ticks ago they came; what is too old is gone."""
+    late = "declare A(x: int)\ndeclare Late(x: int)\ndeclare B(x: int)\n"
+    text = "from B and first A within 2 .. 3 from B emit Late(x = A.x)"
+    verdict = check(modelled([rules(late + text, "late")], RuleBounds(tick=1))[0], "can(Late)", SETTINGS)
+    steps = verdict.counterexample.steps
+    domain = verdict.counterexample.domains["late.A"]
+    assert (domain.labels, domain.fields[0].hi) == (("age", "x"), 3)
+    assert [next(iter(step.inputs)) for step in steps] == ["A", "elapsed", "B"]
+    waited = steps[1].inputs["elapsed"]
+    (x,) = steps[0].inputs["A"]
+    assert waited in (2, 3)
+    assert [step.contents["late.A"] for step in steps] == [[(0, x)], [(waited, x)], [(waited, x)]]
