@@ -70,13 +70,13 @@ class Line:
             found.append((f"kind{number}", layout.kinds, 0))
             found.append((f"age{number}", Range(0, max(layout.oldest, 1)), 0))
             found += [(f"at{number}_{i}", Range(0, size - 1), 0) for i, size in enumerate(layout.sizes)]
-            found += [(f"used{number}_{i}", BOOL, False) for i in range(len(layout.consuming))]
+            found += [(f"used{number}_{i}", BOOL, False) for i in range(layout.marks)]
         return found
 
     @classmethod
     def read(cls, layout: KeptLayout, tables: Tables, state: Sequence[Any]) -> Line:
         """The line that these variables hold."""
-        width, values = 2 + len(layout.sizes) + len(layout.consuming), list(state)
+        width, values = 2 + len(layout.sizes) + layout.marks, list(state)
         slots = []
         for start in range(0, width * layout.slots, width):
             kind, age, *rest = values[start : start + width]
@@ -146,12 +146,14 @@ class Line:
                 found = both(found, EQ(slot.attributes[place], values[name].placed(self.tables[column.type, name])[0]))
         return found  # type: ignore[no-any-return]
 
-    def marked(self, consumer: int, consumed: Sequence[Term]) -> Line:
-        """The line when these events are consumed for one of the layout's `consuming`."""
+    def marked(self, mark: int, marks: Sequence[Term], *, also: Any = TRUE) -> Line:
+        """The line when these events have a mark; besides those that had it before, where `also`."""
         return self._with(
             [
-                replace(slot, used=tuple(either(u, now) if i == consumer else u for i, u in enumerate(slot.used)))
-                for slot, now in zip(self.slots, consumed, strict=True)
+                replace(
+                    slot, used=tuple(either(both(also, u), now) if i == mark else u for i, u in enumerate(slot.used))
+                )
+                for slot, now in zip(self.slots, marks, strict=True)
             ]
         )
 
