@@ -18,7 +18,7 @@ from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, applied, either_of, evaluated, holds
-from workbench.tesla.model.kept import Line
+from workbench.tesla.model.kept import Kept, Line
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import aggregated, folded
@@ -166,14 +166,19 @@ class RuleMatching:
     def _within(self, window: t.WithinWindow, slot: int, anchor: int) -> Any:
         if slot <= anchor:
             return FALSE
-        assert window.most is not None
-        age, column = self.line.slots[slot].age, int(window.most.amount)
-        ago = age if anchor == TRIGGER else SUB(age, self.line.slots[anchor].age)
+        if window.most is None and window.least is None:
+            return GT(self.line.slots[slot].age, 0) if self.line.layout.trex else TRUE
+        counted = window.counted
+        ago, *since = (each.back if counted else each.age for each in self._at(slot, anchor))
+        ago = SUB(ago, since[0]) if since else ago
         least = 0 if window.least is None else int(window.least.amount)
-        if self.line.layout.trex:
-            return both(GT(ago, least), LT(ago, column))
-        found = LE(ago, column)
+        if self.line.layout.trex and not counted:
+            return both(GT(ago, least), TRUE if window.most is None else LT(ago, int(window.most.amount)))
+        found = TRUE if window.most is None else LE(ago, int(window.most.amount))
         return both(GE(ago, least), found) if least else found
+
+    def _at(self, slot: int, anchor: int) -> list[Kept]:
+        return [self.line.slots[slot], *([] if anchor == TRIGGER else [self.line.slots[anchor]])]
 
     def _between(self, slot: int, later: int, earlier: int) -> Any:
         """Whether the event lies between two others, in the order of which it does; in T-Rex in time, too."""
