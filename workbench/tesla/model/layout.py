@@ -124,6 +124,7 @@ class KeptLayout:
     sizes: of each attribute of a slot, the number of values.
     trex: windows and consumption are as in T-Rex.
     waits: how many matches of each rule may wait for something not to come.
+    tick: how much time a tick is, in the unit of times.
     """
 
     rules: RuleSet
@@ -131,6 +132,7 @@ class KeptLayout:
     sizes: tuple[int, ...]
     trex: bool = False
     waits: Mapping[str, int] = field(default_factory=dict)
+    tick: int = 1
 
     @cached_property
     def places(self) -> int:
