@@ -91,7 +91,7 @@ class KeptLayout:
     ----------
     columns: by type.
     sizes: of each attribute of a slot, the number of values.
-    trex: the rule sets whose windows and consumption are as in T-Rex, by number.
+    trex: whether windows and consumption are as in T-Rex.
     """
 
     rules: RuleSet
