@@ -103,7 +103,7 @@ class RuleFrame:
 
     def variables(self) -> list[tuple[str, Domain, Value]]:
         """Name, domain and initial value of each part of the state."""
-        found = Line.variables(self.layout)
+        found = Line.variables(self.layout, self.tables)
         for number, rule in enumerate(self.pausing, 1):
             assert rule.pause is not None
             most = int(rule.pause.amount)

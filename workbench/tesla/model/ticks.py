@@ -149,7 +149,7 @@ class ModelledRules(RuleProcessor, Keeping):
 
     def with_rooms(self, rooms: Mapping[str, int]) -> Self:
         frame = self.frame
-        columns = {name: replace(each, room=rooms.get(name, each.room)) for name, each in frame.layout.columns.items()}
+        columns = {name: each.with_room(rooms.get(name)) for name, each in frame.layout.columns.items()}
         waits = {rule.name: rooms.get(waiting_of(rule), frame.waits[rule.name]) for rule in frame.absences}
         return replace(self, frame=replace(frame, layout=replace(frame.layout, columns=columns), waits=waits))
 
