@@ -101,7 +101,7 @@ class Line:
     @cached_property
     def slots(self) -> tuple[Kept, ...]:
         """All slots: those in the line, then the others."""
-        return (*self.lined, *(each.kept(len(self.layout.consuming)) for each in self.apart))
+        return (*self.lined, *(each.kept(self.layout.marks) for each in self.apart))
 
     def places_of(self, column: KeptColumn) -> list[int]:
         """The slots that can hold events of a column, the oldest first."""
@@ -119,7 +119,7 @@ class Line:
             found.append((f"kind{number}", layout.kinds, 0))
             found.append((f"age{number}", Range(0, max(layout.oldest, 1)), 0))
             found += [(f"at{number}_{i}", Range(0, size - 1), 0) for i, size in enumerate(layout.sizes)]
-            found += [(f"used{number}_{i}", BOOL, False) for i in range(len(layout.consuming))]
+            found += [(f"used{number}_{i}", BOOL, False) for i in range(layout.marks)]
         for number, (column, _) in enumerate(layout.apart, 1):
             found.append((f"since{number}", Range(0, column.limit + 1), column.limit + 1))
             for name in column.attributes:
@@ -135,7 +135,7 @@ class Line:
         for _ in range(layout.slots):
             kind, age = next(values), next(values)
             places = tuple(next(values) for _ in layout.sizes)
-            lined.append(Kept(kind, age, places, tuple(next(values) for _ in layout.consuming)))
+            lined.append(Kept(kind, age, places, tuple(next(values) for _ in range(layout.marks))))
         for column, key in layout.apart:
             age, known = next(values), dict(zip(column.newest or (), key, strict=True))
             places = tuple(known[name] if name in known else next(values) for name in column.attributes)
@@ -222,12 +222,14 @@ class Line:
                 found = both(found, EQ(slot.attributes[place], values[name].placed(self.tables[column.type, name])[0]))
         return found  # type: ignore[no-any-return]
 
-    def marked(self, consumer: int, consumed: Sequence[Term]) -> Line:
-        """The line when these events are consumed for one of the layout's `consuming`."""
+    def marked(self, mark: int, marks: Sequence[Term], *, also: Any = TRUE) -> Line:
+        """The line when these events have a mark; besides those that had it before, where `also`."""
         return self._with(
             [
-                replace(slot, used=tuple(either(u, now) if i == consumer else u for i, u in enumerate(slot.used)))
-                for slot, now in zip(self.lined, consumed, strict=False)  # those outside are never consumed
+                replace(
+                    slot, used=tuple(either(both(also, u), now) if i == mark else u for i, u in enumerate(slot.used))
+                )
+                for slot, now in zip(self.lined, marks, strict=False)  # those outside are never consumed
             ]
         )
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from workbench.core.domain import Range
@@ -102,12 +102,14 @@ class KeptLayout:
     columns: by type.
     sizes: of each attribute of a slot, the number of values.
     trex: whether windows and consumption are as in T-Rex.
+    waits: how many matches of each rule may wait for something not to come.
     """
 
     rules: RuleSet
     columns: Mapping[str, KeptColumn]
     sizes: tuple[int, ...]
     trex: bool = False
+    waits: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def lined(self) -> tuple[KeptColumn, ...]:
@@ -144,6 +146,16 @@ class KeptLayout:
             if part.name in rule.consuming and (part is not rule.trigger if self.trex else consumes(rule, part.type))
         }
         return tuple(found)
+
+    @cached_property
+    def held(self) -> tuple[tuple[str, str, int], ...]:
+        """By which matches that wait an event will be consumed: for whom, and which of these matches."""
+        return tuple((*each, tag) for each in self.consuming for tag in range(self.waits.get(each[0], 0)))
+
+    @property
+    def marks(self) -> int:
+        """How much an event remembers of what consumes it."""
+        return len(self.consuming) + len(self.held)
 
     def consumer(self, rule: t.Rule, name: str) -> tuple[str, str]:
         """For whom an event is consumed that a predicate of this name has bound: for the rule; in T-Rex, for itself."""

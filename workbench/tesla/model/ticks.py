@@ -151,7 +151,7 @@ class ModelledRules(RuleProcessor, Keeping):
         frame = self.frame
         columns = {name: each.with_room(rooms.get(name)) for name, each in frame.layout.columns.items()}
         waits = {rule.name: rooms.get(waiting_of(rule), frame.waits[rule.name]) for rule in frame.absences}
-        return replace(self, frame=replace(frame, layout=replace(frame.layout, columns=columns), waits=waits))
+        return replace(self, frame=replace(frame, layout=replace(frame.layout, columns=columns, waits=waits)))
 
     def waiting(self, state: State) -> tuple[int, ...]:
         _, memory, kept = state
