@@ -19,6 +19,9 @@ from workbench.tesla.model.layout import KeptLayout, Tables
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
 
+MEMORY = "rule "
+"""What the names of tables of what rules remember begin with."""
+
 
 @dataclass
 class Noted:
@@ -134,7 +137,7 @@ def deadline(rule: t.Rule) -> int:
 
 def memory_of(rule: t.Rule) -> str:
     """The name under which there are tables of what a rule remembers."""
-    return f"rule {rule.name}"
+    return f"{MEMORY}{rule.name}"
 
 
 def asked_later(rule: t.Rule) -> list[t.Expression]:

@@ -10,7 +10,7 @@ chain of windows that leads from a trigger to the column.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -91,7 +91,7 @@ class KeptLayout:
     ----------
     columns: by type.
     sizes: of each attribute of a slot, the number of values.
-    trex: windows and consumption are as in T-Rex.
+    trex: the rule sets whose windows and consumption are as in T-Rex, by number.
     """
 
     rules: RuleSet
@@ -140,24 +140,26 @@ def bound(rule: t.Rule) -> list[t.Predicate]:
     return [part for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds]
 
 
-def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int, *, trex: bool = False) -> KeptLayout:
-    """What is kept for these rules.
+def layouts(
+    rule_sets: Sequence[RuleSet], tables: Tables, rooms: Mapping[str, int], room: int, trex: Container[int] = ()
+) -> list[KeptLayout]:
+    """What is kept for each of these rule sets: the same for all, so that where they are compared it is kept once.
 
     Parameters
     ----------
-    rules: windows are numbers of ticks, and finite.
+    rule_sets: over the same types; windows are numbers of ticks, and finite.
     tables: the values of all attributes of events.
     rooms, room: capacities of columns by type, and of the others; one of which only the newest events count has room
         for one of each.
-    trex: windows and consumption are as in T-Rex.
+    trex: the rule sets whose windows and consumption are as in T-Rex, by number.
     """
     found: dict[str, list[Role]] = {}
-    for rule in rules.rules:
-        for role in _roles(rules, rule, trex):
+    for number, rules in enumerate(rule_sets):
+        for role in (role for rule in rules.rules for role in _roles(rules, rule, number in trex)):
             found.setdefault(role.part.type, []).append(role)
     columns: dict[str, KeptColumn] = {}
     sizes: list[int] = []
-    for kind, name in enumerate((name for name in rules.events if name in found), 1):
+    for kind, name in enumerate(found, 1):
         roles = tuple(found[name])
         newest = _newest(roles)
         kept = _asked(roles)
@@ -171,7 +173,7 @@ def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int, 
         limit = max(role.reach for role in roles)
         capacity = rooms.get(name, room if most is None else min(most, max(room, 8)))
         columns[name] = KeptColumn(name, kind, roles, limit, attributes, newest, capacity)
-    return KeptLayout(rules, columns, tuple(sizes), trex)
+    return [KeptLayout(rules, columns, tuple(sizes), n in trex) for n, rules in enumerate(rule_sets)]
 
 
 def _roles(rules: RuleSet, rule: t.Rule, trex: bool) -> Iterator[Role]:

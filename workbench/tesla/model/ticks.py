@@ -27,7 +27,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly, selected
 from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
 from workbench.tesla.model.frame import RuleFrame, waiting_of
-from workbench.tesla.model.shown import Shown, as_shown, nothing_of, value_shown
+from workbench.tesla.model.shown import Shown, as_shown, nothing_of, ticks_of, value_shown
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_memory import RuleMemory
 from workbench.tesla.rule_processor import ALL, RuleProcessor
@@ -191,7 +191,7 @@ class ModelledRules(RuleProcessor, Keeping):
         now, events = 0, []
         for place, each in streams[0]:
             if place == 0:
-                now += each * self.tick
+                now += ticks_of(each) * self.tick
             else:
                 events.append(self.event(self.fed[place - 1], each, now))
         return tuple(map(list, self._shown(self._meant(events, self.frame.facts, now))))
@@ -202,7 +202,7 @@ class ModelledRules(RuleProcessor, Keeping):
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         (now, memory, kept), (place, given) = state, front
         if place == 0:
-            now += given * self.tick
+            now += ticks_of(given) * self.tick
         if not isinstance(memory, RuleMemory):
             memory = RuleMemory(self._started, memory)
         happens = now if place == 0 else self.event(self.fed[place - 1], given, now)
@@ -316,7 +316,7 @@ class ModelledRules(RuleProcessor, Keeping):
         before = ModelCourse.read(frame, state)
         ways: list[tuple[Term, ModelCourse]] = []
         course = ModelCourse.read(frame, state)
-        course.passes(TRUE, elapsed.value)
+        course.passes(TRUE, ticks_of(elapsed.value))
         ways.append((elapsed.present, course))
         for name, arrival in zip(self.fed, arrivals, strict=True):
             course = ModelCourse.read(frame, state)
