@@ -1,4 +1,4 @@
-"""Rules with mistakes that are easily made are told from the right ones, by streams as short as is argued beside them."""
+"""Rules with mistakes that are easily made are told from the right ones by streams as short as is argued."""
 
 import pytest
 
