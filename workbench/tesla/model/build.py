@@ -72,8 +72,6 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     tick = bounds.tick or _tick([in_units(rules, unit) for rules in rule_sets], finer=bool(bounds.trex))
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
     inputs = chosen_tables(ticked, bounds.count, bounds.values)
-    for rules in ticked:
-        _sound(rules)
     frames = _frames(ticked, inputs, bounds)
     outputs: dict[tuple[str, str], ValueTable] = {}
     for frame in frames:
@@ -168,8 +166,10 @@ def _attempts(
     frames, without = [], frozenset(each for rules in rule_sets for each in _times(rules))
     found = layouts(rule_sets, whole, bounds.rooms, bounds.room, bounds.trex)
     for rules, kept in zip(rule_sets, found, strict=True):
-        waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in rules.rules}
-        frame = RuleFrame(rules, whole, kept, bounds.facts, _depth(rules, bounds.depth), waits, without)
+        absences = [rule for rule in rules.rules if absence(rule) is not None]
+        waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in absences}
+        kept = replace(kept, waits=waits)
+        frame = RuleFrame(rules, whole, kept, bounds.facts, _depth(rules, bounds.depth), without)
         outputs = {key: whole[key] for key in made if key not in without}
         processor = ModelledRules(rules, rules.primitives, frame=frame, tick=1, most=1, outputs=outputs)
         processor.machine((Range(1, 1), *(domain for _, domain in _inputs(rules, whole))))
@@ -204,18 +204,6 @@ def _amounts(rules: RuleSet) -> Iterator[int]:
             yield from (int(each.amount) for each in found if each is not None and not each.counts)
         if rule.pause is not None:
             yield int(rule.pause.amount)
-
-
-def _sound(rules: RuleSet) -> None:
-    """What has no model yet."""
-    for rule in rules.rules:
-        part = absence(rule)
-        if part is not None and (rule.consuming or rule.limit is not None):
-            what = "consuming" if rule.consuming else "limit"
-            raise Refused(
-                f"{rule.name} waits for something not to come, and has '{what}'", where=part.where,
-                hint="such a rule has no model",
-            )  # fmt: skip
 
 
 def _times(rules: RuleSet) -> Iterator[tuple[str, str]]:
