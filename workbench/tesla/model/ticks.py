@@ -272,7 +272,7 @@ class ModelledRules(RuleProcessor, Keeping):
             for name, given in step.items():
                 place = self.ports.index(name)
                 now += given * self.tick if place == 0 else 0
-                yield now if place == 0 else self._event(place, given, now)
+                yield now if place == 0 else self.event(self.fed[place - 1], given, now)
 
     def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
