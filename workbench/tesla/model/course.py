@@ -60,7 +60,7 @@ class ModelCourse:
     def read(cls, frame: RuleFrame, state: Sequence[Any]) -> ModelCourse:
         """The course in a state."""
         values = iter(state)
-        kept = [next(values) for _ in Line.variables(frame.layout)]
+        kept = [next(values) for _ in Line.variables(frame.layout, frame.tables)]
         since = {rule.name: [next(values) for _ in frame.keys(rule)] for rule in frame.pausing}
         waiting = {
             rule.name: [

@@ -9,7 +9,7 @@ Source: design of rules in the model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -149,7 +149,7 @@ class ModelledRules(RuleProcessor, Keeping):
 
     def with_rooms(self, rooms: Mapping[str, int]) -> Self:
         frame = self.frame
-        columns = {name: replace(each, room=rooms.get(name, each.room)) for name, each in frame.layout.columns.items()}
+        columns = {name: each.with_room(rooms.get(name)) for name, each in frame.layout.columns.items()}
         waits = {rule.name: rooms.get(waiting_of(rule), frame.waits[rule.name]) for rule in frame.absences}
         return replace(self, frame=replace(frame, layout=replace(frame.layout, columns=columns, waits=waits)))
 
@@ -271,6 +271,15 @@ class ModelledRules(RuleProcessor, Keeping):
             key = next(key for key, each in found.as_shown.items() if each == shown)
             values.append(self.frame.tables[name, attribute].values[self.frame.tables[name, attribute].places[key]])
         return Occurrence(name, now, tuple(values))
+
+    def happenings(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[Occurrence | int]:
+        """What happens in a run: events with their times, and times that the clock has reached, in `unit`."""
+        now = 0
+        for step in steps:
+            for name, given in step.items():
+                place = self.ports.index(name)
+                now += given * self.tick if place == 0 else 0
+                yield now if place == 0 else self.event(self.fed[place - 1], given, now)
 
     def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}

@@ -231,6 +231,12 @@ class Verdict(Displayed):
         """The run that shows it, if there is one: a counterexample, or a witness of the bound."""
         return self.counterexample or self.witness
 
+    @builtins.property
+    def within_bounds(self) -> bool:
+        """Whether it says what is so before bounds are met, and nothing of what is beyond."""
+        wanted = self.outcome is Outcome.UNKNOWN and self.witness is not None
+        return wanted or self.outcome is Outcome.WITHIN_BOUNDS
+
     def __repr__(self) -> str:
         said = f"<{self.outcome.sign} {self.outcome}: {self.property} of {self.pipeline}"
         steps = "" if self.run is None else f", shown by a run of {self.run.length}"
