@@ -152,7 +152,7 @@ class RuleMatching:
     def _in_range(self, partial: Partial, part: t.Predicate | t.Aggregate) -> Iterator[tuple[int, Term]]:
         """The slots of events in the window, oldest first, each with when there is one."""
         column, window = self.line.layout.columns[part.type], part.window
-        for slot in reversed(range(len(self.line.slots))):
+        for slot in self.line.places_of(column):
             when: Any = self.line.slots[slot].of(column)
             if isinstance(window, t.BetweenWindow):
                 one, two = sorted((partial.slots[window.one], partial.slots[window.two]))
