@@ -28,26 +28,26 @@ Tables = Mapping[tuple[str, str], ValueTable]
 
 
 @dataclass(frozen=True)
-class Reach:
+class WindowReach:
     """How far back something lies at most: so many ticks, so many places in the order of events; None: any number."""
 
     ticks: int | None
     places: int | None
 
-    def further(self, window: t.WithinWindow) -> Reach:
+    def further(self, window: t.WithinWindow) -> WindowReach:
         """How far back what lies in a window is that hangs there."""
         if window.most is None:
-            return Reach(None, None)
+            return WindowReach(None, None)
         far = int(window.most.amount)
         if window.counted:
-            return Reach(None, None if self.places is None else self.places + far)
-        return Reach(None if self.ticks is None else self.ticks + far, None)
+            return WindowReach(None, None if self.places is None else self.places + far)
+        return WindowReach(None if self.ticks is None else self.ticks + far, None)
 
-    def __or__(self, other: Reach) -> Reach:
+    def __or__(self, other: WindowReach) -> WindowReach:
         """How far back one of the two lies."""
         ticks = None if None in (self.ticks, other.ticks) else max(self.ticks or 0, other.ticks or 0)
         places = None if None in (self.places, other.places) else max(self.places or 0, other.places or 0)
-        return Reach(ticks, places)
+        return WindowReach(ticks, places)
 
     @property
     def endless(self) -> bool:
@@ -67,7 +67,7 @@ class Role:
     rule: t.Rule
     place: int
     part: t.Predicate | t.Aggregate
-    reach: Reach
+    reach: WindowReach
     trex: bool = False
 
     @cached_property
@@ -260,7 +260,7 @@ def layouts(
 
 
 def _roles(rules: RuleSet, rule: t.Rule, trex: bool) -> Iterator[Role]:
-    reach = {rule.trigger.name: Reach(0, 0)}
+    reach = {rule.trigger.name: WindowReach(0, 0)}
     for place, part in enumerate(rule.predicates, 1):
         if rules.declarations[part.type].fact:
             continue
@@ -270,7 +270,7 @@ def _roles(rules: RuleSet, rule: t.Rule, trex: bool) -> Iterator[Role]:
         if isinstance(window, t.BetweenWindow):
             far = reach[window.one] | reach[window.two]
             if trex and far.ticks is None:
-                far = Reach(None, None)  # it lies between times, and only so many places are known
+                far = WindowReach(None, None)  # it lies between times, and only so many places are known
         else:
             assert isinstance(window, t.WithinWindow)
             far = reach[window.of].further(window)
