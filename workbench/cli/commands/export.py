@@ -75,16 +75,22 @@ def legend(model: Pipeline) -> Iterator[str]:
 
     for processor in (node.processor for node in model.nodes):
         assert isinstance(processor, ModelledRules)
-        frame = processor.frame
+        frame, tables = processor.frame, processor.frame.tables
         yield from processor.assumes
-        yield "kind1, kind2, ...: of which column the newest event is that is kept, the one before it, ...; 0 is none"
-        for name, column in frame.layout.columns.items():
-            kept = "".join(
-                f"; at1_{place} is {attribute}: {', '.join(map(str, frame.tables[name, attribute].values))}"
-                for attribute, place in column.attributes.items()
+        if frame.layout.lined:
+            yield "kind1, kind2, ...: of which type the newest event is that is kept, the one before it, ...; 0 is none"
+            yield "age1, age2, ...: how many ticks ago it came; at1_0, at1_1, ...: the places of its attributes' values"
+        for column in frame.layout.lined:
+            places = (
+                f"; at1_{place} is {name}: {', '.join(map(str, tables[column.type, name].values))}"
+                for name, place in column.attributes.items()
             )
-            yield f"  {column.kind} is {name}, up to {column.limit} ticks old{kept}"
-        yield "age1, age2, ...: how many ticks ago it came; at1_0, at1_1, ...: the places of its attributes' values"
+            yield f"  {column.kind} is {column.type}, up to {column.limit} ticks old{''.join(places)}"
+        for number, (column, key) in enumerate(frame.layout.apart, 1):
+            values = zip(column.newest or (), key, strict=True)
+            equal = ", ".join(f"{name} = {tables[column.type, name].values[place]}" for name, place in values)
+            newest = f"{column.type}({equal})" if equal else column.type
+            yield f"since{number}: how many ticks ago the newest {newest} came, {column.limit + 1} where it is too old"
         for place, (rule, _) in enumerate(frame.layout.consuming):
             yield f"used1_{place}, ...: whether {rule} has consumed it"
 

@@ -82,7 +82,8 @@ class RuleFrame:
     @property
     def longest(self) -> int:
         """After how many ticks without an event nothing changes any more."""
-        return max((self.layout.oldest, *(int(rule.pause.amount) for rule in self.pausing if rule.pause)))
+        ages = (column.limit for column in self.layout.columns.values())
+        return max((0, *ages, *(int(rule.pause.amount) for rule in self.pausing if rule.pause)))
 
     @property
     def rooms(self) -> dict[str, int]:
@@ -111,7 +112,7 @@ class RuleFrame:
 
     def variables(self) -> list[tuple[str, Domain, Value]]:
         """Name, domain and initial value of each part of the state."""
-        found = Line.variables(self.layout)
+        found = Line.variables(self.layout, self.tables)
         for number, rule in enumerate(self.pausing, 1):
             assert rule.pause is not None
             most = int(rule.pause.amount)
