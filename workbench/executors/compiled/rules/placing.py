@@ -11,7 +11,7 @@ forgotten when no match can name it any more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.outputs import Published
 from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.tesla.engines.rule_plan import RulePlan
 
 
 class PlacedBlock:
@@ -147,6 +148,29 @@ class PartHistory:
             mine = np.flatnonzero(blocks == i)
             found[mine] = getattr(self.blocks[i], what)(numbers[mine])
         return found
+
+
+def longest_reach(plans: Iterable[RulePlan]) -> int | None:
+    """How long before its composites the events of a match lie; None: for ever."""
+    found = 0
+    for plan in plans:
+        horizons = plan.horizons.values()
+        if None in horizons:
+            return None
+        window = None if plan.absent is None else plan.absent.window
+        found = max(found, *(each or 0 for each in horizons)) + ((window.most or 0) if window else 0)
+    return found
+
+
+def joined_parts(found: Sequence[Published]) -> Published:
+    """What has been published bit by bit."""
+    if len(found) == 1:
+        return found[0]
+    nothing: Any = np.zeros(0, np.int64)
+    begins = np.cumsum([0, *(len(each.words) for each in found)])
+    words = np.concatenate([nothing, *(each.words for each in found)])
+    offsets = [each.offsets + begin for each, begin in zip(found, begins.tolist(), strict=False)]
+    return Published(words, np.concatenate([nothing, *offsets]))
 
 
 def merged(
