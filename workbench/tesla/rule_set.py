@@ -150,6 +150,24 @@ class RuleSet:
         """
         return self._explained(data, options, missing=what)
 
+    def analyse(self, question: str, **options: Any) -> tuple[Any, ...]:
+        """The answers to a question about the rules themselves (`RuleFinding`), with shortest streams that show them.
+
+            for each in wb.rules(text).analyse("fires"):
+                print(each.about, each.says)
+
+        Parameters
+        ----------
+        question: as `workbench analyse --only` has it: `fires`, `covers`, ...
+        options: `bounds` of their model (`RuleBounds`), `settings`, and `deepen`: whether larger models are asked.
+
+        Raises
+        ------
+        Refused: the rules have no finite model.
+        """
+        found: tuple[Any, ...] = later("workbench.verify.rules", "answers")(self, question, **options)
+        return found
+
     def _explained(self, data: Any, options: dict[str, Any], **asked: Any) -> RuleExplanation:
         question = later("workbench.logs.rule_explained", "RuleQuestion")(**asked)
         found: RuleExplanation = later("workbench.logs.rule_explained", "explain_rules")(self, data, question, options)
