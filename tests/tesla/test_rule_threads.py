@@ -95,7 +95,7 @@ def test_several_threads_tell_what_one_tells(pool, monkeypatch):
     assert late
 
 
-MIXED = 12
+MIXED = 15
 """Cases, by their numbers."""
 
 

@@ -202,7 +202,7 @@ class MixedRules(WholeState):
         for i, (each, order_of) in enumerate(zip(given, (None, order), strict=True)):
             begins = each.offsets + at.RULE
             each.words[begins] = self._sides[i][0][each.words[begins]]
-            self._histories[i].add(PlacedBlock(each, begun[i], order_of, times, self._events, self._layout))
+            self._histories[i].add(PlacedBlock(each, begun[i], order_of, times, self._events, self._layout, alone=True))
         found = merged(given, self._histories, self.count, self._layout, sources=sources)
         self._events += len(times)
         self.count += len(times) + len(found.offsets)
