@@ -14,13 +14,14 @@ from workbench.core.fields import Record
 from workbench.core.pipeline import Node
 from workbench.errors import InputError, Refused, did_you_mean
 from workbench.tesla import tree as t
-from workbench.tesla.model.attribute_values import read_attributes
+from workbench.tesla.model.attribute_values import COMPARISONS, read_attributes
 from workbench.tesla.model.attribute_values import tables as chosen_tables
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.frame import MEMORY, Noted, RuleFrame, absence, waiting_of
-from workbench.tesla.model.layout import layouts
+from workbench.tesla.model.layout import layouts, written
 from workbench.tesla.model.shown import COMES, Shown, pauses_shown
 from workbench.tesla.model.ticks import ModelledRules
+from workbench.tesla.model.time_degrees import TimeDegrees
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.rule_processor import RuleGraph
 from workbench.tesla.rule_set import RuleSet
@@ -72,7 +73,7 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     tick = bounds.tick or _tick([in_units(rules, unit) for rules in rule_sets], finer=bool(bounds.trex))
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
     inputs = chosen_tables(ticked, bounds.count, bounds.values)
-    frames = _frames(ticked, inputs, bounds)
+    frames = _frames(ticked, inputs, replace(bounds, tick=tick))
     outputs: dict[tuple[str, str], ValueTable] = {}
     for frame in frames:
         for key in ((rule.emits, each.name) for rule in frame.rules.rules for each in frame.evaluations(rule)):
@@ -168,7 +169,7 @@ def _attempts(
     for rules, kept in zip(rule_sets, found, strict=True):
         absences = [rule for rule in rules.rules if absence(rule) is not None]
         waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in absences}
-        kept = replace(kept, waits=waits)
+        kept = replace(kept, waits=waits, tick=bounds.tick or 1)
         frame = RuleFrame(rules, whole, kept, bounds.facts, _depth(rules, bounds.depth), without)
         outputs = {key: whole[key] for key in made if key not in without}
         processor = ModelledRules(rules, rules.primitives, frame=frame, tick=1, most=1, outputs=outputs)
@@ -197,21 +198,36 @@ def _tick(rule_sets: Sequence[RuleSet], *, finer: bool) -> int:
 
 
 def _amounts(rules: RuleSet) -> Iterator[int]:
-    """How long windows and pauses are."""
+    """How long windows and pauses are, and what times are compared with."""
     for rule in rules.rules:
         for window in (part.window for part in rule.predicates):
             found = (getattr(window, "most", None), getattr(window, "least", None))
             yield from (int(each.amount) for each in found if each is not None and not each.counts)
         if rule.pause is not None:
             yield int(rule.pause.amount)
+        for each in (each for expression in written(rule) for each in t.within(expression)):
+            if isinstance(each, t.Operation) and each.operator in (*COMPARISONS, "+", "-") and _of_times(each):
+                yield from (o.value for o in each.operands if isinstance(o, t.Literal) and type(o.value) is int)
+
+
+def _of_times(expression: t.Expression) -> bool:
+    return any(isinstance(leaf, t.TimeOf) for leaf in t.within(expression))
 
 
 def _times(rules: RuleSet) -> Iterator[tuple[str, str]]:
     """The attributes of composites that are times, which no rule looks at."""
     read = set(read_attributes(rules))
     for rule in rules.rules:
+        degrees = TimeDegrees(rules, rule)
+        for asked, degree in degrees.conditions():
+            if not degree.known or degree.count:
+                raise Refused(
+                    f"{asked} depends on when events come: a model has only how long ago they came", where=asked.where,
+                    hint="compare a time with another: TIME(A) - TIME(B) < 5",
+                )  # fmt: skip
         for each in rule.evaluations:
-            if any(isinstance(leaf, t.TimeOf) for leaf in t.within(each.value)):
+            degree = degrees.of(each.value)
+            if not degree.known or degree.count:
                 if (rule.emits, each.name) in read:
                     raise Refused(
                         f"{rule.emits}.{each.name} is a time, and rules look at it: a model has only ages of events",

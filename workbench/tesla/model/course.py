@@ -125,6 +125,7 @@ class ModelCourse:
             self._satisfied(rule, type, when, values)
             if rule.trigger.type == type:
                 caused += self._triggered(rule, when, values, used, depth)
+        self.line = merged(when, self.line.followed(), self.line)
         if column := self.frame.layout.columns.get(type):
             self.line, full = self.line.with_event(column, when, values, used)
             self.full[type] = either(self.full[type], full)
@@ -139,6 +140,8 @@ class ModelCourse:
                     self.beyond = either(self.beyond, each.when)
                 else:
                     self.happens(each.when, each.type, each.values, depth + 1)
+            else:
+                self.line = merged(each.when, self.line.followed(), self.line)
 
     def _triggered(self, rule: t.Rule, when: Term, values: Values, used: list[Any], depth: int) -> list[ModelComposite]:
         """What a rule makes of its trigger, and what it consumes."""

@@ -82,7 +82,8 @@ class RuleFrame:
     @property
     def longest(self) -> int:
         """After how many ticks without an event nothing changes any more."""
-        return max((self.layout.oldest, *(int(rule.pause.amount) for rule in self.pausing if rule.pause)))
+        ages = (column.limit for column in self.layout.columns.values())
+        return max((0, *ages, *(int(rule.pause.amount) for rule in self.pausing if rule.pause)))
 
     @property
     def rooms(self) -> dict[str, int]:

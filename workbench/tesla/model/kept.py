@@ -20,10 +20,18 @@ from workbench.tesla.model.layout import KeptColumn, KeptLayout, Tables
 
 @dataclass(frozen=True)
 class Kept:
-    """One slot: which column's event it holds (0: none), its age, its attributes, and which rules have consumed it."""
+    """One slot.
+
+    Attributes
+    ----------
+    kind: which column's event it holds; 0: none.
+    age, back: how many ticks, and events of any type, ago it came; `back` is 0 where nothing counts them.
+    used: what consumes it.
+    """
 
     kind: Any
     age: Any
+    back: Any
     attributes: tuple[Any, ...]
     used: tuple[Any, ...]
 
@@ -47,7 +55,7 @@ class Kept:
     @property
     def parts(self) -> tuple[Any, ...]:
         """All of it."""
-        return (self.kind, self.age, *self.attributes, *self.used)
+        return (self.kind, self.age, self.back, *self.attributes, *self.used)
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ class Newest:
     def kept(self, used: int) -> Kept:
         """The same as other slots are."""
         kind = ite(LE(self.age, self.column.limit), self.column.kind, 0)
-        return Kept(kind, self.age, self.attributes, (FALSE,) * used)
+        return Kept(kind, self.age, 0, self.attributes, (FALSE,) * used)
 
     def where(self, when: Any, age: Any, attributes: Sequence[Any]) -> Newest:
         """This, or with another age and other attributes where a condition holds."""
@@ -117,7 +125,8 @@ class Line:
         found: list[tuple[str, Domain, Value]] = []
         for number in range(1, layout.slots + 1):
             found.append((f"kind{number}", layout.kinds, 0))
-            found.append((f"age{number}", Range(0, max(layout.oldest, 1)), 0))
+            found.append((f"age{number}", layout.ages, 0))
+            found += [(f"back{number}", Range(0, layout.places + 1), 0)] if layout.places else []
             found += [(f"at{number}_{i}", Range(0, size - 1), 0) for i, size in enumerate(layout.sizes)]
             found += [(f"used{number}_{i}", BOOL, False) for i in range(layout.marks)]
         for number, (column, _) in enumerate(layout.apart, 1):
@@ -133,9 +142,9 @@ class Line:
         values = iter(state)
         lined, apart = list[Kept](), list[Newest]()
         for _ in range(layout.slots):
-            kind, age = next(values), next(values)
+            kind, age, back = next(values), next(values), next(values) if layout.places else 0
             places = tuple(next(values) for _ in layout.sizes)
-            lined.append(Kept(kind, age, places, tuple(next(values) for _ in range(layout.marks))))
+            lined.append(Kept(kind, age, back, places, tuple(next(values) for _ in range(layout.marks))))
         for column, key in layout.apart:
             age, known = next(values), dict(zip(column.newest or (), key, strict=True))
             places = tuple(known[name] if name in known else next(values) for name in column.attributes)
@@ -145,7 +154,8 @@ class Line:
     @property
     def state(self) -> tuple[Any, ...]:
         """What its variables are."""
-        lined = (part for slot in self.lined for part in slot.parts)
+        backs = 3 if self.layout.places else 2
+        lined = (part for slot in self.lined for part in (*slot.parts[:backs], *slot.parts[3:]))
         return (*lined, *(part for slot in self.apart for part in slot.parts))
 
     def length(self, column: KeptColumn) -> Any:
@@ -162,18 +172,26 @@ class Line:
 
     def later(self, elapsed: Any) -> Line:
         """The line when so many ticks have passed: what nobody can ask for any more is gone."""
-        found = []
-        for slot in self.lined:
-            age = ADD(slot.age, elapsed)
-            gone = disjunction(both(slot.of(c), GT(age, c.limit)) for c in self.layout.lined)
-            stays = both(slot.present, negate(gone))
-            found.append(_where(stays, replace(slot, age=held_in(age, Range(0, max(self.layout.oldest, 1)))), None))
-        limits = {column.limit for column in self.layout.lined}
         apart = []
         for each in self.apart:
             age = held_in(ADD(each.age, elapsed), Range(0, each.gone))
             apart.append(replace(each, age=age).where(EQ(age, each.gone), age, (0,) * len(each.attributes)))
-        return self._with(_closed(found) if len(limits) > 1 else found, apart)
+        return self._with(self._aged(elapsed, 0), apart)
+
+    def followed(self) -> Line:
+        """The line when another event has come, of any type."""
+        return self._with(self._aged(0, 1), self.apart) if self.layout.places else self
+
+    def _aged(self, elapsed: Any, events: int) -> list[Kept]:
+        found, columns = [], self.layout.lined
+        for slot in self.lined:
+            age, back = ADD(slot.age, elapsed), ADD(slot.back, events)
+            gone = disjunction(both(slot.of(c), _beyond(c, age, back)) for c in columns)
+            back = held_in(back, Range(0, self.layout.places + 1))
+            aged = replace(slot, age=held_in(age, self.layout.ages), back=back)
+            found.append(_where(both(slot.present, negate(gone)), aged, None))
+        kinds = {(column.limit, column.places, column.endless) for column in columns}
+        return _closed(found) if len(kinds) > 1 or self.layout.places else found
 
     def with_event(
         self, column: KeptColumn, when: Term, values: Mapping[str, ChosenValue], used: Sequence[Term]
@@ -187,7 +205,7 @@ class Line:
             return self._with(self.lined, [self._renewed(each, column, when, own) for each in self.apart]), FALSE
         places: list[Any] = [const(0, Range(0, size - 1)) for size in self.layout.sizes]
         places[: len(own)] = own
-        head = Kept(const(column.kind, self.layout.kinds), const(0, Range(0, 0)), tuple(places), tuple(used))
+        head = Kept(const(column.kind, self.layout.kinds), const(0, Range(0, 0)), 1, tuple(places), tuple(used))
         replaced: list[Term] = [FALSE] * len(self.lined)
         if column.newest is not None:
             replaced = [both(slot.of(column), self._same(slot, column, values)) for slot in self.lined]
@@ -234,13 +252,20 @@ class Line:
         )
 
 
+def _beyond(column: KeptColumn, age: Any, back: Any) -> Any:
+    """Whether nothing asks any more for an event of so great an age, so many places back."""
+    if column.endless:
+        return FALSE
+    return both(GT(age, column.limit), GT(back, column.places) if column.places else TRUE)
+
+
 def _where(when: Term, one: Kept, other: Kept | None) -> Kept:
     """One slot's content where a condition holds, else the other's (None: it is empty)."""
     others: Sequence[Any] = (
-        (0, 0, *[0] * len(one.attributes), *[False] * len(one.used)) if other is None else other.parts
+        (0, 0, 0, *[0] * len(one.attributes), *[False] * len(one.used)) if other is None else other.parts
     )
-    kind, age, *rest = (ite(when, a, b) for a, b in zip(one.parts, others, strict=True))
-    return Kept(kind, age, tuple(rest[: len(one.attributes)]), tuple(rest[len(one.attributes) :]))
+    kind, age, back, *rest = (ite(when, a, b) for a, b in zip(one.parts, others, strict=True))
+    return Kept(kind, age, back, tuple(rest[: len(one.attributes)]), tuple(rest[len(one.attributes) :]))
 
 
 def _closed(slots: Sequence[Kept]) -> list[Kept]:

@@ -28,6 +28,34 @@ Tables = Mapping[tuple[str, str], ValueTable]
 
 
 @dataclass(frozen=True)
+class WindowReach:
+    """How far back something lies at most: so many ticks, so many places in the order of events; None: any number."""
+
+    ticks: int | None
+    places: int | None
+
+    def further(self, window: t.WithinWindow) -> WindowReach:
+        """How far back what lies in a window is that hangs there."""
+        if window.most is None:
+            return WindowReach(None, None)
+        far = int(window.most.amount)
+        if window.counted:
+            return WindowReach(None, None if self.places is None else self.places + far)
+        return WindowReach(None if self.ticks is None else self.ticks + far, None)
+
+    def __or__(self, other: WindowReach) -> WindowReach:
+        """How far back one of the two lies."""
+        ticks = None if None in (self.ticks, other.ticks) else max(self.ticks or 0, other.ticks or 0)
+        places = None if None in (self.places, other.places) else max(self.places or 0, other.places or 0)
+        return WindowReach(ticks, places)
+
+    @property
+    def endless(self) -> bool:
+        """Whether nothing bounds it."""
+        return self.ticks is None and self.places is None
+
+
+@dataclass(frozen=True)
 class Role:
     """A predicate or aggregate of a rule that looks for events: where it stands, and how far back it reaches.
 
@@ -39,7 +67,7 @@ class Role:
     rule: t.Rule
     place: int
     part: t.Predicate | t.Aggregate
-    reach: int
+    reach: WindowReach
     trex: bool = False
 
     @cached_property
@@ -61,7 +89,8 @@ class KeptColumn:
     ----------
     kind: its number among the columns, from 1 on.
     roles: what looks for them.
-    limit: the greatest age, in ticks, at which anything does.
+    limit: the greatest age, in ticks, at which anything does by time; places: the same in events, from 1 on, by count.
+    endless: they are asked for for ever.
     attributes: those kept, with their place among the attributes of a slot.
     newest: attributes of which it is enough to keep the newest event with the same values; None: all are needed.
     apart: the values of these, by places in their tables, where nobody asks in which order such events have come: each
@@ -73,6 +102,8 @@ class KeptColumn:
     kind: int
     roles: tuple[Role, ...]
     limit: int
+    places: int
+    endless: bool
     attributes: Mapping[str, int]
     newest: tuple[str, ...] | None
     apart: tuple[tuple[int, ...], ...]
@@ -103,6 +134,7 @@ class KeptLayout:
     sizes: of each attribute of a slot, the number of values.
     trex: whether windows and consumption are as in T-Rex.
     waits: how many matches of each rule may wait for something not to come.
+    tick: how much time a tick is, in the unit of times.
     """
 
     rules: RuleSet
@@ -110,6 +142,18 @@ class KeptLayout:
     sizes: tuple[int, ...]
     trex: bool = False
     waits: Mapping[str, int] = field(default_factory=dict)
+    tick: int = 1
+
+    @cached_property
+    def places(self) -> int:
+        """How many places back an event is kept that is asked for by count; 0: none is."""
+        return max((column.places for column in self.columns.values()), default=0)
+
+    @cached_property
+    def ages(self) -> Range:
+        """Ages of events: what is kept for another reason than its age is no more than too old."""
+        more = any(column.places or column.endless for column in self.columns.values())
+        return Range(0, max(self.oldest, 1) + more)
 
     @cached_property
     def lined(self) -> tuple[KeptColumn, ...]:
@@ -129,7 +173,7 @@ class KeptLayout:
     @cached_property
     def oldest(self) -> int:
         """The greatest age at which an event stands in the line."""
-        return max((column.limit for column in self.lined), default=0)
+        return max((0, *(column.limit for column in self.lined)))
 
     @cached_property
     def kinds(self) -> Range:
@@ -203,45 +247,53 @@ def layouts(
                 place = attributes[attribute] = len(attributes)
                 if not apart:
                     sizes[place:] = [max((size, *sizes[place : place + 1])), *sizes[place + 1 :]]
-        limit = max(role.reach for role in roles)
+        ticks = [role.reach.ticks for role in roles if role.reach.ticks is not None]
+        places = [role.reach.places or 0 for role in roles if role.reach.ticks is None]
+        endless = [role for role in roles if role.reach.endless]
+        if endless and newest is None:
+            raise _refused(endless[0])
+        far = max(ticks, default=-1), max(places, default=0), bool(endless)
         own = tuple(itertools.product(*map(range, keys))) if apart else ()
         capacity = len(own) or rooms.get(name, room if newest is None else min(math.prod(keys), max(room, 8)))
-        columns[name] = KeptColumn(name, kind, roles, limit, attributes, newest, own, capacity)
+        columns[name] = KeptColumn(name, kind, roles, *far, attributes, newest, own, capacity)
     return [KeptLayout(rules, columns, tuple(sizes), n in trex) for n, rules in enumerate(rule_sets)]
 
 
 def _roles(rules: RuleSet, rule: t.Rule, trex: bool) -> Iterator[Role]:
-    reach = {rule.trigger.name: 0}
+    reach = {rule.trigger.name: WindowReach(0, 0)}
     for place, part in enumerate(rule.predicates, 1):
         if rules.declarations[part.type].fact:
             continue
         window = part.window
         if isinstance(window, t.AfterWindow):
             continue  # what must not come later is asked when it comes
-        far = _reach(window, reach)
+        if isinstance(window, t.BetweenWindow):
+            far = reach[window.one] | reach[window.two]
+            if trex and far.ticks is None:
+                far = WindowReach(None, None)  # it lies between times, and only so many places are known
+        else:
+            assert isinstance(window, t.WithinWindow)
+            far = reach[window.of].further(window)
         if isinstance(part, t.Predicate) and part.policy.binds:
             reach[part.name] = far
         yield Role(rule, place, part, far, trex)
 
 
-def _reach(window: t.EventWindow | None, reach: Mapping[str, int]) -> int:
-    """The greatest age of what lies in a window."""
-    if isinstance(window, t.BetweenWindow):
-        return max(reach[window.one], reach[window.two])
-    assert isinstance(window, t.WithinWindow)
-    if window.counted:
-        raise Refused(
-            f"a window of events, {window}, has no model",
+def _refused(role: Role) -> Refused:
+    """Why a window that is not bounded has no finite model."""
+    window = role.part.window
+    assert window is not None
+    if isinstance(window, t.WithinWindow) and window.most is None:
+        return Refused(
+            f"a window without an end, {window}, has no finite model where more than the newest events count",
             where=window.where,
-            hint="a model has ages of events, not how many came since: write a window of time",
+            hint="write the longest time that matters, within 5 min from ...; or last, and equations",
         )
-    if window.most is None:
-        raise Refused(
-            f"a window without an end, {window}, has no finite model",
-            where=window.where,
-            hint="write the longest time that matters: within 5 min from ...",
-        )
-    return reach[window.of] + int(window.most.amount)
+    return Refused(
+        f"what {window} reaches lies back by a time and by a number of events, and has no finite model",
+        where=window.where,
+        hint="let windows that hang on each other all measure times, or all count events",
+    )
 
 
 def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
@@ -287,6 +339,8 @@ def _apart(roles: Sequence[Role], newest: tuple[str, ...], tables: Tables) -> bo
     for role in roles:
         part = role.part
         assert isinstance(part, t.Predicate)
+        if role.reach.ticks is None:
+            return False  # such a slot knows only how old its event is
         if part.policy is not t.Policy.NOT:
             own = {each.name for each in part.assignments}
             if not _alike(roles) or {_equated(each, own) for each in role.linked} != set(newest):

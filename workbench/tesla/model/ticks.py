@@ -154,7 +154,7 @@ class ModelledRules(RuleProcessor, Keeping):
         return replace(self, frame=replace(frame, layout=replace(frame.layout, columns=columns, waits=waits)))
 
     def waiting(self, state: State) -> tuple[int, ...]:
-        _, memory, kept = state
+        _, memory, kept, _ = state
         types = [event.type for event, _ in kept]
         waits = memory.awaiting if self.frame.absences and isinstance(memory, RuleMemory) else {}
         return (*map(types.count, self.frame.layout.columns), *(waits.get(r.name, 0) for r in self.frame.absences))
@@ -171,13 +171,14 @@ class ModelledRules(RuleProcessor, Keeping):
         return tuple(found)
 
     def held(self, state: State) -> tuple[Sequence[Value], ...]:
-        now, _, kept = state
+        now, _, kept, _ = state
         found: dict[str, list[Value]] = {name: [] for name in self.frame.layout.columns}
         for event, _ in kept:
             places, shown = self.rules.declarations[event.type].positions, self._attributes(event.type)
             own = dict(zip(places, event.values, strict=True))
             values = [each.as_shown[exactly(own[name])] for name, each in shown.items()]
-            found[event.type].append(((now - event.time) // self.tick, *values))
+            age = min((now - event.time) // self.tick, max(self.frame.layout.columns[event.type].limit, 1))
+            found[event.type].append((age, *values))
         return tuple(found.values())
 
     def _attributes(self, type: str) -> dict[str, Shown]:
@@ -197,10 +198,10 @@ class ModelledRules(RuleProcessor, Keeping):
         return tuple(map(list, self._shown(self._meant(events, self.frame.facts, now))))
 
     def initial(self) -> State:
-        return (0, "", ())
+        return (0, "", (), 0)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        (now, memory, kept), (place, given) = state, front
+        (now, memory, kept, count), (place, given) = state, front
         if place == 0:
             now += ticks_of(given) * self.tick
         if not isinstance(memory, RuleMemory):
@@ -211,10 +212,11 @@ class ModelledRules(RuleProcessor, Keeping):
         came = [*found, happens] if place == 0 else [happens, *found]
         for each in came:
             if isinstance(each, Occurrence):
-                kept = self._with_event(self._since(kept, each.time), each)
-        kept = self._since(kept, now)
+                count += 1
+                kept = self._with_event(self._since(kept, each.time, count), replace(each, number=count - 1))
+        kept = self._since(kept, now, count)
         self._bounded(memory, found)
-        return (now, memory, kept), tuple(map(emission, self._shown(found))) if found else self._silent
+        return (now, memory, kept, count), tuple(map(emission, self._shown(found))) if found else self._silent
 
     def _bounded(self, memory: RuleMemory, found: Sequence[Occurrence]) -> None:
         """Overflow where more waits than the model has room for, or causes are longer chains than it follows."""
@@ -230,10 +232,15 @@ class ModelledRules(RuleProcessor, Keeping):
             if depths[each.number] > self.frame.depth and each.type in self.frame.looked_at:
                 raise Overflow(f"a chain of more than {self.frame.depth} composites", hint="allow longer ones: --depth")
 
-    def _since(self, kept: tuple[Any, ...], now: int) -> tuple[Any, ...]:
-        """What is still asked for at a time."""
-        columns = self.frame.layout.columns
-        return tuple(each for each in kept if now - each[0].time <= columns[each[0].type].limit * self.tick)
+    def _since(self, kept: tuple[Any, ...], now: int, count: int) -> tuple[Any, ...]:
+        """What is still asked for at a time, when so many events have come."""
+
+        def stays(event: Occurrence) -> bool:
+            column = self.frame.layout.columns[event.type]
+            recent = now - event.time <= column.limit * self.tick
+            return recent or count - event.number <= column.places or column.endless
+
+        return tuple(each for each in kept if stays(each[0]))
 
     def _with_event(self, kept: tuple[Any, ...], event: Occurrence) -> tuple[Any, ...]:
         column = self.frame.layout.columns.get(event.type)
