@@ -243,7 +243,8 @@ declare Notice(line: string)
 from Late and POLICY Runs(bus == Late.bus) ordered by line asc emit Notice(line = Runs.line)
 """
     both = [rules(text.replace("POLICY", policy), policy) for policy in ("first", "each")]
-    verdict = equivalent(*modelled(both, RuleBounds(any_facts={"Runs": rows})), "stepwise", SETTINGS)
+    one, other = modelled(both, RuleBounds(any_facts={"Runs": rows}))
+    verdict = equivalent(one, other, "stepwise", SETTINGS)
     if steps is None:
         assert verdict.outcome is Outcome.HOLDS
     else:
