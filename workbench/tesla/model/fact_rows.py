@@ -15,7 +15,7 @@ from workbench.core.term import FALSE, Term
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, applied, either_of
 
-FactRow = tuple[Term, Mapping[str, ChosenValue]]
+ModelRow = tuple[Term, Mapping[str, ChosenValue]]
 """Whether a row is there, and its attributes."""
 
 
@@ -62,9 +62,9 @@ class GivenFacts:
         count = held_in(ADD(self.count, ite(when, 1, 0)), Range(0, len(self.rows)))
         return GivenFacts(self.tables, count, rows)
 
-    def ordered(self, ordering: Sequence[t.OrderedBy]) -> list[FactRow]:
+    def ordered(self, ordering: Sequence[t.OrderedBy]) -> list[ModelRow]:
         """The rows in the order that is written, ties in their own."""
-        found: list[FactRow] = []
+        found: list[ModelRow] = []
         for number, row in enumerate(self.rows):
             own = {name: ChosenValue.at(p, table) for p, (name, table) in zip(row, self.tables.items(), strict=True)}
             found.append((GT(self.count, number), own))
@@ -75,7 +75,7 @@ class GivenFacts:
         return found
 
 
-def _exchanged(one: FactRow, other: FactRow, by: t.OrderedBy) -> list[FactRow]:
+def _exchanged(one: ModelRow, other: ModelRow, by: t.OrderedBy) -> list[ModelRow]:
     """Two rows, of which the second is there only if the first is, in their order."""
 
     def before(a: Any, b: Any) -> bool:

@@ -18,7 +18,7 @@ from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, applied, either_of, evaluated, holds
-from workbench.tesla.model.fact_rows import FactRow, GivenFacts
+from workbench.tesla.model.fact_rows import GivenFacts, ModelRow
 from workbench.tesla.model.kept import Kept, Line
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
@@ -208,7 +208,7 @@ class RuleMatching:
 
     # --- facts ------------------------------------------------------------------------------------------
 
-    def _rows(self, part: t.Predicate | t.Aggregate) -> list[FactRow]:
+    def _rows(self, part: t.Predicate | t.Aggregate) -> list[ModelRow]:
         names = list(self.rules.declarations[part.type].positions)
         rows, ordering = list(self.facts.get(part.type, ())), part.ordering if isinstance(part, t.Predicate) else ()
         if part.type in self.given:
