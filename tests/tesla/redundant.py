@@ -58,7 +58,9 @@ def _condition(rule: t.Rule, rng: random.Random) -> t.Rule:
     part = rng.choice(_named(rule))
     time = t.Operation(rng.choice(_SIGNS), (t.TimeOf(part.name), t.TimeOf(rule.trigger.name)))
     fact = DECLARATIONS[part.type].fact
-    found = time if rng.random() < 0.2 and not fact and part in _events(rule) else _comparison(part.type, rng, part.name)
+    found = (
+        time if rng.random() < 0.2 and not fact and part in _events(rule) else _comparison(part.type, rng, part.name)
+    )
     return rule if found is None else replace(rule, where_clause=(*rule.where_clause, found))
 
 

@@ -74,7 +74,8 @@ class Known:
 
     def never_null(self, expression: t.Expression) -> bool:
         """Whether it has a value where these hold: each operator in them is strict in null."""
-        return not divides(expression) and leaves(expression) <= self._there
+        times = {str(each) for each in t.within(expression) if isinstance(each, t.TimeOf)}
+        return not divides(expression) and leaves(expression) <= self._there | times
 
     @cached_property
     def impossible(self) -> bool:

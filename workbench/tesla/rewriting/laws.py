@@ -39,20 +39,20 @@ class Law:
 def _implied(rule: t.Rule) -> Iterator[t.Rule]:
     seen = sights(rule)
     for place, part in enumerate(rule.parts):
-        before = _held(rule, seen, place)
-        for fewer, left_out in _one_less(part.constraints):
+        before = held_before(rule, seen, place)
+        for fewer, left_out in one_less(part.constraints):
             rest = [seen[place].resolved(each) for each in fewer]
             if Known([*before, *rest]).implies(seen[place].resolved(left_out)):
-                yield _with_part(rule, place, replace(part, constraints=fewer))
-    before = _held(rule, seen, len(rule.parts))
-    for fewer, left_out in _one_less(rule.where_clause):
+                yield with_part(rule, place, replace(part, constraints=fewer))
+    before = held_before(rule, seen, len(rule.parts))
+    for fewer, left_out in one_less(rule.where_clause):
         if Known([*before, *map(seen[-1].resolved, fewer)]).implies(seen[-1].resolved(left_out)):
             yield replace(rule, where_clause=fewer)
 
 
 def _earlier(rule: t.Rule) -> Iterator[t.Rule]:
     sight = sights(rule)[-1]
-    for fewer, moved in _one_less(rule.where_clause):
+    for fewer, moved in one_less(rule.where_clause):
         place = max(sight.needs(moved), default=0)
         part = rule.parts[place]
         times = {sight.names[each.name] for each in t.within(moved) if isinstance(each, t.TimeOf)}
@@ -64,7 +64,7 @@ def _earlier(rule: t.Rule) -> Iterator[t.Rule]:
             return t.OwnAttribute(each.name) if here else each  # type: ignore[attr-defined]
 
         constraints = (*part.constraints, changed(moved, own))
-        yield replace(_with_part(rule, place, replace(part, constraints=constraints)), where_clause=fewer)
+        yield replace(with_part(rule, place, replace(part, constraints=constraints)), where_clause=fewer)
 
 
 # --- what nothing reads, or what says nothing -----------------------------------------------------------
@@ -74,12 +74,12 @@ def _unread(rule: t.Rule) -> Iterator[t.Rule]:
     for place, part in enumerate(rule.parts):
         if isinstance(part, t.Aggregate):
             if part.parameter not in _parameters(rule):
-                yield _without_part(rule, place)
+                yield without_part(rule, place)
             continue
         for each in part.assignments:
             if each.name not in _parameters(rule):
                 rest = tuple(other for other in part.assignments if other is not each)
-                yield _with_part(rule, place, replace(part, assignments=rest))
+                yield with_part(rule, place, replace(part, assignments=rest))
 
 
 def _counted_twice(rule: t.Rule) -> Iterator[t.Rule]:
@@ -90,7 +90,7 @@ def _counted_twice(rule: t.Rule) -> Iterator[t.Rule]:
             text = str(replace(part, parameter="", constraints=constraints, window=_placed(part.window, seen[place])))
             first = met.setdefault(text, part.parameter)
             if first != part.parameter:
-                yield _renamed(_without_part(rule, place), part.parameter, first)
+                yield _renamed(without_part(rule, place), part.parameter, first)
 
 
 def _idle(rule: t.Rule) -> Iterator[t.Rule]:
@@ -106,9 +106,10 @@ def _idle(rule: t.Rule) -> Iterator[t.Rule]:
         yield replace(rule, consuming=useful, consuming_at=())
     for place, part in enumerate(rule.parts):
         window = part.window
-        if isinstance(window, t.WithinWindow) and window.least is not None and window.least.amount == 0:
-            if window.most is None or window.most.counts == window.least.counts:
-                yield _with_part(rule, place, replace(part, window=replace(window, least=None)))
+        if not isinstance(window, t.WithinWindow) or window.least is None or window.least.amount != 0:
+            continue
+        if window.most is None or window.most.counts == window.least.counts:
+            yield with_part(rule, place, replace(part, window=replace(window, least=None)))
 
 
 # --- predicates -----------------------------------------------------------------------------------------
@@ -116,14 +117,11 @@ def _idle(rule: t.Rule) -> Iterator[t.Rule]:
 
 def _needless(rule: t.Rule) -> Iterator[t.Rule]:
     seen = sights(rule)
-    for place, part in _negations(rule):
-        held = _held(rule, seen, place)
-        if Known([*held, *_resolved(part, seen[place])]).impossible and not Known(held).impossible:
-            yield _without_part(rule, place)
-        elif any(_covers(rule, seen, other, place) for other, _ in _negations(rule) if other != place):
-            yield _without_part(rule, place)
-        elif any(_newest(rule, seen, other, place) for other in range(1, place)):
-            yield _without_part(rule, place)
+    for place, part in negations(rule):
+        empty = Known([*held_before(rule, seen, place), *_resolved(part, seen[place])]).impossible
+        covered = any(_covers(rule, seen, other, place) for other, _ in negations(rule) if other != place)
+        if empty or covered or any(_newest(rule, seen, other, place) for other in range(1, place)):
+            yield without_part(rule, place)
 
 
 def _covers(rule: t.Rule, seen: Sequence[Sight], wide: int, narrow: int) -> bool:
@@ -154,7 +152,7 @@ def _newest(rule: t.Rule, seen: Sequence[Sight], last: int, place: int) -> bool:
 
 def _weaker(rule: t.Rule, seen: Sequence[Sight], weak: int, strong: int, upto: int) -> bool:
     """Whether what satisfies the one part's constraints satisfies the other's, in what is selected up to a place."""
-    known = Known([*_held(rule, seen, upto), *_resolved(rule.parts[strong], seen[strong], -1)])
+    known = Known([*held_before(rule, seen, upto), *_resolved(rule.parts[strong], seen[strong], -1)])
     return all(map(known.implies, _resolved(rule.parts[weak], seen[weak], -1)))
 
 
@@ -164,7 +162,7 @@ def _tighter(rule: t.Rule) -> Iterator[t.Rule]:
         window = part.window
         if not isinstance(part, t.Predicate) or part.policy not in SELECTING or not isinstance(window, t.WithinWindow):
             continue
-        for other, forbidden in _negations(rule):
+        for other, forbidden in negations(rule):
             shut = forbidden.window
             if forbidden.type != part.type or not isinstance(shut, t.WithinWindow):
                 continue
@@ -172,11 +170,11 @@ def _tighter(rule: t.Rule) -> Iterator[t.Rule]:
                 continue
             if seen[other].names[shut.of] != seen[place].names[window.of]:
                 continue
-            inside = _no_longer(window.most, shut.most) and _no_longer(shut.least, window.most)
+            inside = no_longer(window.most, shut.most) and no_longer(shut.least, window.most)
             if window.least is not None:
-                inside = inside and _no_longer(window.least, shut.least)
+                inside = inside and no_longer(window.least, shut.least)
             if inside and shut.least != window.most and _weaker(rule, seen, other, place, place):
-                yield _with_part(rule, place, replace(part, window=replace(window, most=shut.least)))
+                yield with_part(rule, place, replace(part, window=replace(window, most=shut.least)))
 
 
 def _sooner(rule: t.Rule) -> Iterator[t.Rule]:
@@ -188,7 +186,7 @@ def _sooner(rule: t.Rule) -> Iterator[t.Rule]:
         for earlier in range(free, place):
             passed = rule.parts[earlier]
             if isinstance(passed, t.Predicate) and passed.policy is t.Policy.EACH:
-                others = _without_part(rule, place).predicates
+                others = without_part(rule, place).predicates
                 yield replace(rule, predicates=(*others[: earlier - 1], part, *others[earlier - 1 :]))
                 break
 
@@ -198,14 +196,16 @@ def _sooner(rule: t.Rule) -> Iterator[t.Rule]:
 
 def _never(rules: RuleSet) -> Iterator[RuleSet]:
     for rule in rules.rules:
-        held = _held(rule, seen := sights(rule), len(rule.parts))
+        held = held_before(rule, seen := sights(rule), len(rule.parts))
         others = tuple(each for each in rules.rules if each is not rule)
-        if rule.emits in {each.emits for each in others}:
-            if Known([*held, *map(seen[-1].resolved, rule.where_clause)]).impossible:
-                yield replace(rules, rules=others)
+        never = Known([*held, *map(seen[-1].resolved, rule.where_clause)]).impossible
+        if never and rule.emits in {each.emits for each in others}:
+            yield replace(rules, rules=others)
 
 
-def _of_a_rule(makes: Callable[[t.Rule], Iterator[t.Rule]]) -> Callable[[RuleSet], Iterator[RuleSet]]:
+def of_a_rule(makes: Callable[[t.Rule], Iterator[t.Rule]]) -> Callable[[RuleSet], Iterator[RuleSet]]:
+    """What is done to one rule, of each rule of a set."""
+
     def made(rules: RuleSet) -> Iterator[RuleSet]:
         for at, rule in enumerate(rules.rules):
             for other in makes(rule):
@@ -215,7 +215,7 @@ def _of_a_rule(makes: Callable[[t.Rule], Iterator[t.Rule]]) -> Callable[[RuleSet
 
 
 LAWS = (
-    Law("implied", "what holds by the constraints beside and before it need not be asked", _of_a_rule(_implied)),
+    Law("implied", "what holds by the constraints beside and before it need not be asked", of_a_rule(_implied)),
     Law(
         "never",
         "a rule whose constraints contradict each other emits nothing, and another one emits its type, too",
@@ -225,30 +225,30 @@ LAWS = (
         "idle",
         "a limit without `each`, a pause of 0, a window from 0 on and a consumption of what is never looked for "
         "change nothing",
-        _of_a_rule(_idle),
+        of_a_rule(_idle),
     ),
-    Law("unread", "a parameter that nothing reads changes nothing", _of_a_rule(_unread)),
-    Law("counted twice", "aggregates over the same events have the same value", _of_a_rule(_counted_twice)),
+    Law("unread", "a parameter that nothing reads changes nothing", of_a_rule(_unread)),
+    Law("counted twice", "aggregates over the same events have the same value", of_a_rule(_counted_twice)),
     Law(
         "earlier",
         "a condition on what the trigger or an `each` brings is a constraint of that one, for all of it is looked at",
-        _of_a_rule(_earlier),
+        of_a_rule(_earlier),
     ),
     Law(
         "needless not",
         "a `not` holds by itself where nothing satisfies its constraints, where a wider `not` stands beside it, and "
         "between the last such event and what that is before",
-        _of_a_rule(_needless),
+        of_a_rule(_needless),
     ),
     Law(
         "tighter",
         "where a `not` forbids what is as old as the far part of a window, nothing is found there",
-        _of_a_rule(_tighter),
+        of_a_rule(_tighter),
     ),
     Law(
         "sooner",
         "a `not` or an aggregate that hangs on nothing an `each` brings says the same before it, once",
-        _of_a_rule(_sooner),
+        of_a_rule(_sooner),
     ),
     Law(
         "merged",
@@ -262,7 +262,7 @@ LAWS = (
 # --- parts ----------------------------------------------------------------------------------------------
 
 
-def _held(rule: t.Rule, seen: Sequence[Sight], upto: int) -> list[t.Expression]:
+def held_before(rule: t.Rule, seen: Sequence[Sight], upto: int) -> list[t.Expression]:
     """What holds of all that is selected before a place."""
     found: list[t.Expression] = []
     for place, part in enumerate(rule.parts[:upto]):
@@ -289,7 +289,7 @@ def _about(sight: Sight, own: int) -> Sight:
     return replace(sight, parameters=stands)
 
 
-def _one_less(constraints: tuple[t.Expression, ...]) -> Iterator[tuple[tuple[t.Expression, ...], t.Expression]]:
+def one_less(constraints: tuple[t.Expression, ...]) -> Iterator[tuple[tuple[t.Expression, ...], t.Expression]]:
     """Constraints without one of them, and that one; the last first, so that what comes first stays."""
     for at in reversed(range(len(constraints))):
         for left_out in reversed(list(conjuncts(constraints[at]))):
@@ -297,19 +297,22 @@ def _one_less(constraints: tuple[t.Expression, ...]) -> Iterator[tuple[tuple[t.E
             yield (*constraints[:at], *rest, *constraints[at + 1 :]), left_out
 
 
-def _negations(rule: t.Rule) -> list[tuple[int, t.Predicate]]:
+def negations(rule: t.Rule) -> list[tuple[int, t.Predicate]]:
+    """What must not be there, by place."""
     parts = enumerate(rule.parts)
     return [(at, each) for at, each in parts if isinstance(each, t.Predicate) and each.policy is t.Policy.NOT]
 
 
-def _with_part(rule: t.Rule, place: int, part: Part) -> t.Rule:
+def with_part(rule: t.Rule, place: int, part: Part) -> t.Rule:
+    """The rule with another part at a place."""
     if place == 0:
         assert isinstance(part, t.Predicate)
         return replace(rule, trigger=part)
     return replace(rule, predicates=(*rule.predicates[: place - 1], part, *rule.predicates[place:]))
 
 
-def _without_part(rule: t.Rule, place: int) -> t.Rule:
+def without_part(rule: t.Rule, place: int) -> t.Rule:
+    """The rule with a part less."""
     return replace(rule, predicates=(*rule.predicates[: place - 1], *rule.predicates[place:]))
 
 
@@ -368,11 +371,11 @@ def _includes(wide: t.EventWindow | None, at: Sight, narrow: t.EventWindow | Non
         return True
     if not isinstance(wide, t.WithinWindow) or not isinstance(narrow, t.WithinWindow) or wide.of != narrow.of:
         return False
-    far = wide.most is None or _no_longer(narrow.most, wide.most)
-    return far and (wide.least is None or _no_longer(wide.least, narrow.least))
+    far = wide.most is None or no_longer(narrow.most, wide.most)
+    return far and (wide.least is None or no_longer(wide.least, narrow.least))
 
 
-def _no_longer(one: t.Duration | None, other: t.Duration | None) -> bool:
+def no_longer(one: t.Duration | None, other: t.Duration | None) -> bool:
     """Whether one is at most as long as the other, which is known of such as count the same."""
     if one is None or other is None or one.counts != other.counts or bool(one.unit) != bool(other.unit):
         return False

@@ -97,9 +97,10 @@ def _held_to(rules: RuleSet, rule: t.Rule, constraint: t.Expression, value: t.Ex
     domains = rules.declarations[rule.trigger.type].domains
     names = [each.name for each in rule.parts if isinstance(each, t.Predicate)]
     for own, constant in (constraint.operands, constraint.operands[::-1]):
-        if isinstance(own, t.OwnAttribute) and str(constant) == str(value) and names.count(rule.trigger.name) == 1:
-            if {INT: int, STR: str, BOOL: bool}.get(domains[own.name]) is type(value.value):
-                return own.name
+        if not isinstance(own, t.OwnAttribute) or str(constant) != str(value) or names.count(rule.trigger.name) > 1:
+            continue
+        if {INT: int, STR: str, BOOL: bool}.get(domains[own.name]) is type(value.value):
+            return own.name
     return None
 
 

@@ -87,7 +87,9 @@ def _with_parameter(sight: Sight, name: str, place: int, value: t.Expression | N
 def read_by(part: t.Predicate | t.Aggregate, sight: Sight) -> set[int]:
     """The places before a part that it hangs on."""
     assignments = part.assignments if isinstance(part, t.Predicate) else ()
-    found = {place for each in (*part.constraints, *(each.value for each in assignments)) for place in sight.needs(each)}
+    found = {
+        place for each in (*part.constraints, *(each.value for each in assignments)) for place in sight.needs(each)
+    }
     return (found | {sight.names[name] for name in window_names(part.window)}) - {sight.own}
 
 
