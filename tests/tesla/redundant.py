@@ -11,7 +11,6 @@ from workbench.conformance.generate.rule_cases import DECLARATIONS, LITERALS, Ru
 from workbench.core.domain import INT
 from workbench.tesla import tree as t
 from workbench.tesla.check import checked
-from workbench.tesla.rule_set import RuleSet
 
 _SIGNS = ("==", "!=", "<", "<=", ">", ">=")
 
@@ -26,9 +25,20 @@ def redundant_case(seed: int) -> RuleCase:
 
 
 def _rules(rule: t.Rule, rng: random.Random) -> list[t.Rule]:
+    rule = _looser(rule, rng)
     for _ in range(rng.choice((1, 2, 4))):
         rule = rng.choice(_ADDED)(rule, rng)
     return _split(rule, rng) if rng.random() < 0.4 else [rule]
+
+
+def _looser(rule: t.Rule, rng: random.Random) -> t.Rule:
+    """The rule with fewer constraints, so that more comes of it; what ends a cascade stays."""
+    rule = replace(rule, where_clause=tuple(each for each in rule.where_clause if rng.random() < 0.2))
+    for place in range(0 if rule.trigger.type in "ABCN" else 1, len(rule.parts)):
+        part = rule.parts[place]
+        fewer = tuple(each for each in part.constraints if rng.random() < 0.2)
+        rule = _with(rule, place, replace(part, constraints=fewer))
+    return rule
 
 
 def _comparison(type: str, rng: random.Random, name: str = "") -> t.Expression | None:
@@ -147,8 +157,3 @@ def _with(rule: t.Rule, place: int, part: t.Predicate | t.Aggregate) -> t.Rule:
         assert isinstance(part, t.Predicate)
         return replace(rule, trigger=part)
     return replace(rule, predicates=(*rule.predicates[: place - 1], part, *rule.predicates[place:]))
-
-
-def as_written(rules: RuleSet) -> str:
-    """The text of a rule set."""
-    return str(rules)

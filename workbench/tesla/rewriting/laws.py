@@ -18,7 +18,7 @@ from workbench.tesla.rewriting.merging import merged
 from workbench.tesla.rewriting.sight import Sight, changed, read_by, sights, window_names
 from workbench.tesla.rule_set import RuleSet
 
-Part = t.Predicate | t.Aggregate
+RulePart = t.Predicate | t.Aggregate
 ONE = t.Policy.FIRST, t.Policy.LAST
 SELECTING = (t.Policy.EACH, *ONE)
 _ENTERING = t.Policy.TRIGGER, t.Policy.EACH
@@ -274,7 +274,7 @@ def held_before(rule: t.Rule, seen: Sequence[Sight], upto: int) -> list[t.Expres
     return found
 
 
-def _resolved(part: Part, sight: Sight, own: int | None = None) -> list[t.Expression]:
+def _resolved(part: RulePart, sight: Sight, own: int | None = None) -> list[t.Expression]:
     """Its constraints; parameters that it binds itself stand for attributes of the event they are about."""
     renamed = sight if own is None else _about(sight, own)
     return [renamed.resolved(each, own) for each in part.constraints]
@@ -303,7 +303,7 @@ def negations(rule: t.Rule) -> list[tuple[int, t.Predicate]]:
     return [(at, each) for at, each in parts if isinstance(each, t.Predicate) and each.policy is t.Policy.NOT]
 
 
-def with_part(rule: t.Rule, place: int, part: Part) -> t.Rule:
+def with_part(rule: t.Rule, place: int, part: RulePart) -> t.Rule:
     """The rule with another part at a place."""
     if place == 0:
         assert isinstance(part, t.Predicate)
@@ -338,7 +338,7 @@ def _renamed(rule: t.Rule, one: str, other: str) -> t.Rule:
     def of(each: t.Expression) -> t.Expression:
         return changed(each, leaf)
 
-    def part_of(part: Part) -> Part:
+    def part_of(part: RulePart) -> RulePart:
         found = replace(part, constraints=tuple(map(of, part.constraints)))
         if isinstance(found, t.Predicate):
             found = replace(found, assignments=tuple(replace(a, value=of(a.value)) for a in found.assignments))

@@ -7,7 +7,7 @@ last, what it waits for) is its own, and rules that remember something are not m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -21,15 +21,17 @@ from workbench.tesla.rule_set import RuleSet
 def merged(rules: RuleSet) -> Iterator[RuleSet]:
     """The rule sets in which two rules are one."""
     for first, second in combinations(range(len(rules.rules)), 2):
-        between = rules.rules[first + 1 : second]
         one, other = rules.rules[first], rules.rules[second]
-        if one.trigger.type in {each.trigger.type for each in between}:
-            continue
-        made = _both(rules, one, other)
+        made = None if _told_between(rules.rules[first + 1 : second], one) else _both(rules, one, other)
         if made is not None:
             others = [each for at, each in enumerate(rules.rules) if at != second]
             others[first] = made
             yield replace(rules, rules=tuple(others))
+
+
+def _told_between(between: Sequence[t.Rule], one: t.Rule) -> bool:
+    """Whether one of the rules tells of the same trigger."""
+    return one.trigger.type in {each.trigger.type for each in between}
 
 
 def _both(rules: RuleSet, one: t.Rule, other: t.Rule) -> t.Rule | None:
