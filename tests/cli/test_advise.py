@@ -30,8 +30,18 @@ def test_json(workbench: Run, events: Path) -> None:
     assert set(found["processors"])
     assert all(seconds >= 0 for seconds in found["processors"].values())
     for advice in found["advice"]:
-        assert set(advice) == {"pattern", "cuts", "pipelined", "copies", "predicted", "measured", "cores", "worth"}
+        what = {"pattern", "cuts", "pipelined", "copies", "processes"}
+        assert set(advice) == {*what, "predicted", "measured", "cores", "worth"}
         assert all(set(advice[gain]) == {"low", "middle", "high"} for gain in ("predicted", "measured"))
+
+
+def test_logs_are_read_as_for_a_run_and_processes_are_tried(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "votes.csv").write_text("member,ann,reds\ncandidate,bob,reds\nrank,ann,bob\n" * 12)
+    file = MODELS.parent / "crv2016" / "candidates.pipe:naive"
+    options = ("--header", "kind,who,what", "--threads", 1, "--json")
+    (found,) = workbench("advise", file, "--input", tmp_path / "votes.csv", *options).objects
+    (processes,) = [advice for advice in found["advice"] if advice["processes"]]
+    assert processes["pattern"] == "Processes: the copies in so_far.forall"
 
 
 def test_a_few_events_are_not_enough(workbench: Run, tmp_path: Path) -> None:

@@ -118,3 +118,21 @@ def test_where_a_pipe_delays_the_other_analyses_go_on(workbench: Run) -> None:
     assert "latency from p to out: 2 steps" in ended.out
     assert "? the longest silence is not measured where a pipe delays events" in ended.out
     assert "order of arrival" in ended.out
+
+
+def test_rules_are_asked_other_questions(workbench: Run, tmp_path: Path) -> None:
+    file = tmp_path / "pairs.tesla"
+    file.write_text(
+        "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\n"
+        "rule pairs: from B and last A(x == B.x) within 2 from B emit C(x = A.x) consuming A"
+    )
+    ended = workbench("analyse", file, "--only", "fires,competition", "--values", "A.x=1", "--values", "B.x=1")
+    assert ended.code == 0
+    assert "pairs: triggers compete for A" in ended.out
+    assert "  -> C(x = 1) at 0 by pairs" in ended.out
+    ended = workbench("analyse", file, "--json", "--only", "fires")
+    (stream,) = ended.objects[0]["findings"][0]["streams"].values()
+    assert [event["type"] for event in stream["events"]] == ["A", "B"]
+    ended = workbench("analyse", file, "--only", "latency")
+    assert ended.code == 2
+    assert "there is no analysis 'latency'" in ended.err

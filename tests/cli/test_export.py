@@ -105,3 +105,21 @@ def test_version() -> None:
     done = program("--version")
     assert done.code == 0
     assert done.out.startswith("workbench ")
+
+
+@pytest.mark.skipif("nusmv" not in USABLE, reason="no NuSMV executable")
+def test_nusmv_by_hand_says_of_rules_what_check_says(workbench: Run, tmp_path: Path) -> None:
+    """What rules can do is a condition that is never met, which NuSMV finds to be false."""
+    file, target = MODELS.parent / "tesla" / "silence.tesla", tmp_path / "model.smv"
+    asked = ["can(Silent)", "never(Gateway)", "no-full-queues", "always (queue(silence.Silent).length <= 2)"]
+    options = [word for text in asked for word in ("-p", text)]
+    done = workbench("export", file, "-o", target, *options)
+    assert done.code == 0
+    text = target.read_text()
+    assert "-- Rule set silence\n" in text
+    assert "--   1 is Silent, up to 10 ticks old" in text
+    verdicts = [found["verdict"] for found in workbench("check", file, "--json", *options).objects]
+    said = subprocess.run([USABLE["nusmv"].path, target], capture_output=True, text=True, check=True).stdout
+    lines = [line for line in said.splitlines() if line.startswith("-- invariant")]
+    assert verdicts[0] == "holds"
+    assert [line.endswith("is false") for line in lines] == [True, *(v == "fails" for v in verdicts[1:])]

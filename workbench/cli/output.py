@@ -119,7 +119,8 @@ def short(verdict: Verdict) -> str:
         found.append("overflow" if found else "domain left")
     if grounds.overflow is None:
         found.append("overflow undecided")
-    found.append("every N" if grounds.for_every_n else f"N={verdict.n}")
+    if grounds.for_every_n or verdict.n is not None:
+        found.append("every N" if grounds.for_every_n else f"N={verdict.n}")
     found += ["wraps"] * bool(grounds.wraps)
     found += ["saturates"] * bool(grounds.clamps)
     return ", ".join(found)

@@ -130,6 +130,16 @@ class Keeping(Processor):
     def waiting(self, state: State) -> tuple[int, ...]:
         """How much each of the queues holds in a state."""
 
+    @property
+    def held_as(self) -> tuple[Domain, ...]:
+        """As what the first of the queues show what they hold; the others show nothing of it."""
+        return ()
+
+    def held(self, state: State) -> tuple[Sequence[Value], ...]:
+        """What these queues hold in a state, oldest first."""
+        del state
+        return ()
+
 
 class Deferring(Keeping):
     """A processor in which positions wait, as events do in a queue: in `queue(NAME.pending)`."""

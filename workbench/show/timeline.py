@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from workbench.core.domain import Domain, Value
+from workbench.core.fields import Record
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.readable import show_value
@@ -34,7 +35,7 @@ _GROUP: Mapping[str, str] = {
 }  # fmt: skip
 """Rows between which there is no rule."""
 MOST_HELD = 20
-"""Characters of a queue's contents that a column shows."""
+"""Characters of a queue's contents that a column shows; twice as many of records, in which every field is named."""
 MOST_STEPS = 200
 """Steps of a path that are drawn with characters."""
 _GAP = "  "
@@ -74,7 +75,8 @@ class Timeline:
 def show_queue(values: Sequence[Value], domain: Domain | None = None) -> str:
     """The events that wait in a queue, oldest first, abridged where they are many."""
     shown = " ".join(show_value(value, domain) for value in values[:MOST_HELD]) or NO_EVENT
-    return shown if len(shown) <= MOST_HELD else f"{shown[: MOST_HELD - 1]}…"
+    most = MOST_HELD if not isinstance(domain, Record) else 2 * MOST_HELD
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
 def timeline(
@@ -145,7 +147,7 @@ def _queues(trace: Trace, flat: Pipeline | None, capacities: int | Mapping[str, 
         yield Row("queue", name, cells, own.get(name) if size is None else size, full)
         held = [step.contents.get(name, ()) for step in trace.steps]
         if any(held):
-            domain = trace.domains.get(pipes.get(name, ""))
+            domain = trace.domains.get(pipes.get(name, name))
             yield Row("held", HOLDS, tuple(show_queue(values, domain) for values in held))
 
 

@@ -80,7 +80,10 @@ def has_units(rules: RuleSet) -> bool:
     for rule in rules.rules:
         windows = (each.window for each in rule.predicates)
         for window in (each for each in windows if isinstance(each, t.WithinWindow | t.AfterWindow)):
-            if any(each is not None and each.unit for each in (window.most, getattr(window, "least", None))):
+            if any(
+                each is not None and each.unit and not each.counts
+                for each in (window.most, getattr(window, "least", None))
+            ):
                 return True
         if rule.pause is not None and rule.pause.unit:
             return True

@@ -21,6 +21,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, Form, State, Stream, emission
 from workbench.errors import InputError, PipelineError, TypingError, did_you_mean
 from workbench.tesla import tree as t
+from workbench.tesla.formulas import TREX
 from workbench.tesla.nulls import Nulls, may_be_null
 from workbench.tesla.occurrence import Facts, Occurrence, in_units, rows_of
 from workbench.tesla.rule_memory import RuleMemory
@@ -46,6 +47,7 @@ class RuleProcessor(FileProcessor):
     Parameters
     ----------
     facts: that the rules look at, for the whole of a run; None: nobody has given any.
+    trex: windows and consumption are as in T-Rex.
     fed: the types of the events on its inputs, behind the time.
     engine: what runs them.
     shapes: what the inputs carry; typing fills it in.
@@ -58,6 +60,7 @@ class RuleProcessor(FileProcessor):
     shapes: tuple[Domain, ...] = ()
     integers: Domain = INT
     facts: Facts | None = field(default=None, hash=False, repr=False)
+    trex: bool = False
 
     keyword: ClassVar[str] = "rules"
     symbol: ClassVar[str] = "⚑"
@@ -154,11 +157,9 @@ class RuleProcessor(FileProcessor):
     @cached_property
     def scaled(self) -> RuleSet:
         """The rules, windows as whole numbers."""
-        return in_units(self.rules, "us" if self.clocks[0] == "us" else None)
+        return in_units(self.rules, "us" if self.clocks[0] == "us" else None, trex=self.trex)
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        from workbench.tesla.meaning import meaning
-
         now: int | None = None
         events = []
         for place, value in streams[0]:
@@ -167,8 +168,13 @@ class RuleProcessor(FileProcessor):
                 now = value
             else:
                 events.append(self._event(place, value, now))
-        found = meaning(self.scaled, events, rows_of(self.facts or {}), until=None if now is None else now - 1)
-        return tuple(map(list, self._shown(found)))
+        return tuple(map(list, self._shown(self._meant(events, rows_of(self.facts or {}), now))))
+
+    def _meant(self, events: Sequence[Occurrence], facts: Facts, now: int | None) -> list[Occurrence]:
+        from workbench.tesla.meaning import meaning
+
+        until = None if now is None else now - 1
+        return meaning(self.scaled, events, facts, until=until, compat=TREX if self.trex else "")
 
     # --- operation ---
 
@@ -208,9 +214,10 @@ class RuleProcessor(FileProcessor):
         return (emission(()),) * self.out_arity
 
     def _started(self) -> Any:
+        from workbench.tesla.engines.engine import EngineSettings
         from workbench.tesla.engines.table import rule_engine
 
-        return rule_engine(self.scaled, self.engine, self.facts)
+        return rule_engine(self.scaled, self.engine, self.facts, EngineSettings(trex=self.trex))
 
     # --- events and values ---
 

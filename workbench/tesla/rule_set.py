@@ -163,8 +163,26 @@ class RuleSet:
         settings: `seconds` for one question to the model (10; 0: only laws are applied), its `bounds`, and whether what
             holds `within_bounds` is applied, too (no).
         """
-        made = later("workbench.conformance.compare.simplified_rules", "simplified_rules")(self, **settings)
-        found: RuleSimplification = made
+        made = later("workbench.conformance.compare.simplified_rules", "simplified_rules")
+        found: RuleSimplification = made(self, **settings)
+        return found
+
+    def analyse(self, question: str, **options: Any) -> tuple[Any, ...]:
+        """The answers to a question about the rules themselves (`RuleFinding`), with shortest streams that show them.
+
+            for each in wb.rules(text).analyse("fires"):
+                print(each.about, each.says)
+
+        Parameters
+        ----------
+        question: as `workbench analyse --only` has it: `fires`, `covers`, ...
+        options: `bounds` of their model (`RuleBounds`), `settings`, and `deepen`: whether larger models are asked.
+
+        Raises
+        ------
+        Refused: the rules have no finite model.
+        """
+        found: tuple[Any, ...] = later("workbench.verify.rules", "answers")(self, question, **options)
         return found
 
     def _explained(self, data: Any, options: dict[str, Any], **asked: Any) -> RuleExplanation:

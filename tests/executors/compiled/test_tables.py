@@ -78,7 +78,7 @@ def test_so_have_pairs(pairs):
         used[place], first[place], second[place], values[place] = True, a, b, number
     for arrays in ([used, first, second, values], tables.enlarged([used, first, second, values], (0,), 64, 2)):
         for number, (a, b) in enumerate(pairs, 1):
-            place = tables.find_pair(*arrays[:3], a, b)
+            place = tables.find_pair(arrays[0], arrays[1], arrays[2], a, b)
             assert (arrays[0][place], arrays[1][place], arrays[2][place], arrays[3][place]) == (True, a, b, number)
             assert kernels.find_pair(*arrays[:3], a, b) == place
 

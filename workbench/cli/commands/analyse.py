@@ -1,20 +1,21 @@
-"""Analyse a pipeline: dead paths, latency, silence, constant pipes, and what depends on the order of arrival."""
+"""Analyse a pipeline: dead paths, latency, silence, constant pipes, what depends on the order of arrival; or rules."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from workbench.budget import phase, share
 from workbench.cli import options as o
-from workbench.errors import LimitMet
+from workbench.cli import rule_models
+from workbench.errors import InputError, LimitMet, did_you_mean
 
 if TYPE_CHECKING:
     from workbench.cli.analyse_report import Section
-    from workbench.core.pipeline import Pipeline
-    from workbench.verify.answer.check import Settings
 
 ANALYSES = ("dead-paths", "latency", "silence", "constants", "order")
+RULE_ANALYSES = ("fires", "covers", "droppable", "competition")
 UNDECIDED = 3
 
 
@@ -22,18 +23,19 @@ def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)
     parser.add_argument(
-        "--only", type=_chosen, default=ANALYSES, metavar="ANALYSIS,...",
-        help=f"some of: {', '.join(ANALYSES)} (default: all)",
+        "--only", metavar="ANALYSIS,...",
+        help=f"some of: {', '.join(ANALYSES)}; of rules: {', '.join(RULE_ANALYSES)} (default: all)",
     )  # fmt: skip
     o.check_options(parser)
+    rule_models.options(parser)
 
 
-def _chosen(text: str) -> tuple[str, ...]:
-    names = [name.strip() for name in text.split(",")]
+def _chosen(text: str | None, there_are: tuple[str, ...]) -> tuple[str, ...]:
+    names = there_are if text is None else [name.strip() for name in text.split(",")]
     for name in names:
-        if name not in ANALYSES:
-            raise argparse.ArgumentTypeError(f"there is no analysis '{name}': there are {', '.join(ANALYSES)}")
-    return tuple(name for name in ANALYSES if name in names)
+        if name not in there_are:
+            raise InputError(f"there is no analysis '{name}'", hint=did_you_mean(name, there_are))
+    return tuple(name for name in there_are if name in names)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -42,28 +44,48 @@ def execute(args: argparse.Namespace) -> int:
 
     from workbench.cli.progress import Progress
 
-    loaded = o.load(args.file, args.param, args.fault)
-
-    settings = o.settings(args, loaded.pipeline)
+    rules = o.is_rules(args.file)
+    only = _chosen(args.only, RULE_ANALYSES if rules else ANALYSES)
+    head, sections = _of_rules(args) if rules else _of_pipeline(args)
     code = 0
-    for number, name in enumerate(args.only):
-        with Progress(f"{name} of {loaded.pipeline.name}"):
-            section = _section(name, loaded.pipeline, settings, len(args.only) - number)
+    for number, name in enumerate(only):
+        with Progress(f"{name} of {next(iter(head.values()))}"):
+            section = _section(name, sections[name], len(only) - number)
         if args.json:
-            head = {"pipeline": loaded.pipeline.name, "analysis": name, "Q": settings.q, "N": settings.n}
-            print(json.dumps(head | section.data), flush=True)
+            print(json.dumps({**head, "analysis": name, **section.data}), flush=True)
         else:
             print(("\n" if number and not args.quiet else "") + section.text(quiet=args.quiet), flush=True)
         code = code if section.decided else UNDECIDED
     return code
 
 
-def _section(name: str, pipeline: Pipeline, settings: Settings, parts: int) -> Section:
+def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Callable[[], Section]]]:
+    """What is analysed, and what each analysis says of it."""
+    from functools import partial
+
+    pipeline = o.load(args.file, args.param, args.fault).pipeline
+    settings = o.settings(args, pipeline)
+    from workbench.cli.analyse_report import SECTIONS
+
+    found: dict[str, Callable[[], Section]] = {
+        name: partial(make, pipeline, settings) for name, make in SECTIONS.items()
+    }
+    return {"pipeline": pipeline.name, "Q": settings.q, "N": settings.n}, found
+
+
+def _of_rules(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Callable[[], Section]]]:
+    settings, rules = rule_models.settings(args), rule_models.read(args.file)
+    from workbench.cli.rule_analyses import rule_sections
+
+    return {"rules": rules.name}, rule_sections(rules, rule_models.bounds(args, [rules]), settings, deepen=not args.Q)
+
+
+def _section(name: str, make: Callable[[], Section], parts: int) -> Section:
     """What an analysis says with its share of the time that is left."""
-    from workbench.cli.analyse_report import SECTIONS, Section
+    from workbench.cli.analyse_report import Section
 
     try:
         with share(parts), phase(f"analysing {name}"):
-            return SECTIONS[name](pipeline, settings)
+            return make()
     except LimitMet as met:
         return Section(name, (f"? not known: {met.what}",), (), {"reason": met.what, "phase": met.phase}, False)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli import rule_models, written_runs
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
+    from workbench.tesla.rule_set import RuleSet
     from workbench.verify.ask.equivalence import EquivalenceMode
 
 MODES = ("sequence", "stepwise", "approximates")
@@ -17,7 +20,7 @@ MODES = ("sequence", "stepwise", "approximates")
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser, "left", "FILE_A[:NAME]")
-    o.pipeline_argument(parser, "right", "FILE_B[:NAME]")
+    parser.add_argument("right", metavar="FILE_B[:NAME]", nargs="?", help="another, or for rules a variant of the same")
     parser.add_argument(
         "--mode", choices=MODES,
         help="sequence: the i-th outputs are equal (default); stepwise: at every step the same output, or "
@@ -25,6 +28,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     o.check_options(parser)
     rule_models.options(parser)
+    parser.add_argument(
+        "--policy", action="append", default=[], metavar="ONE=OTHER",
+        help="of rules: the second ones (FILE_B, or the same) with another policy, as last=each (repeat)",
+    )  # fmt: skip
+    parser.add_argument("--compat", choices=("trex",), help="of rules: the second ones as T-Rex has them")
     written_runs.options(parser)
     o.examine_option(parser)
 
@@ -32,8 +40,11 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Compare and print."""
     written_runs.check_writable(args)
-    if o.is_rules(args.left) or o.is_rules(args.right):
+    if o.is_rules(args.left) or o.is_rules(args.right or ""):
         return _rules(args)
+    if args.right is None or args.policy or args.compat:
+        given = "is compared with what?" if args.right is None else "is a pipeline: --policy and --compat are for rules"
+        raise InputError(f"{args.left} {given}", hint="give two pipelines: FILE_A FILE_B")
     mode: EquivalenceMode = args.mode or "sequence"
     from workbench.language import read_file, split_reference
 
@@ -50,14 +61,30 @@ def execute(args: argparse.Namespace) -> int:
 
 def _rules(args: argparse.Namespace) -> int:
     """The same of rule sets."""
-    from workbench.errors import InputError
-
-    if not (o.is_rules(args.left) and o.is_rules(args.right)):
+    if args.right is None and not args.policy and not args.compat:
+        hint = "give a second file, or a variant: --policy last=each, or --compat trex"
+        raise InputError(f"{args.left} is compared with what?", hint=hint)
+    if not (o.is_rules(args.left) and o.is_rules(args.right or args.left)):
         raise InputError("rules are compared with rules", where=args.right, hint="give two .tesla files")
     settings = rule_models.settings(args)
     from workbench.cli.output import decide_all
     from workbench.verify.rules.problems import rule_comparison
 
-    left, right = map(rule_models.read, (args.left, args.right))
-    bounds = rule_models.bounds(args, [left, right])
+    left = rule_models.read(args.left)
+    right = _variant(left if args.right is None else rule_models.read(args.right), args)
+    bounds = replace(rule_models.bounds(args, [left, right]), trex=[1] if args.compat else [])
     return decide_all([rule_comparison(left, right, bounds, settings, args.mode or "stepwise")], args)
+
+
+def _variant(rules: RuleSet, args: argparse.Namespace) -> RuleSet:
+    """The second rules, under a name that tells what is other about them."""
+    from workbench.tesla.policies import with_policies
+
+    others: dict[str, str] = {}
+    for text in args.policy:
+        one, equals, other = text.partition("=")
+        if not equals:
+            raise InputError(f"--policy {text}: which stands for which?", hint="write --policy last=each")
+        others[one.strip()] = other.strip()
+    found = with_policies(rules, others) if others else rules
+    return replace(found, name="_".join([found.name, *others.values(), *([args.compat] if args.compat else [])]))

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
+from workbench.cli import rule_models
 from workbench.cli.commands.check import properties, property_option
 from workbench.cli.progress import Progress
 from workbench.events.files import write_atomically
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from workbench.verify.answer.check import Settings
     from workbench.verify.ask.properties import Question
 
+RUN = "Printed by `workbench export`. Run: NuSMV FILE"
 KEYWORDS = {"invar": "INVARSPEC", "ctl": "CTLSPEC", "ltl": "LTLSPEC"}
 
 
@@ -36,15 +38,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.domain_options(parser)
     o.environment_options(parser)
     o.limit_options(parser)
+    rule_models.options(parser)
     parser.add_argument("-o", "--output", metavar="MODEL.smv", help="the file to write (default: standard output)")
 
 
 def execute(args: argparse.Namespace) -> int:
     """Print the model, or write it."""
-    loaded = o.load(args.file, args.param, args.fault)
-    settings = o.settings(args, loaded.pipeline)
     with Progress():
-        text = export_text(loaded.pipeline, properties(loaded, args.property), settings)
+        text = _of_rules(args) if o.is_rules(args.file) else _of_pipeline(args)
     if args.output:
         write_atomically(args.output, text)
     else:
@@ -52,8 +53,56 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
-def export_text(pipeline: Pipeline, asked: Sequence[PropertySyntax], settings: Settings) -> str:
+def _of_pipeline(args: argparse.Namespace) -> str:
+    loaded = o.load(args.file, args.param, args.fault)
+    return export_text(loaded.pipeline, properties(loaded, args.property), o.settings(args, loaded.pipeline))
+
+
+def _of_rules(args: argparse.Namespace) -> str:
+    """The model of rules; asked, where nothing is said, is whether each type of composites can come."""
+    settings, rules = rule_models.settings(args), rule_models.read(args.file)
+    from workbench.language import parse_property
+    from workbench.tesla.model.build import modelled
+
+    (model,) = modelled([rules], rule_models.bounds(args, [rules]))
+    asked = args.property or [f"can({name})" for name in rules.composites]
+    return export_text(model, list(map(parse_property, asked)), settings, legend(model))
+
+
+def legend(model: Pipeline) -> Iterator[str]:
+    """What the variables of a model of rules are."""
+    from workbench.tesla.model.ticks import ModelledRules
+
+    for processor in (node.processor for node in model.nodes):
+        assert isinstance(processor, ModelledRules)
+        frame, tables = processor.frame, processor.frame.tables
+        yield from processor.assumes
+        if frame.layout.lined:
+            yield "kind1, kind2, ...: of which type the newest event is that is kept, the one before it, ...; 0 is none"
+            yield "age1, age2, ...: how many ticks ago it came; at1_0, at1_1, ...: the places of its attributes' values"
+        for column in frame.layout.lined:
+            places = (
+                f"; at1_{place} is {name}: {', '.join(map(str, tables[column.type, name].values))}"
+                for name, place in column.attributes.items()
+            )
+            yield f"  {column.kind} is {column.type}, up to {column.limit} ticks old{''.join(places)}"
+        for number, (column, key) in enumerate(frame.layout.apart, 1):
+            values = zip(column.newest or (), key, strict=True)
+            equal = ", ".join(f"{name} = {tables[column.type, name].values[place]}" for name, place in values)
+            newest = f"{column.type}({equal})" if equal else column.type
+            yield f"since{number}: how many ticks ago the newest {newest} came, {column.limit + 1} where it is too old"
+        for place, (rule, _) in enumerate(frame.layout.consuming):
+            yield f"used1_{place}, ...: whether {rule} has consumed it"
+
+
+def export_text(
+    pipeline: Pipeline, asked: Sequence[PropertySyntax], settings: Settings, legend: Iterable[str] = ()
+) -> str:
     """The model of the whole pipeline as SMV text, with a specification for each property.
+
+    Parameters
+    ----------
+    legend: what else its header says.
 
     Raises
     ------
@@ -75,7 +124,7 @@ def export_text(pipeline: Pipeline, asked: Sequence[PropertySyntax], settings: S
         model.system,
         assume=env.assumptions(model.system, stutter_reduced=False),
         fair=env.fairness(model.system),
-        header=list(_header(pipeline, settings, model.system)),
+        header=[*_header(pipeline, settings, model.system), *legend, RUN],
     )
     lines = [smv.text.rstrip(), ""]
     for syntax, question in questions:
@@ -83,6 +132,8 @@ def export_text(pipeline: Pipeline, asked: Sequence[PropertySyntax], settings: S
         if question is None:
             lines.append("  -- compares two pipelines: see `workbench check` and `workbench equiv`")
             continue
+        if question.wanted:
+            lines.append("  -- false where it can: what NuSMV shows then is such a run")
         hidden = FALSE if question.about_overflow else model.overflow
         formula = weaken(question.formula, hidden)
         lines.append(f"  {KEYWORDS[question.kind]} {to_smv(formula, smv.formula)};")
@@ -119,11 +170,11 @@ def _labels(system: System) -> Iterator[Any]:
 def _header(pipeline: Pipeline, settings: Settings, system: System) -> Iterator[str]:
     from workbench.verify.answer.rests_on import misfortunes
 
-    yield f"Pipeline {pipeline.name}"
+    yield f"{pipeline.kind.capitalize()} {pipeline.name}"
     yield from (f"  {line}".rstrip() for line in pipeline.doc.splitlines())
     sizes = ", ".join(f"{queue.name} {queue.capacity}" for queue in system.queues.values())
     yield f"Queues: {sizes or 'none'}"
-    yield f"int is {settings.domain}"
+    if pipeline.kind == "pipeline":
+        yield f"int is {settings.domain}"
     yield from misfortunes(system)
     yield settings.environment.describe()
-    yield "Printed by `workbench export`. Run: NuSMV FILE"

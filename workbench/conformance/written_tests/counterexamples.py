@@ -1,19 +1,20 @@
-"""Counterexamples as pytest files: each run as a test that reproduces it on the reference executor.
+"""Counterexamples as pytest files: each run as a test that reproduces it.
 
 The rule of this module: a file passes as it is written and fails when what the pipeline shows changes. What is asserted
 is what the run shows: the outputs of every step, then what breaks the property, in plain asserts. A loop is run three
-times.
+times. Of rules, the events are rows and the composites expected are what the rules mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from workbench.conformance.written_tests.recipe import Recipe, identifier
 from workbench.conformance.written_tests.reproduce import comparison, single
+from workbench.conformance.written_tests.rule_runs import rule_difference, rule_run, rules_in, running_rules
 from workbench.conformance.written_tests.written_file import WrittenFile
 from workbench.errors import WorkbenchError
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.equivalence import Equivalence
 
 
@@ -30,7 +31,7 @@ def to_test(verdicts: Sequence[Verdict], command: str = "") -> str:
     ------
     WorkbenchError: a verdict has no run, or one without its pipeline; or a function of a pipeline has no source.
     """
-    file = WrittenFile("Runs that a model checker found, as tests of the reference executor.", command)
+    file = WrittenFile("Runs that a model checker found, as tests.", command)
     for verdict in verdicts:
         _add(file, verdict)
     return str(file)
@@ -44,11 +45,22 @@ def _add(file: WrittenFile, verdict: Verdict) -> None:
             f"'{verdict.property}' of {verdict.pipeline} has no run to write a test of",
             hint="only verdicts with a counterexample or a witness can be written as tests",
         )
-    names = [file.pipeline(Recipe.of(side, problem.fitting.domain)) for side in problem.sides]
-    if isinstance(problem.prop, Equivalence):
-        lines = comparison(run, names[0], names[1], problem.prop.mode)
+    models = [model for side in problem.sides if (model := rules_in(side.pipeline)) is not None]
+    if models:
+        functions = [file.pipeline(running_rules(model)) for model in models]
+        lines = rule_run(run, functions[0], models[0]) if len(models) == 1 else rule_difference(run, functions, models)
     else:
-        lines = single(run, names[0], verdict.property, problem.syntax)
+        lines = _of_pipelines(file, run, verdict)
     word = "holds only within its bounds" if verdict.outcome is Outcome.WITHIN_BOUNDS else str(verdict.outcome)
     name = f"test_{identifier(verdict.property.partition('(')[0])}_of_{identifier(verdict.pipeline)}"
     file.test(name, f"{verdict.property} {word}{f': {run.shows}' if run.shows else ''}", lines)
+
+
+def _of_pipelines(file: WrittenFile, run: Trace, verdict: Verdict) -> Iterator[str]:
+    """The test of a run of a pipeline, or of two that are compared."""
+    problem = verdict.problem
+    assert problem is not None
+    names = [file.pipeline(Recipe.of(side, problem.fitting.domain)) for side in problem.sides]
+    if isinstance(problem.prop, Equivalence):
+        return comparison(run, names[0], names[1], problem.prop.mode)
+    return single(run, names[0], verdict.property, problem.syntax)

@@ -40,6 +40,7 @@ class Recipe:
     result: str
     text: str = ""
     doc: str = field(default="", compare=False)
+    kind: str = field(default="pipeline", compare=False)
 
     @classmethod
     def of(cls, subject: Program | PythonPipeline, integers: Integer | None, folder: str | Path = ".") -> Recipe:
@@ -88,7 +89,7 @@ class Recipe:
 
     def function(self, source: str, name: str) -> str:
         """The function; `source` is the constant that holds the text."""
-        doc = f'    """The pipeline {self.name}{": " + self.doc if self.doc else "."}"""'
+        doc = f'    """The {self.kind} {self.name}{": " + self.doc if self.doc else "."}"""'
         return f"def {name}():\n{doc}\n{indent(self.result.replace('SOURCE', source), '    ')}"
 
 

@@ -12,6 +12,9 @@ import workbench.conformance
 from workbench.conformance.generate.python_source import imports
 from workbench.conformance.written_tests.recipe import Recipe
 
+LOCAL = "capacities", "running", "both", "left", "right", "steps", "seen", "events", "event", "ours", "theirs", "now"
+"""What tests call things of their own."""
+
 
 class WrittenFile:
     """What the tests of a file share: texts, functions that build pipelines, and names.
@@ -29,7 +32,7 @@ class WrittenFile:
         self.texts: dict[str, str] = {}
         self.built: dict[Recipe, str] = {}
         self.tests: list[str] = []
-        self.taken = {"wb", *workbench.conformance.__all__}
+        self.taken = {"wb", *LOCAL, *workbench.conformance.__all__}
 
     def pipeline(self, recipe: Recipe) -> str:
         """The name of the function that builds it."""

@@ -6,7 +6,7 @@ The rule of this module: what bounds a model is decided here, once for all rule 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.core.domain import Domain, Range, Value
@@ -14,13 +14,14 @@ from workbench.core.fields import Record
 from workbench.core.pipeline import Node
 from workbench.errors import InputError, Refused, did_you_mean
 from workbench.tesla import tree as t
-from workbench.tesla.model.attribute_values import read_attributes
+from workbench.tesla.model.attribute_values import COMPARISONS, read_attributes
 from workbench.tesla.model.attribute_values import tables as chosen_tables
 from workbench.tesla.model.chosen import ValueTable
-from workbench.tesla.model.frame import Noted, RuleFrame, absence, waiting_of
-from workbench.tesla.model.layout import layout
-from workbench.tesla.model.shown import COMES, Shown
+from workbench.tesla.model.frame import MEMORY, Noted, RuleFrame, absence, waiting_of
+from workbench.tesla.model.layout import layouts, written
+from workbench.tesla.model.shown import COMES, Shown, pauses_shown
 from workbench.tesla.model.ticks import ModelledRules
+from workbench.tesla.model.time_degrees import TimeDegrees
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.rule_processor import RuleGraph
 from workbench.tesla.rule_set import RuleSet
@@ -42,6 +43,7 @@ class RuleBounds:
         multiples.
     facts: that rules look at.
     by_rule: whether what each rule emits is an output of its own, too.
+    trex: which of the rule sets that are modelled have windows and consumption as in T-Rex (0: the first).
     depth, waits: the most composites in a chain of causes, and matches of a rule that wait for something not to come.
     """
 
@@ -54,6 +56,7 @@ class RuleBounds:
     depth: int = 4
     waits: int = 2
     by_rule: bool = False
+    trex: Collection[int] = ()
 
 
 def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> tuple[RuleGraph, ...]:
@@ -67,10 +70,10 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     _known(rule_sets, bounds)
     united = any(map(has_units, rule_sets))
     unit = "us" if united else None
-    tick = bounds.tick or math.gcd(*(each for rules in rule_sets for each in _amounts(in_units(rules, unit)))) or 1
-    ticked = [in_units(rules, unit, tick=tick) for rules in rule_sets]
+    tick = bounds.tick or _tick([in_units(rules, unit) for rules in rule_sets], finer=bool(bounds.trex))
+    ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
     inputs = chosen_tables(ticked, bounds.count, bounds.values)
-    frames = [_frame(rules, inputs, bounds) for rules in ticked]
+    frames = _frames(ticked, inputs, replace(bounds, tick=tick))
     outputs: dict[tuple[str, str], ValueTable] = {}
     for frame in frames:
         for key in ((rule.emits, each.name) for rule in frame.rules.rules for each in frame.evaluations(rule)):
@@ -116,9 +119,9 @@ def _graph(
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
     processor = ModelledRules(
         rules, rules.primitives, facts=frame.facts or None,
-        frame=frame, tick=time[0], unit=time[1], most=most, outputs=own, by_rule=by_rule,
+        frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=most, outputs=own, by_rule=by_rule,
     )  # fmt: skip
-    inputs = [("elapsed", Range(1, most)), *_inputs(rules, frame.tables)]
+    inputs = [("elapsed", pauses_shown(most)), *_inputs(rules, frame.tables)]
     pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)
     node = Node(rules.name, processor, tuple(name for name, _ in inputs), pipes)
     return RuleGraph(rules.name, tuple(inputs), (node,), tuple(zip(processor.results_named, pipes, strict=True)))
@@ -131,47 +134,48 @@ def _inputs(rules: RuleSet, tables: Mapping[tuple[str, str], ValueTable]) -> Ite
         yield name, Record(tuple(shown.values()), tuple(shown)) if shown else COMES
 
 
-def _frame(rules: RuleSet, inputs: Mapping[tuple[str, str], ValueTable], bounds: RuleBounds) -> RuleFrame:
-    """What a machine of rules is made of; values of composites are those that its steps can make, found by steps."""
-    _sound(rules)
-    without = frozenset(_times(rules))
-    tables, rounds = dict(inputs), 0
+def _frames(
+    rule_sets: Sequence[RuleSet], inputs: Mapping[tuple[str, str], ValueTable], bounds: RuleBounds
+) -> list[RuleFrame]:
+    """What machines of rules are made of; values of composites are those that their steps can make, found by steps."""
+    tables, rounds, most = dict(inputs), 0, max(len(rules.rules) for rules in rule_sets) + 2
     while True:
         rounds += 1
-        frame = _attempt(rules, tables, without, bounds)
-        found = {key: ValueTable(values.values()) for key, values in frame.noted.values.items()}
-        grown = {key: tables.get(key, ValueTable(())) | table for key, table in found.items()}
-        # values of composites that lie further on are beyond the model; what rules remember is made of those it has
-        grown = {
-            key: table
-            for key, table in grown.items()
-            if key[0] not in rules.composites or (len(table) <= MOST_VALUES and rounds <= len(rules.rules) + 2)
-        }
-        for (of, what), table in grown.items():
-            if of not in rules.composites and len(table) > MOST_VALUES:
-                hint = "give the attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
-                raise Refused(f"{of} remembers one of {len(table)} values ({what})", hint=hint)
+        frames = _attempts(rule_sets, tables, bounds)
+        grown: dict[tuple[str, str], ValueTable] = {}
+        for key, values in ((key, values) for frame in frames for key, values in frame.noted.values.items()):
+            table = grown.get(key, tables.get(key, ValueTable(()))) | ValueTable(values.values())
+            if key[0].startswith(MEMORY):
+                if len(table) > MOST_VALUES:
+                    hint = "give the attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
+                    raise Refused(f"{key[0]} remembers one of {len(table)} values ({key[1]})", hint=hint)
+            elif len(table) > MOST_VALUES or rounds > most:
+                continue  # further values are beyond the model; what rules remember is made of those that it has
+            grown[key] = table
         if all(tables.get(key) == table for key, table in grown.items()):
-            return replace(frame, noted=Noted())
+            return [replace(frame, noted=Noted()) for frame in frames]
         tables |= grown
 
 
-def _attempt(
-    rules: RuleSet,
-    tables: Mapping[tuple[str, str], ValueTable],
-    without: frozenset[tuple[str, str]],
-    bounds: RuleBounds,
-) -> RuleFrame:
-    """A frame with these tables; one step has been made with it, and the values that were met are noted."""
-    made = [(name, each) for name in rules.composites for each in rules.declarations[name].domains]
+def _attempts(
+    rule_sets: Sequence[RuleSet], tables: Mapping[tuple[str, str], ValueTable], bounds: RuleBounds
+) -> list[RuleFrame]:
+    """Frames with these tables; one step has been made with each, and the values that were met are noted."""
+    composites = [(rules, name) for rules in rule_sets for name in rules.composites]
+    made = [(name, each) for rules, name in composites for each in rules.declarations[name].domains]
     whole = {**dict.fromkeys(made, ValueTable(())), **tables}
-    waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in rules.rules}
-    kept = layout(rules, whole, bounds.rooms, bounds.room)
-    frame = RuleFrame(rules, whole, kept, bounds.facts, _depth(rules, bounds.depth), waits, without)
-    outputs = {key: whole[key] for key in made if key not in without}
-    processor = ModelledRules(rules, rules.primitives, frame=frame, tick=1, most=1, outputs=outputs)
-    processor.machine((Range(1, 1), *(domain for _, domain in _inputs(rules, whole))))
-    return frame
+    frames, without = [], frozenset(each for rules in rule_sets for each in _times(rules))
+    found = layouts(rule_sets, whole, bounds.rooms, bounds.room, bounds.trex)
+    for rules, kept in zip(rule_sets, found, strict=True):
+        absences = [rule for rule in rules.rules if absence(rule) is not None]
+        waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in absences}
+        kept = replace(kept, waits=waits, tick=bounds.tick or 1)
+        frame = RuleFrame(rules, whole, kept, bounds.facts, _depth(rules, bounds.depth), without)
+        outputs = {key: whole[key] for key in made if key not in without}
+        processor = ModelledRules(rules, rules.primitives, frame=frame, tick=1, most=1, outputs=outputs)
+        processor.machine((Range(1, 1), *(domain for _, domain in _inputs(rules, whole))))
+        frames.append(frame)
+    return frames
 
 
 def _depth(rules: RuleSet, most: int) -> int:
@@ -187,34 +191,43 @@ def _depth(rules: RuleSet, most: int) -> int:
     return length
 
 
+def _tick(rule_sets: Sequence[RuleSet], *, finer: bool) -> int:
+    """The greatest time of which all windows are multiples; `finer`: a part of it, so that times lie inside of all."""
+    found = math.gcd(*(each for rules in rule_sets for each in _amounts(rules))) or 1
+    return found // next((each for each in range(2, found + 1) if found % each == 0), 1) if finer else found
+
+
 def _amounts(rules: RuleSet) -> Iterator[int]:
-    """How long windows and pauses are."""
+    """How long windows and pauses are, and what times are compared with."""
     for rule in rules.rules:
         for window in (part.window for part in rule.predicates):
             found = (getattr(window, "most", None), getattr(window, "least", None))
             yield from (int(each.amount) for each in found if each is not None and not each.counts)
         if rule.pause is not None:
             yield int(rule.pause.amount)
+        for each in (each for expression in written(rule) for each in t.within(expression)):
+            if isinstance(each, t.Operation) and each.operator in (*COMPARISONS, "+", "-") and _of_times(each):
+                yield from (o.value for o in each.operands if isinstance(o, t.Literal) and type(o.value) is int)
 
 
-def _sound(rules: RuleSet) -> None:
-    """What has no model yet."""
-    for rule in rules.rules:
-        part = absence(rule)
-        if part is not None and (rule.consuming or rule.limit is not None):
-            what = "consuming" if rule.consuming else "limit"
-            raise Refused(
-                f"{rule.name} waits for something not to come, and has '{what}'", where=part.where,
-                hint="such a rule has no model",
-            )  # fmt: skip
+def _of_times(expression: t.Expression) -> bool:
+    return any(isinstance(leaf, t.TimeOf) for leaf in t.within(expression))
 
 
 def _times(rules: RuleSet) -> Iterator[tuple[str, str]]:
     """The attributes of composites that are times, which no rule looks at."""
     read = set(read_attributes(rules))
     for rule in rules.rules:
+        degrees = TimeDegrees(rules, rule)
+        for asked, degree in degrees.conditions():
+            if not degree.known or degree.count:
+                raise Refused(
+                    f"{asked} depends on when events come: a model has only how long ago they came", where=asked.where,
+                    hint="compare a time with another: TIME(A) - TIME(B) < 5",
+                )  # fmt: skip
         for each in rule.evaluations:
-            if any(isinstance(leaf, t.TimeOf) for leaf in t.within(each.value)):
+            degree = degrees.of(each.value)
+            if not degree.known or degree.count:
                 if (rule.emits, each.name) in read:
                     raise Refused(
                         f"{rule.emits}.{each.name} is a time, and rules look at it: a model has only ages of events",

@@ -8,7 +8,6 @@ rules is written a second time for models.
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -45,6 +44,12 @@ class ValueTable:
         self.places = {exactly(value): place for place, value in enumerate(self.values)}
         there: tuple[Any, ...] = self.values
         self.sorted = len(set(map(type, there))) == 1 and all(a < b for a, b in itertools.pairwise(there))
+
+    @property
+    def distinct(self) -> bool:
+        """Whether two of its values are equal just where their places are; null and NaN are equal to nothing."""
+        there: tuple[Any, ...] = self.values
+        return None not in there and all(a == a and a not in there[i + 1 :] for i, a in enumerate(there))
 
     @property
     def domain(self) -> Range:
@@ -193,19 +198,11 @@ def evaluated(expression: t.Expression, look: Lookup) -> ChosenValue:
     if compared is not None and len(operands) == 2:
         one, other = operands
         table = one.table
-        if table is not None and table == other.table and (table.sorted or (compared in (EQ, NE) and _plain(table))):
+        if table is not None and table == other.table and (table.sorted or (compared in (EQ, NE) and table.distinct)):
             truth = compared(one.place, other.place)
             return ChosenValue.of([(True, truth), (False, negate(truth))])
     function = OPERATORS[expression.operator, len(operands)]
     return applied(lambda *values: None if None in values else function(*values), operands)
-
-
-def _plain(table: ValueTable) -> bool:
-    """Whether two of its values are equal just where their places are."""
-    there = table.values
-    if None in there:
-        return False
-    return all(a == a and not any(operator.eq(a, b) for b in there[i + 1 :]) for i, a in enumerate(there))
 
 
 def holds(conditions: Iterable[t.Expression], look: Lookup) -> Term:

@@ -14,18 +14,20 @@ from itertools import groupby
 from typing import Any
 
 from workbench.core.domain import Domain, Range
-from workbench.core.ops import ADD, EQ, GE, LT, NE, both, either, held_in, ite
+from workbench.core.ops import ADD, EQ, GE, LT, NE, both, either, held_in, ite, negate
 from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, evaluated, exactly, holds, selected
-from workbench.tesla.model.frame import RuleFrame, absence, asked_later, memory_of, waiting_of
+from workbench.tesla.model.frame import RuleFrame, absence, asked_later, deadline, memory_of, several, waiting_of
 from workbench.tesla.model.kept import Line, merged
-from workbench.tesla.model.matching import Partial, RuleMatching
-from workbench.tesla.model.waits import WaitingMatch, closed, ticked, where, with_waiting
+from workbench.tesla.model.matching import TRIGGER, Partial, RuleMatching
+from workbench.tesla.model.waits import WaitingMatch, first_due, left_of, taken, ticked, with_waiting, without
 from workbench.tesla.values import fitted
 
 Values = Mapping[str, ChosenValue]
 """The attributes of an event."""
+ConsumedSlots = Mapping[tuple[str, str], Sequence[tuple[int, Term]]]
+"""For whom which events are consumed where a match is one, each under its condition."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,16 @@ class ModelCourse:
     def read(cls, frame: RuleFrame, state: Sequence[Any]) -> ModelCourse:
         """The course in a state."""
         values = iter(state)
-        kept = [next(values) for _ in Line.variables(frame.layout)]
+        kept = [next(values) for _ in Line.variables(frame.layout, frame.tables)]
         since = {rule.name: [next(values) for _ in frame.keys(rule)] for rule in frame.pausing}
         waiting = {
             rule.name: [
-                WaitingMatch(next(values), tuple(next(values) for _ in frame.remembered(rule)))
+                WaitingMatch(
+                    next(values),
+                    next(values) if several(rule) else TRUE,
+                    next(values) if frame.tags(rule) > 1 else 0,
+                    tuple(next(values) for _ in frame.remembered(rule)),
+                )
                 for _ in range(frame.waits[rule.name])
             ]
             for rule in frame.absences
@@ -84,9 +91,11 @@ class ModelCourse:
     def state(self) -> tuple[Any, ...]:
         """What its variables are."""
         since = [each for rule in self.frame.pausing for each in self.since[rule.name]]
-        waits = [
-            w for rule in self.frame.absences for each in self.waiting[rule.name] for w in (each.left, *each.places)
-        ]
+        waits = []
+        for rule in self.frame.absences:
+            for each in self.waiting[rule.name]:
+                starts = [each.starts] if several(rule) else []
+                waits += [each.left, *starts, *([each.tag] if self.frame.tags(rule) > 1 else []), *each.places]
         return (*self.line.state, *since, *waits)
 
     # --- what happens ---
@@ -94,11 +103,11 @@ class ModelCourse:
     def passes(self, when: Term, elapsed: Any) -> None:
         """Ticks pass: first the deadlines that lie before the new time (`elapsed` is then a single tick)."""
         for rule in self.frame.absences:
-            for place in range(self.frame.waits[rule.name]):
-                waiting = self.waiting[rule.name][place]
-                due = both(when, EQ(waiting.left, 1))
-                self.waiting[rule.name][place] = where(due, None, waiting)
-                self._decided(rule, [(due, *self._recalled(rule, waiting), None)], 0)
+            for _ in range(self.frame.waits[rule.name]):
+                self._judged(rule, when)
+        for rule in self.frame.absences:
+            if not deadline(rule):  # what has begun to wait just now is due, too
+                self.beyond = either(self.beyond, both(when, EQ(self.waiting[rule.name][0].left, 1)))
             self.waiting[rule.name] = ticked(self.waiting[rule.name], when, rule)
         self.line = merged(when, self.line.later(elapsed), self.line)
         for rule in self.frame.pausing:
@@ -111,11 +120,12 @@ class ModelCourse:
     def happens(self, when: Term, type: str, values: Values, depth: int = 0) -> None:
         """An event comes, then all that it causes; it is no part of the history before (`meaning._processed`)."""
         caused: list[ModelComposite] = []
-        used: list[Any] = [FALSE] * len(self.frame.layout.consuming)
+        used: list[Any] = [FALSE] * self.frame.layout.marks
         for rule in self.frame.rules.rules:
             self._satisfied(rule, type, when, values)
             if rule.trigger.type == type:
                 caused += self._triggered(rule, when, values, used, depth)
+        self.line = merged(when, self.line.followed(), self.line)
         if column := self.frame.layout.columns.get(type):
             self.line, full = self.line.with_event(column, when, values, used)
             self.full[type] = either(self.full[type], full)
@@ -130,20 +140,21 @@ class ModelCourse:
                     self.beyond = either(self.beyond, each.when)
                 else:
                     self.happens(each.when, each.type, each.values, depth + 1)
+            else:
+                self.line = merged(each.when, self.line.followed(), self.line)
 
     def _triggered(self, rule: t.Rule, when: Term, values: Values, used: list[Any], depth: int) -> list[ModelComposite]:
         """What a rule makes of its trigger, and what it consumes."""
-        number = self.frame.layout.consuming.index(rule) if rule in self.frame.layout.consuming else None
-        asked = RuleMatching(self.frame.rules, self.line, self.frame.facts, rule, number)
+        asked = RuleMatching(self.frame.rules, self.line, self.frame.facts, rule)
         matches = [
             (either_all(p.when for p in group), group)
             for group in map(list, _grouped(asked.matches(when, values)))
         ]  # fmt: skip
         found = [(when_, *self._emitted(rule, group), group) for when_, group in matches]
         if absence(rule) is not None:
-            self._awaits(rule, found)
+            self._awaits(rule, found, used)
             return []
-        return self._made(rule, found, number, used)
+        return self._made(rule, [(w, made, keys, self._consumed(rule, group)) for w, made, keys, group in found], used)
 
     def _emitted(self, rule: t.Rule, group: Sequence[Partial]) -> tuple[Values, list[ChosenValue]]:
         """The attributes of what matches that exclude each other emit, and for which values the rule is then silent."""
@@ -165,21 +176,20 @@ class ModelCourse:
     def _made(
         self,
         rule: t.Rule,
-        found: Sequence[tuple[Term, Values, list[ChosenValue], Sequence[Partial] | None]],
-        number: int | None,
+        found: Sequence[tuple[Term, Values, list[ChosenValue], ConsumedSlots]],
         used: list[Any],
     ) -> list[ModelComposite]:
         """What is emitted of matches: `limit`, then `at most once`; only that consumes (`meaning._decided`)."""
         made: list[ModelComposite] = []
         count: Any = const(0, Range(0, 0))
-        for when, values, key, group in found:
+        for when, values, key, consumed in found:
             if rule.limit is not None:
                 before, count = count, ADD(count, ite(when, 1, 0))
                 when = both(when, LT(before, rule.limit))
             if rule.pause is not None:
                 when = self._speaks(rule, when, key)
-            if number is not None and group is not None:
-                self._consumes(rule, number, when, group, used)
+            for consumer, slots in consumed.items():
+                self._marks(self.frame.layout.consuming.index(consumer), when, slots, used)
             if when is not FALSE:
                 made.append(ModelComposite(when, rule.emits, values, rule.name))
         return made
@@ -197,23 +207,37 @@ class ModelCourse:
             spoken.append(speaks)
         return either_all(spoken)
 
-    def _consumes(self, rule: t.Rule, number: int, when: Term, group: Sequence[Partial], used: list[Any]) -> None:
+    def _consumed(self, rule: t.Rule, group: Sequence[Partial]) -> ConsumedSlots:
+        """What matches consume, if that is asked for further on."""
+        found: dict[tuple[str, str], list[tuple[int, Term]]] = {}
+        for name in rule.consuming:
+            consumer = self.frame.layout.consumer(rule, name)
+            if consumer in self.frame.layout.consuming:
+                found.setdefault(consumer, []).extend((p.slots[name], p.when) for p in group if name in p.slots)
+        return found
+
+    def _marks(
+        self, mark: int, when: Any, slots: Sequence[tuple[int, Term]], used: list[Any], *, also: Any = TRUE
+    ) -> None:
+        """Events get a mark, those in slots in the line, and the trigger."""
         marks: list[Any] = [FALSE] * len(self.line.slots)
-        for partial in group:
-            for name in rule.consuming:
-                slot = partial.slots.get(name)
-                if slot is None:
-                    continue
-                if slot < 0:
-                    used[number] = either(used[number], both(when, partial.when))
-                else:
-                    marks[slot] = either(marks[slot], both(when, partial.when))
-        self.line = self.line.marked(number, marks)
+        for slot, now in ((slot, both(when, there)) for slot, there in slots):
+            if slot == TRIGGER:
+                used[mark] = either(used[mark], now)
+            else:
+                marks[slot] = either(marks[slot], now)
+        self.line = self.line.marked(mark, marks, also=also)
 
     # --- absence ----------------------------------------------------------------------------------------
 
-    def _awaits(self, rule: t.Rule, found: Sequence[tuple[Term, Values, list[ChosenValue], Sequence[Partial]]]) -> None:
+    def _awaits(
+        self,
+        rule: t.Rule,
+        found: Sequence[tuple[Term, Values, list[ChosenValue], Sequence[Partial]]],
+        used: list[Any],
+    ) -> None:
         """Matches that are ones if something does not come wait behind those that wait already."""
+        starts: Any = TRUE
         for when, values, keys, group in found:
             asked = [selected([(p.when, evaluated(leaf, p.look())) for p in group]) for leaf in asked_later(rule)]
             whole = [*asked, *values.values(), *keys]
@@ -223,15 +247,49 @@ class ModelCourse:
                 place, outside = chosen.placed(table)
                 self.beyond = either(self.beyond, both(when, outside))
                 places.append(place)
-            self.waiting[rule.name], full = with_waiting(self.waiting[rule.name], when, places, rule)
+            tag = self._held(rule, when, group, used)
+            new = WaitingMatch(const(deadline(rule) + 1, left_of(rule)), starts, tag, tuple(places))
+            self.waiting[rule.name], full = with_waiting(self.waiting[rule.name], when, new)
             self.full[waiting_of(rule)] = either(self.full[waiting_of(rule)], full)
+            starts = both(starts, negate(when))
+
+    def _held(self, rule: t.Rule, when: Term, group: Sequence[Partial], used: list[Any]) -> Any:
+        """A tag for a match that will consume events, which know it from now on."""
+        tags, layout = self.frame.tags(rule), self.frame.layout
+        tag: Any = const(0, Range(0, tags - 1))
+        free: Any = TRUE
+        for number in range(self.frame.waits[rule.name]):
+            here = both(free, negate(taken(self.waiting[rule.name], number)))
+            free = both(free, negate(here))
+            tag = ite(here, number, tag) if number < tags else tag
+            for consumer, slots in self._consumed(rule, group).items():
+                mark = len(layout.consuming) + layout.held.index((*consumer, number))
+                self._marks(mark, both(when, here), slots, used)
+        return tag
+
+    def _released(self, rule: t.Rule) -> None:
+        """Events no longer know of matches that do not wait any more."""
+        layout = self.frame.layout
+        for mark, (of, _, tag) in enumerate(layout.held, len(layout.consuming)):
+            if of == rule.name:
+                self._marks(mark, FALSE, (), [], also=taken(self.waiting[rule.name], tag))
+
+    def _consumed_later(self, rule: t.Rule, waiting: WaitingMatch) -> ConsumedSlots:
+        """What a match that has waited consumes."""
+        layout = self.frame.layout
+        found: dict[tuple[str, str], list[tuple[int, Term]]] = {}
+        for mark, (of, name, tag) in enumerate(layout.held, len(layout.consuming)):
+            if of == rule.name:
+                known = [(i, both(EQ(waiting.tag, tag), slot.used[mark])) for i, slot in enumerate(self.line.slots)]
+                found.setdefault((of, name), []).extend(known)
+        return found
 
     def _satisfied(self, rule: t.Rule, type: str, when: Term, values: Values) -> None:
         """An event after the start that satisfies what must not come: what waits for it is no match."""
         part = absence(rule)
         if part is None or part.type != type:
             return
-        kept = []
+        gone = []
         for each in self.waiting[rule.name]:
             known = dict(zip(map(str, asked_later(rule)), self._read(rule, each), strict=False))
 
@@ -241,9 +299,9 @@ class ModelCourse:
 
             for assigned in part.assignments:
                 known[f"${assigned.name}"] = evaluated(assigned.value, look)
-            comes = both(both(when, NE(each.left, 0)), holds(part.constraints, look))
-            kept.append(where(comes, None, each))
-        self.waiting[rule.name] = closed(kept)
+            gone.append(both(both(when, NE(each.left, 0)), holds(part.constraints, look)))
+        self.waiting[rule.name] = without(self.waiting[rule.name], gone)
+        self._released(rule)
 
     def _read(self, rule: t.Rule, waiting: WaitingMatch) -> list[ChosenValue]:
         tables = self.frame.remembered(rule)
@@ -255,8 +313,19 @@ class ModelCourse:
         names = [each.name for each in self.frame.evaluations(rule)]
         return dict(zip(names, found, strict=False)), found[len(names) :]
 
-    def _decided(self, rule: t.Rule, found: Any, depth: int) -> None:
-        self._publish(self._made(rule, found, None, []), depth)
+    def _judged(self, rule: t.Rule, when: Term) -> None:
+        """The matches of the first trigger that are due when a tick passes (`meaning._judged`)."""
+        line = self.waiting[rule.name]
+        due = first_due(line, when, several=several(rule))
+        found = [
+            (now, *self._recalled(rule, each), self._consumed_later(rule, each))
+            for now, each in zip(due, line, strict=True)
+            if now is not FALSE
+        ]
+        self.waiting[rule.name] = without(line, due)
+        made = self._made(rule, found, [])
+        self._released(rule)
+        self._publish(made, 0)
 
 
 def _grouped(partials: Sequence[Partial]) -> Iterator[list[Partial]]:

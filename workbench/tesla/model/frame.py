@@ -11,13 +11,16 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from workbench.core.domain import Domain, Range, Value
+from workbench.core.domain import BOOL, Domain, Range, Value
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly
 from workbench.tesla.model.kept import Line
 from workbench.tesla.model.layout import KeptLayout, Tables
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
+
+MEMORY = "rule "
+"""What the names of tables of what rules remember begin with."""
 
 
 @dataclass
@@ -40,7 +43,6 @@ class RuleFrame:
     rules: windows are numbers of ticks.
     tables: by type and attribute; of rules by `rule NAME` and `per 1`, ..., and `absent 1`, ...
     depth: the most composites in a chain of causes, where nothing else bounds it.
-    waits: how many matches of each rule may wait for something not to come.
     without: attributes of composites that are times, which a model does not have.
     """
 
@@ -49,7 +51,6 @@ class RuleFrame:
     layout: KeptLayout
     facts: Facts = field(default_factory=dict)
     depth: int = 4
-    waits: Mapping[str, int] = field(default_factory=dict)
     without: frozenset[tuple[str, str]] = frozenset()
     noted: Noted = field(default_factory=Noted)
 
@@ -69,9 +70,20 @@ class RuleFrame:
         return tuple(rule for rule in self.rules.rules if rule.pause is not None)
 
     @property
+    def waits(self) -> Mapping[str, int]:
+        """How many matches of each rule may wait for something not to come."""
+        return self.layout.waits
+
+    def tags(self, rule: t.Rule) -> int:
+        """How many matches of a rule that wait have to be known by events."""
+        consumes = any(of == rule.name for of, *_ in self.layout.held)
+        return max(self.waits[rule.name], 1) if consumes else 1
+
+    @property
     def longest(self) -> int:
         """After how many ticks without an event nothing changes any more."""
-        return max((self.layout.oldest, *(int(rule.pause.amount) for rule in self.pausing if rule.pause)))
+        ages = (column.limit for column in self.layout.columns.values())
+        return max((0, *ages, *(int(rule.pause.amount) for rule in self.pausing if rule.pause)))
 
     @property
     def rooms(self) -> dict[str, int]:
@@ -100,7 +112,7 @@ class RuleFrame:
 
     def variables(self) -> list[tuple[str, Domain, Value]]:
         """Name, domain and initial value of each part of the state."""
-        found = Line.variables(self.layout)
+        found = Line.variables(self.layout, self.tables)
         for number, rule in enumerate(self.pausing, 1):
             assert rule.pause is not None
             most = int(rule.pause.amount)
@@ -108,6 +120,10 @@ class RuleFrame:
         for number, rule in enumerate(self.absences, 1):
             for place in range(1, self.waits[rule.name] + 1):
                 found.append((f"left{number}_{place}", Range(0, deadline(rule) + 1), 0))
+                if several(rule):
+                    found.append((f"starts{number}_{place}", BOOL, False))
+                if (tags := self.tags(rule)) > 1:
+                    found.append((f"tag{number}_{place}", Range(0, tags - 1), 0))
                 tables = self.remembered(rule)
                 found += [(f"waits{number}_{place}_{i}", table.domain, 0) for i, (_, table) in enumerate(tables, 1)]
         return found
@@ -117,6 +133,11 @@ def absence(rule: t.Rule) -> t.Predicate | None:
     """The predicate about what must not come later."""
     found = [p for p in rule.predicates if isinstance(p, t.Predicate) and p.policy is t.Policy.ABSENT]
     return found[0] if found else None
+
+
+def several(rule: t.Rule) -> bool:
+    """Whether a trigger may have several matches."""
+    return any(isinstance(part, t.Predicate) and part.policy is t.Policy.EACH for part in rule.predicates)
 
 
 def waiting_of(rule: t.Rule) -> str:
@@ -134,7 +155,7 @@ def deadline(rule: t.Rule) -> int:
 
 def memory_of(rule: t.Rule) -> str:
     """The name under which there are tables of what a rule remembers."""
-    return f"rule {rule.name}"
+    return f"{MEMORY}{rule.name}"
 
 
 def asked_later(rule: t.Rule) -> list[t.Expression]:

@@ -9,9 +9,10 @@ chain of windows that leads from a trigger to the column.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from workbench.core.domain import Range
@@ -20,18 +21,54 @@ from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.rule_set import RuleSet
 
+MOST_APART = 16
+"""The most events of a column that have slots of their own."""
 Tables = Mapping[tuple[str, str], ValueTable]
 """The values of each attribute: by type and name."""
 
 
 @dataclass(frozen=True)
+class WindowReach:
+    """How far back something lies at most: so many ticks, so many places in the order of events; None: any number."""
+
+    ticks: int | None
+    places: int | None
+
+    def further(self, window: t.WithinWindow) -> WindowReach:
+        """How far back what lies in a window is that hangs there."""
+        if window.most is None:
+            return WindowReach(None, None)
+        far = int(window.most.amount)
+        if window.counted:
+            return WindowReach(None, None if self.places is None else self.places + far)
+        return WindowReach(None if self.ticks is None else self.ticks + far, None)
+
+    def __or__(self, other: WindowReach) -> WindowReach:
+        """How far back one of the two lies."""
+        ticks = None if None in (self.ticks, other.ticks) else max(self.ticks or 0, other.ticks or 0)
+        places = None if None in (self.places, other.places) else max(self.places or 0, other.places or 0)
+        return WindowReach(ticks, places)
+
+    @property
+    def endless(self) -> bool:
+        """Whether nothing bounds it."""
+        return self.ticks is None and self.places is None
+
+
+@dataclass(frozen=True)
 class Role:
-    """A predicate or aggregate of a rule that looks for events: where it stands, and how far back it reaches."""
+    """A predicate or aggregate of a rule that looks for events: where it stands, and how far back it reaches.
+
+    Attributes
+    ----------
+    trex: its window is open, as in T-Rex.
+    """
 
     rule: t.Rule
     place: int
     part: t.Predicate | t.Aggregate
-    reach: int
+    reach: WindowReach
+    trex: bool = False
 
     @cached_property
     def plain(self) -> tuple[t.Expression, ...]:
@@ -52,9 +89,12 @@ class KeptColumn:
     ----------
     kind: its number among the columns, from 1 on.
     roles: what looks for them.
-    limit: the greatest age, in ticks, at which anything does.
+    limit: the greatest age, in ticks, at which anything does by time; places: the same in events, from 1 on, by count.
+    endless: they are asked for for ever.
     attributes: those kept, with their place among the attributes of a slot.
     newest: attributes of which it is enough to keep the newest event with the same values; None: all are needed.
+    apart: the values of these, by places in their tables, where nobody asks in which order such events have come: each
+        has a slot of its own, outside of the line.
     room: how many are kept at most.
     """
 
@@ -62,14 +102,21 @@ class KeptColumn:
     kind: int
     roles: tuple[Role, ...]
     limit: int
+    places: int
+    endless: bool
     attributes: Mapping[str, int]
     newest: tuple[str, ...] | None
+    apart: tuple[tuple[int, ...], ...]
     room: int
 
     @cached_property
     def alike(self) -> bool:
         """Whether all that looks for them has the same constraints on the event alone, which all kept satisfy then."""
-        return len({frozenset(map(str, role.plain)) for role in self.roles}) == 1
+        return _alike(self.roles)
+
+    def with_room(self, room: int | None) -> KeptColumn:
+        """The same with another capacity; one whose slots are known has the room that it needs."""
+        return self if room is None or self.apart else replace(self, room=room)
 
     @property
     def filters(self) -> Iterator[tuple[t.Expression, ...]]:
@@ -85,21 +132,48 @@ class KeptLayout:
     ----------
     columns: by type.
     sizes: of each attribute of a slot, the number of values.
+    trex: whether windows and consumption are as in T-Rex.
+    waits: how many matches of each rule may wait for something not to come.
+    tick: how much time a tick is, in the unit of times.
     """
 
     rules: RuleSet
     columns: Mapping[str, KeptColumn]
     sizes: tuple[int, ...]
+    trex: bool = False
+    waits: Mapping[str, int] = field(default_factory=dict)
+    tick: int = 1
+
+    @cached_property
+    def places(self) -> int:
+        """How many places back an event is kept that is asked for by count; 0: none is."""
+        return max((column.places for column in self.columns.values()), default=0)
+
+    @cached_property
+    def ages(self) -> Range:
+        """Ages of events: what is kept for another reason than its age is no more than too old."""
+        more = any(column.places or column.endless for column in self.columns.values())
+        return Range(0, max(self.oldest, 1) + more)
+
+    @cached_property
+    def lined(self) -> tuple[KeptColumn, ...]:
+        """The columns whose events stand in the line."""
+        return tuple(column for column in self.columns.values() if not column.apart)
+
+    @cached_property
+    def apart(self) -> tuple[tuple[KeptColumn, tuple[int, ...]], ...]:
+        """The slots outside of the line: of which column, and for which values of its attributes."""
+        return tuple((column, key) for column in self.columns.values() for key in column.apart)
 
     @property
     def slots(self) -> int:
-        """How many events are kept at most."""
-        return sum(column.room for column in self.columns.values())
+        """How many events stand in the line at most."""
+        return sum(column.room for column in self.lined)
 
     @cached_property
     def oldest(self) -> int:
-        """The greatest age at which an event is kept."""
-        return max((column.limit for column in self.columns.values()), default=0)
+        """The greatest age at which an event stands in the line."""
+        return max((0, *(column.limit for column in self.lined)))
 
     @cached_property
     def kinds(self) -> Range:
@@ -107,19 +181,34 @@ class KeptLayout:
         return Range(0, max(len(self.columns), 1))
 
     @cached_property
-    def consuming(self) -> tuple[t.Rule, ...]:
-        """The rules of which events remember whether they are consumed."""
-        return tuple(
-            rule
+    def consuming(self) -> tuple[tuple[str, str], ...]:
+        """What an event remembers it is consumed by: rules that may select it again; in T-Rex, by each predicate."""
+        found = {
+            self.consumer(rule, part.name): None
             for rule in self.rules.rules
-            if rule.consuming and any(consumes(rule, column.type) for column in self.columns.values())
-        )
+            for part in bound(rule)
+            if part.name in rule.consuming and (part is not rule.trigger if self.trex else consumes(rule, part.type))
+        }
+        return tuple(found)
+
+    @cached_property
+    def held(self) -> tuple[tuple[str, str, int], ...]:
+        """By which matches that wait an event will be consumed: for whom, and which of these matches."""
+        return tuple((*each, tag) for each in self.consuming for tag in range(self.waits.get(each[0], 0)))
+
+    @property
+    def marks(self) -> int:
+        """How much an event remembers of what consumes it."""
+        return len(self.consuming) + len(self.held)
+
+    def consumer(self, rule: t.Rule, name: str) -> tuple[str, str]:
+        """For whom an event is consumed that a predicate of this name has bound: for the rule; in T-Rex, for itself."""
+        return rule.name, name if self.trex else ""
 
 
 def consumes(rule: t.Rule, type: str) -> bool:
-    """Whether a rule consumes events of a type that it may select again."""
-    selects = any(isinstance(p, t.Predicate) and p.policy.binds and p.type == type for p in rule.predicates)
-    return selects and any(part.name in rule.consuming and part.type == type for part in bound(rule))
+    """Whether a rule may select events of a type, behind its trigger."""
+    return any(isinstance(p, t.Predicate) and p.policy.binds and p.type == type for p in rule.predicates)
 
 
 def bound(rule: t.Rule) -> list[t.Predicate]:
@@ -127,71 +216,84 @@ def bound(rule: t.Rule) -> list[t.Predicate]:
     return [part for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds]
 
 
-def layout(rules: RuleSet, tables: Tables, rooms: Mapping[str, int], room: int) -> KeptLayout:
-    """What is kept for these rules.
+def layouts(
+    rule_sets: Sequence[RuleSet], tables: Tables, rooms: Mapping[str, int], room: int, trex: Container[int] = ()
+) -> list[KeptLayout]:
+    """What is kept for each of these rule sets: the same for all, so that where they are compared it is kept once.
 
     Parameters
     ----------
-    rules: windows are numbers of ticks, and finite.
+    rule_sets: over the same types; windows are numbers of ticks, and finite.
     tables: the values of all attributes of events.
     rooms, room: capacities of columns by type, and of the others; one of which only the newest events count has room
         for one of each.
+    trex: the rule sets whose windows and consumption are as in T-Rex, by number.
     """
     found: dict[str, list[Role]] = {}
-    for rule in rules.rules:
-        for role in _roles(rules, rule):
+    for number, rules in enumerate(rule_sets):
+        for role in (role for rule in rules.rules for role in _roles(rules, rule, number in trex)):
             found.setdefault(role.part.type, []).append(role)
     columns: dict[str, KeptColumn] = {}
     sizes: list[int] = []
-    for kind, name in enumerate((name for name in rules.events if name in found), 1):
+    for kind, name in enumerate(found, 1):
         roles = tuple(found[name])
         newest = _newest(roles)
         kept = _asked(roles)
+        keys = [] if newest is None else [len(tables[name, each]) for each in newest]
+        apart = newest is not None and math.prod(keys) <= MOST_APART and _apart(roles, newest, tables)
         attributes: dict[str, int] = {}
         for attribute in sorted(kept, key=lambda each: -len(tables[name, each])):
-            if len(tables[name, attribute]) > 1:
-                place = len(attributes)
-                attributes[attribute] = place
-                sizes[place:] = [max((len(tables[name, attribute]), *sizes[place : place + 1])), *sizes[place + 1 :]]
-        most = None if newest is None else math.prod(len(tables[name, each]) for each in newest)
-        limit = max(role.reach for role in roles)
-        capacity = rooms.get(name, room if most is None else min(most, max(room, 8)))
-        columns[name] = KeptColumn(name, kind, roles, limit, attributes, newest, capacity)
-    return KeptLayout(rules, columns, tuple(sizes))
+            if (size := len(tables[name, attribute])) > 1:
+                place = attributes[attribute] = len(attributes)
+                if not apart:
+                    sizes[place:] = [max((size, *sizes[place : place + 1])), *sizes[place + 1 :]]
+        ticks = [role.reach.ticks for role in roles if role.reach.ticks is not None]
+        places = [role.reach.places or 0 for role in roles if role.reach.ticks is None]
+        endless = [role for role in roles if role.reach.endless]
+        if endless and newest is None:
+            raise _refused(endless[0])
+        far = max(ticks, default=-1), max(places, default=0), bool(endless)
+        own = tuple(itertools.product(*map(range, keys))) if apart else ()
+        capacity = len(own) or rooms.get(name, room if newest is None else min(math.prod(keys), max(room, 8)))
+        columns[name] = KeptColumn(name, kind, roles, *far, attributes, newest, own, capacity)
+    return [KeptLayout(rules, columns, tuple(sizes), n in trex) for n, rules in enumerate(rule_sets)]
 
 
-def _roles(rules: RuleSet, rule: t.Rule) -> Iterator[Role]:
-    reach = {rule.trigger.name: 0}
+def _roles(rules: RuleSet, rule: t.Rule, trex: bool) -> Iterator[Role]:
+    reach = {rule.trigger.name: WindowReach(0, 0)}
     for place, part in enumerate(rule.predicates, 1):
         if rules.declarations[part.type].fact:
             continue
         window = part.window
         if isinstance(window, t.AfterWindow):
             continue  # what must not come later is asked when it comes
-        far = _reach(window, reach)
+        if isinstance(window, t.BetweenWindow):
+            far = reach[window.one] | reach[window.two]
+            if trex and far.ticks is None:
+                far = WindowReach(None, None)  # it lies between times, and only so many places are known
+        else:
+            assert isinstance(window, t.WithinWindow)
+            far = reach[window.of].further(window)
         if isinstance(part, t.Predicate) and part.policy.binds:
             reach[part.name] = far
-        yield Role(rule, place, part, far)
+        yield Role(rule, place, part, far, trex)
 
 
-def _reach(window: t.EventWindow | None, reach: Mapping[str, int]) -> int:
-    """The greatest age of what lies in a window."""
-    if isinstance(window, t.BetweenWindow):
-        return max(reach[window.one], reach[window.two])
-    assert isinstance(window, t.WithinWindow)
-    if window.counted:
-        raise Refused(
-            f"a window of events, {window}, has no model",
+def _refused(role: Role) -> Refused:
+    """Why a window that is not bounded has no finite model."""
+    window = role.part.window
+    assert window is not None
+    if isinstance(window, t.WithinWindow) and window.most is None:
+        return Refused(
+            f"a window without an end, {window}, has no finite model where more than the newest events count",
             where=window.where,
-            hint="a model has ages of events, not how many came since: write a window of time",
+            hint="write the longest time that matters, within 5 min from ...; or last, and equations",
         )
-    if window.most is None:
-        raise Refused(
-            f"a window without an end, {window}, has no finite model",
-            where=window.where,
-            hint="write the longest time that matters: within 5 min from ...",
-        )
-    return reach[window.of] + int(window.most.amount)
+    return Refused(
+        f"what {window} reaches lies back by a time and by a number of events, and has no finite model",
+        where=window.where,
+        hint="let windows that hang on each other all measure times, or all count events",
+    )
 
 
 def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
@@ -207,7 +309,9 @@ def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
             return None
         if not isinstance(window, t.WithinWindow) or window.of != role.rule.trigger.name:
             return None
-        if (window.least is not None and window.least.amount) or part.name in role.rule.consuming:
+        if role.trex or (window.least is not None and window.least.amount):
+            return None
+        if any(each.name in role.rule.consuming and each.type == part.type for each in bound(role.rule)):
             return None
         if sum(isinstance(p, t.Predicate) and p.policy.binds and p.type == part.type for p in role.rule.predicates) > 1:
             return None
@@ -217,9 +321,34 @@ def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
             if key is None:
                 return None
             found[key] = None
-        for constraint in role.plain:
+        for constraint in () if _alike(roles) else role.plain:
             found |= {leaf.name: None for leaf in t.within(constraint) if isinstance(leaf, t.OwnAttribute)}
     return tuple(found)
+
+
+def _alike(roles: Sequence[Role]) -> bool:
+    return len({frozenset(map(str, role.plain)) for role in roles}) == 1
+
+
+def _apart(roles: Sequence[Role], newest: tuple[str, ...], tables: Tables) -> bool:
+    """Whether nobody asks in which order events of different values of these attributes have come.
+
+    They do not where each predicate finds one of them at most, or asks only whether there is one, and no other window
+    begins or ends at it.
+    """
+    for role in roles:
+        part = role.part
+        assert isinstance(part, t.Predicate)
+        if role.reach.ticks is None:
+            return False  # such a slot knows only how old its event is
+        if part.policy is not t.Policy.NOT:
+            own = {each.name for each in part.assignments}
+            if not _alike(roles) or {_equated(each, own) for each in role.linked} != set(newest):
+                return False
+            windows = (each.window for each in role.rule.predicates)
+            if any(part.name in (getattr(window, name, "") for name in ("of", "one", "two")) for window in windows):
+                return False
+    return all(tables[roles[0].part.type, name].distinct for name in newest)
 
 
 def _equated(constraint: t.Expression, own: set[str]) -> str | None:
@@ -238,7 +367,7 @@ def _equated(constraint: t.Expression, own: set[str]) -> str | None:
 
 def _asked(roles: Sequence[Role]) -> set[str]:
     """The attributes that are asked for after an event is kept."""
-    same = len({frozenset(map(str, role.plain)) for role in roles}) == 1
+    same = _alike(roles)
     found: set[str] = set()
     for role in roles:
         expressions = [*role.linked, *(() if same else role.plain)]

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.core.domain import Value
-from workbench.core.ops import GE, LE, SUB, both, negate
-from workbench.core.term import FALSE, TRUE, Term
+from workbench.core.domain import Range, Value
+from workbench.core.ops import EQ, GE, GT, LE, LT, SUB, both, negate
+from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, applied, either_of, evaluated, holds
-from workbench.tesla.model.kept import Line
+from workbench.tesla.model.kept import Kept, Line
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import aggregated, folded
@@ -37,6 +37,7 @@ class Partial:
     slots: where each event bound lies, by name; `TRIGGER` for the trigger.
     attributes: of what is bound, by name.
     parameters: what they are.
+    times: of the events that are bound, less that of the trigger, by name.
     choice: what `each` has taken so far; matches with the same choices exclude each other.
     """
 
@@ -44,6 +45,7 @@ class Partial:
     slots: Mapping[str, int] = field(default_factory=dict)
     attributes: Mapping[str, Callable[[str], ChosenValue]] = field(default_factory=dict)
     parameters: Mapping[str, ChosenValue] = field(default_factory=dict)
+    times: Mapping[str, Callable[[], ChosenValue]] = field(default_factory=dict)
     choice: tuple[int, ...] = ()
 
     def look(self, own: Callable[[str], ChosenValue] | None = None) -> Callable[[t.Expression], ChosenValue]:
@@ -57,29 +59,20 @@ class Partial:
                 return own(expression.name)
             if isinstance(expression, t.OtherAttribute):
                 return self.attributes[expression.of](expression.name)
-            raise Refused(
-                f"{expression} is a time, and a model has only ages of events",
-                where=expression.where,
-                hint="leave it out of constraints and of attributes that rules look at",
-            )
+            assert isinstance(expression, t.TimeOf)
+            return self.times[expression.name]()
 
         return found
 
 
 @dataclass(frozen=True)
 class RuleMatching:
-    """Where a rule looks for events.
-
-    Parameters
-    ----------
-    number: of the rule among those that consume; None: it consumes nothing that it selects.
-    """
+    """Where a rule looks for events."""
 
     rules: RuleSet
     line: Line
     facts: Facts
     rule: t.Rule
-    number: int | None = None
 
     def matches(self, when: Term, trigger: Mapping[str, ChosenValue]) -> list[Partial]:
         """All matches of an event that comes when `when`, in their order, `where` included; those of `absent` pend."""
@@ -120,12 +113,13 @@ class RuleMatching:
                 if (found := self._bound(partial, part, row.__getitem__, None)) is not None:
                     yield found
             return
-        binds = part.policy.binds
+        binds, layout = part.policy.binds, self.line.layout
+        consumer = layout.consumer(self.rule, part.name)
         for slot, when in self._in_range(partial, part):
             if binds and slot in partial.slots.values():
                 continue
-            if binds and self.number is not None:
-                when = both(when, negate(self.line.slots[slot].used[self.number]))
+            if binds and consumer in layout.consuming:
+                when = both(when, negate(self.line.slots[slot].used[layout.consuming.index(consumer)]))
             found = self._bound(replace(partial, when=both(partial.when, when)), part, self._own(part.type, slot), slot)
             if found is not None:
                 yield found
@@ -140,8 +134,24 @@ class RuleMatching:
         when = both(partial.when, holds(self._constraints(part, slot), partial.look(own)))
         if when is FALSE:
             return None
-        slots = partial.slots if slot is None else {**partial.slots, part.name: slot}
-        return replace(partial, when=when, slots=slots, attributes={**partial.attributes, part.name: own})
+        partial = replace(partial, when=when, attributes={**partial.attributes, part.name: own})
+        if slot is None:
+            return partial
+        times = {**partial.times, part.name: lambda: self._time(part, slot)}
+        return replace(partial, slots={**partial.slots, part.name: slot}, times=times)
+
+    def _time(self, part: t.Predicate, slot: int) -> ChosenValue:
+        """When the event came, less when the trigger did."""
+        if slot == TRIGGER:
+            return ChosenValue.constant(0)
+        (most,) = {r.reach.ticks for r in self.line.layout.columns[part.type].roles if r.part is part}
+        if most is None:
+            raise Refused(
+                f"TIME({part.name}): a model does not know how long ago it was", where=part.where,
+                hint="give it a window of time that hangs on the trigger: within 5 min from ...",
+            )  # fmt: skip
+        age = self.line.slots[slot].age
+        return ChosenValue.of((-ticks * self.line.layout.tick, EQ(age, ticks)) for ticks in range(most + 1))
 
     def _constraints(self, part: t.Predicate | t.Aggregate, slot: int | None) -> Sequence[t.Expression]:
         """What is left to be asked: what holds of all that is kept is not."""
@@ -157,11 +167,11 @@ class RuleMatching:
     def _in_range(self, partial: Partial, part: t.Predicate | t.Aggregate) -> Iterator[tuple[int, Term]]:
         """The slots of events in the window, oldest first, each with when there is one."""
         column, window = self.line.layout.columns[part.type], part.window
-        for slot in reversed(range(len(self.line.slots))):
+        for slot in self.line.places_of(column):
             when: Any = self.line.slots[slot].of(column)
             if isinstance(window, t.BetweenWindow):
                 one, two = sorted((partial.slots[window.one], partial.slots[window.two]))
-                inside: Any = TRUE if one < slot < two else FALSE
+                inside: Any = self._between(slot, one, two) if one < slot < two else FALSE
             else:
                 assert isinstance(window, t.WithinWindow)
                 inside = self._within(window, slot, partial.slots[window.of])
@@ -171,12 +181,27 @@ class RuleMatching:
     def _within(self, window: t.WithinWindow, slot: int, anchor: int) -> Any:
         if slot <= anchor:
             return FALSE
-        assert window.most is not None
-        age, column = self.line.slots[slot].age, int(window.most.amount)
-        ago = age if anchor == TRIGGER else SUB(age, self.line.slots[anchor].age)
+        if window.most is None and window.least is None:
+            return GT(self.line.slots[slot].age, 0) if self.line.layout.trex else TRUE
+        counted = window.counted
+        ago, *since = (each.back if counted else each.age for each in self._at(slot, anchor))
+        ago = SUB(ago, since[0]) if since else ago
         least = 0 if window.least is None else int(window.least.amount)
-        found = LE(ago, column)
+        if self.line.layout.trex and not counted:
+            return both(GT(ago, least), TRUE if window.most is None else LT(ago, int(window.most.amount)))
+        found = TRUE if window.most is None else LE(ago, int(window.most.amount))
         return both(GE(ago, least), found) if least else found
+
+    def _at(self, slot: int, anchor: int) -> list[Kept]:
+        return [self.line.slots[slot], *([] if anchor == TRIGGER else [self.line.slots[anchor]])]
+
+    def _between(self, slot: int, later: int, earlier: int) -> Any:
+        """Whether the event lies between two others, in the order of which it does; in T-Rex in time, too."""
+        if not self.line.layout.trex:
+            return TRUE
+        age, since = self.line.slots[slot].age, const(0, Range(0, 0))
+        after = since if later == TRIGGER else self.line.slots[later].age
+        return both(GT(age, after), LT(age, self.line.slots[earlier].age))
 
     # --- facts ------------------------------------------------------------------------------------------
 

@@ -16,6 +16,8 @@ from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly
 
 NULL = "null"
 """How null is shown on a pipe of a model."""
+FEW_TICKS = 12
+"""The most ticks of which every number can pass in one step."""
 COMES = Enum(("comes",))
 """What streams of events without attributes carry in a model."""
 
@@ -40,6 +42,30 @@ class Shown(NamedTuple):
                 return cls(Range(min(whole), max(whole)), dict(zip(keys, whole, strict=True)))
         names = [NULL if each is None else str(each) for each in values]
         return cls(Enum(tuple(names)), dict(zip(keys, names, strict=True)))
+
+
+def pauses_shown(most: int) -> Domain:
+    """How many ticks pass in a step: any number up to the most, or powers of two where these are many.
+
+    Every pause is some of them one after the other; a search of all states is faster with fewer ways to go on.
+    """
+    if most <= FEW_TICKS:
+        return Range(1, most)
+    powers = (str(1 << i) for i in range(most.bit_length()) if 1 << i < most)
+    return Enum((*powers, str(most)))
+
+
+def ticks_of(pause: Any) -> Any:
+    """The number of ticks, of what `pauses_shown` shows."""
+    if not isinstance(pause, Term):
+        return int(pause)
+    if not isinstance(pause.domain, Enum):
+        return pause
+    *labels, last = pause.domain.labels
+    found: Any = const(int(last), Range(int(last), int(last)))
+    for label in labels:
+        found = ite(EQ(pause, const(label, pause.domain)), int(label), found)
+    return found
 
 
 def nothing_of(domain: Domain) -> Any:

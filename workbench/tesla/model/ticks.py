@@ -9,12 +9,12 @@ Source: design of rules in the model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
-from workbench.core.domain import BOOL, Domain, Enum, Value
+from workbench.core.domain import BOOL, Domain, Enum, Range, Value
 from workbench.core.fields import Record
 from workbench.core.kinds import Keeping
 from workbench.core.ops import both, disjunction, ite
@@ -27,7 +27,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly, selected
 from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
 from workbench.tesla.model.frame import RuleFrame, waiting_of
-from workbench.tesla.model.shown import Shown, as_shown, nothing_of, value_shown
+from workbench.tesla.model.shown import Shown, as_shown, nothing_of, ticks_of, value_shown
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_memory import RuleMemory
 from workbench.tesla.rule_processor import ALL, RuleProcessor
@@ -93,7 +93,7 @@ class ModelledRules(RuleProcessor, Keeping):
 
     @cached_property
     def scaled(self) -> RuleSet:
-        return in_units(self.rules, self.unit)
+        return in_units(self.rules, self.unit, trex=self.trex)
 
     def resolve(self, integers: Domain) -> Self:
         return self
@@ -138,6 +138,7 @@ class ModelledRules(RuleProcessor, Keeping):
             for attribute in self.rules.declarations[name].domains
         ]
         found = [f"times are multiples of {of}{longest}"]
+        found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
         return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
 
     # --- queues inside ---
@@ -148,48 +149,74 @@ class ModelledRules(RuleProcessor, Keeping):
 
     def with_rooms(self, rooms: Mapping[str, int]) -> Self:
         frame = self.frame
-        columns = {name: replace(each, room=rooms.get(name, each.room)) for name, each in frame.layout.columns.items()}
+        columns = {name: each.with_room(rooms.get(name)) for name, each in frame.layout.columns.items()}
         waits = {rule.name: rooms.get(waiting_of(rule), frame.waits[rule.name]) for rule in frame.absences}
-        return replace(self, frame=replace(frame, layout=replace(frame.layout, columns=columns), waits=waits))
+        return replace(self, frame=replace(frame, layout=replace(frame.layout, columns=columns, waits=waits)))
 
     def waiting(self, state: State) -> tuple[int, ...]:
-        _, memory, kept = state
-        types = [type for type, *_ in kept]
+        _, memory, kept, _ = state
+        types = [event.type for event, _ in kept]
         waits = memory.awaiting if self.frame.absences and isinstance(memory, RuleMemory) else {}
         return (*map(types.count, self.frame.layout.columns), *(waits.get(r.name, 0) for r in self.frame.absences))
+
+    @property
+    def held_as(self) -> tuple[Domain, ...]:
+        """Columns show their events, with how many ticks ago they came."""
+        found = []
+        for name, column in self.frame.layout.columns.items():
+            shown = self._attributes(name)
+            age = "age" if "age" not in shown else "ticks"
+            domains = (Range(0, max(column.limit, 1)), *(each.domain for each in shown.values()))
+            found.append(Record(domains, (age, *shown)))
+        return tuple(found)
+
+    def held(self, state: State) -> tuple[Sequence[Value], ...]:
+        now, _, kept, _ = state
+        found: dict[str, list[Value]] = {name: [] for name in self.frame.layout.columns}
+        for event, _ in kept:
+            places, shown = self.rules.declarations[event.type].positions, self._attributes(event.type)
+            own = dict(zip(places, event.values, strict=True))
+            values = [each.as_shown[exactly(own[name])] for name, each in shown.items()]
+            age = min((now - event.time) // self.tick, max(self.frame.layout.columns[event.type].limit, 1))
+            found[event.type].append((age, *values))
+        return tuple(found.values())
+
+    def _attributes(self, type: str) -> dict[str, Shown]:
+        """The attributes that a column keeps of its events, and how they are shown."""
+        shown = {**self._tables, **self._shown_as}
+        return {name: shown[type, name] for name in self.frame.layout.columns[type].attributes if (type, name) in shown}
 
     # --- meaning and operation ---
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        from workbench.tesla.meaning import meaning
-
         now, events = 0, []
         for place, each in streams[0]:
             if place == 0:
-                now += each * self.tick
+                now += ticks_of(each) * self.tick
             else:
-                events.append(self._event(place, each, now))
-        return tuple(map(list, self._shown(meaning(self.scaled, events, self.frame.facts, until=now - 1))))
+                events.append(self.event(self.fed[place - 1], each, now))
+        return tuple(map(list, self._shown(self._meant(events, self.frame.facts, now))))
 
     def initial(self) -> State:
-        return (0, "", ())
+        return (0, "", (), 0)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        (now, memory, kept), (place, given) = state, front
+        (now, memory, kept, count), (place, given) = state, front
         if place == 0:
-            now += given * self.tick
+            now += ticks_of(given) * self.tick
         if not isinstance(memory, RuleMemory):
             memory = RuleMemory(self._started, memory)
-        happens = now if place == 0 else self._event(place, given, now)
+        happens = now if place == 0 else self.event(self.fed[place - 1], given, now)
         memory, found = memory.after(happens)
         # what is made at a deadline has its time, and comes before what is now
         came = [*found, happens] if place == 0 else [happens, *found]
         for each in came:
             if isinstance(each, Occurrence):
-                kept = self._with_event(self._since(kept, each.time), each)
-        kept = self._since(kept, now)
+                count += 1
+                kept = self._with_event(self._since(kept, each.time, count), replace(each, number=count - 1))
+        kept = self._since(kept, now, count)
         self._bounded(memory, found)
-        return (now, memory, kept), tuple(map(emission, self._shown(found))) if found else self._silent
+        return (now, memory, kept, count), tuple(map(emission, self._shown(found))) if found else self._silent
 
     def _bounded(self, memory: RuleMemory, found: Sequence[Occurrence]) -> None:
         """Overflow where more waits than the model has room for, or causes are longer chains than it follows."""
@@ -205,10 +232,15 @@ class ModelledRules(RuleProcessor, Keeping):
             if depths[each.number] > self.frame.depth and each.type in self.frame.looked_at:
                 raise Overflow(f"a chain of more than {self.frame.depth} composites", hint="allow longer ones: --depth")
 
-    def _since(self, kept: tuple[Any, ...], now: int) -> tuple[Any, ...]:
-        """What is still asked for at a time."""
-        columns = self.frame.layout.columns
-        return tuple(each for each in kept if now - each[1] <= columns[each[0]].limit * self.tick)
+    def _since(self, kept: tuple[Any, ...], now: int, count: int) -> tuple[Any, ...]:
+        """What is still asked for at a time, when so many events have come."""
+
+        def stays(event: Occurrence) -> bool:
+            column = self.frame.layout.columns[event.type]
+            recent = now - event.time <= column.limit * self.tick
+            return recent or count - event.number <= column.places or column.endless
+
+        return tuple(each for each in kept if stays(each[0]))
 
     def _with_event(self, kept: tuple[Any, ...], event: Occurrence) -> tuple[Any, ...]:
         column = self.frame.layout.columns.get(event.type)
@@ -218,11 +250,11 @@ class ModelledRules(RuleProcessor, Keeping):
         if not any(all(value(each, Selected(), own) is True for each in asked) for asked in column.filters):
             return kept
         key = None if column.newest is None else tuple(exactly(own[name]) for name in column.newest)
-        kept = tuple(each for each in kept if key is None or each[0] != event.type or each[2] != key)
-        if sum(each[0] == event.type for each in kept) >= column.room:
+        kept = tuple(each for each in kept if key is None or each[0].type != event.type or each[1] != key)
+        if sum(each[0].type == event.type for each in kept) >= column.room:
             what = f"queue '{event.type}' overflows: its capacity is {column.room} and more events would be kept"
             raise Overflow(what, hint=f"give it more room: -Q NAME.{event.type}={column.room + 1}", queue=event.type)
-        return (*kept, (event.type, event.time, key))
+        return (*kept, (event, key))
 
     # --- events and values ---
 
@@ -231,14 +263,23 @@ class ModelledRules(RuleProcessor, Keeping):
         names = [(name, each) for name in self.fed for each in self.rules.declarations[name].domains]
         return {key: Shown.of(self.frame.tables[key], exact=True) for key in names}
 
-    def _event(self, place: int, given: Value, now: int | None) -> Occurrence:
-        name = self.fed[place - 1]
+    def event(self, name: str, given: Value, now: int) -> Occurrence:
+        """An event of a type, as a stream shows it."""
         values, attributes = [], self.rules.declarations[name].domains
         for attribute, shown in zip(attributes, given if attributes else (), strict=True):
             found = self._tables[name, attribute]
             key = next(key for key, each in found.as_shown.items() if each == shown)
             values.append(self.frame.tables[name, attribute].values[self.frame.tables[name, attribute].places[key]])
-        return Occurrence(name, now or 0, tuple(values))
+        return Occurrence(name, now, tuple(values))
+
+    def happenings(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[Occurrence | int]:
+        """What happens in a run: events with their times, and times that the clock has reached, in `unit`."""
+        now = 0
+        for step in steps:
+            for name, given in step.items():
+                place = self.ports.index(name)
+                now += given * self.tick if place == 0 else 0
+                yield now if place == 0 else self.event(self.fed[place - 1], given, now)
 
     def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
@@ -291,7 +332,7 @@ class ModelledRules(RuleProcessor, Keeping):
         before = ModelCourse.read(frame, state)
         ways: list[tuple[Term, ModelCourse]] = []
         course = ModelCourse.read(frame, state)
-        course.passes(TRUE, elapsed.value)
+        course.passes(TRUE, ticks_of(elapsed.value))
         ways.append((elapsed.present, course))
         for name, arrival in zip(self.fed, arrivals, strict=True):
             course = ModelCourse.read(frame, state)

@@ -23,7 +23,7 @@ from workbench.ir.reduce import Model, flag_alone, focus
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer
 from workbench.verify.answer.advice import advise
-from workbench.verify.answer.rests_on import EngineRemarks, beyond, ending, explain, grounds, misfortunes
+from workbench.verify.answer.rests_on import FOR_EVERY_N, EngineRemarks, beyond, ending, explain, grounds, misfortunes
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import atom, weaken
@@ -239,12 +239,18 @@ def _verdict(
 
     run = trace("property", question.failure) if findings.outcome is Outcome.FAILS else None
     witness = trace("overflow", beyond(prepared.model)) if findings.outcome is Outcome.WITHIN_BOUNDS else None
+    texts = (text for node in flatten(pipeline).nodes for text in node.processor.assumes)
+    own = () if prepared.trivial else tuple(dict.fromkeys(texts))  # with values of its own, N says nothing
+    told = explain(prepared.model, findings, settings.domain)
+    told = tuple(text for text in told if text != FOR_EVERY_N) if own else told
+    for_every_n = not own and settings.domain not in prepared.model.integers
+    found = undecided(pipeline.name, str(prop), settings)
     return replace(
-        undecided(pipeline.name, str(prop), settings),
+        replace(found, n=None) if own else found,
         outcome=outcome,
         engine=result.engine,
         cpu_seconds=result.cpu_seconds,
-        rests_on=explain(prepared.model, findings, settings.domain) + _assumptions(pipeline, prepared, env, outcome),
+        rests_on=(*told, *own, *_assumptions(prepared, env, outcome)),
         counterexample=run,
         witness=witness,
         reason="; ".join([*filter(None, [_reason(findings.outcome, answers), _lacking(question, findings)]), *late]),
@@ -252,10 +258,10 @@ def _verdict(
         reached=answers["property"].reached if outcome is Outcome.UNKNOWN else (),
         advice=tuple(advise(prepared, settings, answers["property"].reached)) if outcome is Outcome.UNKNOWN else (),
         wraps=findings.wraps,
-        for_every_n=settings.domain not in prepared.model.integers,
+        for_every_n=for_every_n,
         reachable_states=result.reachable_states,
         length=answers["property"].length,
-        grounds=grounds(prepared.model, findings, settings.domain),
+        grounds=replace(grounds(prepared.model, findings, settings.domain), for_every_n=for_every_n),
     )
 
 
@@ -313,11 +319,10 @@ def _outcome(truth: bool | None, overflow: bool | None, surely: bool | None) -> 
     return Outcome.WITHIN_BOUNDS
 
 
-def _assumptions(pipeline: Pipeline, prepared: Prepared, env: Environment, outcome: Outcome) -> tuple[str, ...]:
+def _assumptions(prepared: Prepared, env: Environment, outcome: Outcome) -> tuple[str, ...]:
     if prepared.trivial:
         return ()
     found = [prepared.structure] if prepared.structure else []
-    found += dict.fromkeys(text for node in flatten(pipeline).nodes for text in node.processor.assumes)
     found += [*misfortunes(prepared.model.system), env.describe(prepared.question)]
     found += ending(prepared.model.system, may=prepared.question.ends and env.may_end)
     if prepared.question.stutter and env.reducible:

@@ -7,13 +7,15 @@ agree the run is "confirmed by execution"; if not, it is a "model gap at step k"
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from workbench.budget import phase
 from workbench.core.domain import Overflowing, Value
-from workbench.core.pipeline import Pipeline
+from workbench.core.kinds import Keeping
+from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
 from workbench.core.term import FALSE
 from workbench.errors import Overflow
@@ -70,10 +72,22 @@ def decode(
     replay = f"model gap at step {gap}"
     if gap is None:
         replay = _outside(environment, raw, executed(pipeline, bounds, rounds, again, waiting))
-    shown = zip(shown_steps(pipeline, inputs, simulated, waiting), raw.steps, strict=False)
-    steps = tuple(replace(step, outside=environment.outside(state)) for step, state in shown)
+    keeping = {node: node.processor for node in pipeline.nodes if isinstance(node.processor, Keeping)}
+    shown = zip(
+        shown_steps(pipeline, inputs, simulated, waiting),
+        raw.steps,
+        _kept(pipeline, keeping, bounds, inputs),
+        strict=False,
+    )
+    steps = tuple(
+        replace(step, outside=environment.outside(state), contents={**step.contents, **kept})
+        for step, state, kept in shown
+    )
     varies = () if raw.loop is None else _varying(again, waiting, len(inputs), raw.loop)
-    domains = dict(pipeline.domains)
+    inside = {
+        queue: as_ for node, each in keeping.items() for queue, as_ in zip(node.inside, each.held_as, strict=False)
+    }
+    domains = {**pipeline.domains, **inside}
     return Trace(steps, raw.loop, shows, shortest, replay, domains, bounds, varies, whole)
 
 
@@ -108,6 +122,22 @@ def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict
             held.update((queue, line[taken : taken + step.queues[queue]]) for queue, line in lines.items())
         found.append(dict(held))
     return found
+
+
+def _kept(
+    pipeline: Pipeline, keeping: Mapping[Node, Keeping], bounds: Mapping[str, int], inputs: Inputs
+) -> Iterator[dict[str, Sequence[Value]]]:
+    """What queues inside of processors hold at the end of each step, as far as they show it."""
+    executor = Reference(pipeline, bounds)
+    for given in inputs:
+        with suppress(Overflow):  # then they are as they were
+            if keeping:
+                executor.step(given)
+        yield {
+            queue: values
+            for node, processor in keeping.items()
+            for queue, values in zip(node.inside, processor.held(executor.states[node.name]), strict=False)
+        }
 
 
 def heard(pipeline: Pipeline, given: Mapping[str, Value], pipes: Mapping[str, Value | None]) -> Mapping[str, Value]:

@@ -59,7 +59,7 @@ class TraceStep:
     overflows: tuple[str, ...] = ()
     """Queues at which an event arrived and found no room."""
     contents: Mapping[str, Sequence[Value]] = field(default_factory=dict)
-    """Queue to the events waiting in it at the end of the step, oldest first; one inside a processor keeps none."""
+    """Queue to the events waiting in it at the end of the step, oldest first; of those inside processors, columns."""
     ends: bool = False
     """All input streams end at this step."""
     outside: Mapping[str, str] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class Trace:
                 "pipes": {n: plain(v, self.domains.get(n)) for n, v in s.pipes.items()},
                 "queues": dict(s.queues),
                 "contents": {
-                    queue: [plain(v, self.domains.get(pipes.get(queue, ""))) for v in values[:MOST_WAITING]]
+                    queue: [plain(v, self.domains.get(pipes.get(queue, queue))) for v in values[:MOST_WAITING]]
                     for queue, values in s.contents.items()
                 },
                 "overflows": list(s.overflows),
@@ -230,6 +230,12 @@ class Verdict(Displayed):
     def run(self) -> Trace | None:
         """The run that shows it, if there is one: a counterexample, or a witness of the bound."""
         return self.counterexample or self.witness
+
+    @builtins.property
+    def within_bounds(self) -> bool:
+        """Whether it says what is so before bounds are met, and nothing of what is beyond."""
+        wanted = self.outcome is Outcome.UNKNOWN and self.witness is not None
+        return wanted or self.outcome is Outcome.WITHIN_BOUNDS
 
     def __repr__(self) -> str:
         said = f"<{self.outcome.sign} {self.outcome}: {self.property} of {self.pipeline}"

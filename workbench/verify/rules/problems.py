@@ -48,6 +48,24 @@ class RuleProblem(Problem):
         return verdict
 
 
+def with_more_room(asked: Callable[[RuleBounds], Verdict], bounds: RuleBounds, *, deepen: bool = True) -> Verdict:
+    """The verdict on a model with these bounds; where it only says what is so before they are met, on larger ones.
+
+    Parameters
+    ----------
+    deepen: whether larger ones are asked at all.
+    """
+    verdict = asked(bounds)
+    for more in MORE if deepen else ():
+        if not verdict.within_bounds:
+            break
+        larger = asked(replace(bounds, room=bounds.room * more))
+        if larger.outcome is Outcome.UNKNOWN and not larger.within_bounds:
+            break  # a limit was met
+        verdict = larger
+    return verdict
+
+
 def rule_problem(
     rules: RuleSet,
     prop: Property | PropertySyntax | str,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -28,12 +30,14 @@ def hashing_loop(name: str) -> MachineLoop:
 class WordTable:
     """Numbers whole numbers of 64 bits."""
 
-    width = 2
-    """Words of a slot."""
+    fill = "fill"
+    """What puts the slots of a table into a larger one."""
+    slot: tuple[int, ...] = (2,)
+    """The shape of a slot, in words."""
 
     def __init__(self) -> None:
-        self.table: Any = _slots(FIRST, self.width)
-        self._counts: Any = np.zeros(1, np.int64)
+        self.table: Any = _slots(FIRST, *self.slot)
+        self._counts: Any = np.zeros(3, np.int64)
 
     @property
     def count(self) -> int:
@@ -52,8 +56,8 @@ class WordTable:
 
     def _grow(self) -> None:
         if FILLED * (self.count + AHEAD) > len(self.table):
-            larger: Any = _slots(2 * len(self.table), self.width)
-            hashing_loop("fill")(self.table, larger)
+            larger: Any = _slots(2 * len(self.table), *self.slot)
+            hashing_loop(self.fill)(self.table, larger)
             self.table = larger
 
     def keys(self) -> Any:
@@ -65,42 +69,79 @@ class WordTable:
 
 
 class TextTable(WordTable):
-    """Numbers texts, given as where each begins, and the letters (bytes) of all."""
+    """Numbers texts, given as where each begins, and the letters (bytes) of all.
 
-    width = 4
+    Attributes
+    ----------
+    known: what compiled code has for each key (`code.step.text_code`).
+    """
+
+    fill, slot = "fill_texts", ()
 
     def __init__(self) -> None:
         super().__init__()
         self.starts: Any = np.zeros(FIRST, np.int64)
+        self.known: Any = np.zeros(FIRST, np.int64)
         self.letters: Any = np.zeros(FIRST, np.uint8)
-        self._words: Any = np.empty((AHEAD, self.width), np.uint64)
 
     def codes(self, given: Any) -> Any:
+        return self.both(given)[0]
+
+    def both(self, given: Any) -> tuple[Any, Any]:
+        """The number of each key, and what compiled code has for it."""
         offsets, letters = given
         codes: Any = np.empty(len(offsets) - 1, np.int64)
-        done = 0
+        numbers, done = np.empty_like(codes), 0
         while True:
             used = int(self.starts[self.count])
             self.letters = longer(self.letters, used, used + int(offsets[-1]) - int(offsets[done]))
             done = hashing_loop("number_texts")(
-                offsets, letters, done, codes, self._words, self.table, self._counts, self.starts, self.letters
+                offsets, letters, done, codes, numbers, self.table, self._counts, self.starts, self.letters, self.known
             )
             if done == len(codes):
-                return codes
+                return codes, numbers
             self._grow()
             self.starts = longer(self.starts, self.count + 1, self.count + AHEAD + 1)
+            self.known = longer(self.known, self.count, len(self.starts))
+
+    @property
+    def alike(self) -> tuple[int, int] | None:
+        """Two keys for which compiled code has one number, if there are any."""
+        one, other = self._counts[1:].tolist()
+        return (one, other - 1) if other else None
+
+    def places(self, numbers: Any) -> Any:
+        """The keys for which compiled code has these numbers; -1 where it has it for none."""
+        numbers = np.ascontiguousarray(numbers, np.int64)
+        found: Any = np.empty(len(numbers), np.int64)
+        hashing_loop("look_numbers")(numbers, found, self.table, self.known)
+        return found
 
     def keys(self) -> Any:
         """Where each begins, and the letters."""
         return self.starts[: self.count + 1], self.letters[: self.starts[self.count]]
 
 
-def _slots(count: int, width: int) -> Any:
-    """Empty slots, none of which lies in two lines of memory."""
-    size = 8 * count * width
+def places_of(keys: Sequence[Any], room: int) -> Any:
+    """`lower.tables.places_of`."""
+    found: Any = np.empty(len(keys[0]), np.int64)
+    hashing_loop("put_keys")(keys[0], keys[1] if len(keys) > 1 else found[:0], np.zeros(room, np.bool_), found)
+    return found
+
+
+def _slots(count: int, *shape: int) -> Any:
+    """Empty slots, none of which lies in two lines of memory.
+
+    Raises
+    ------
+    MemoryError: more than half a word can tell apart, for which no machine has room.
+    """
+    if count > 1 << 32:
+        raise MemoryError(f"a table of {count:,} slots")
+    size = 8 * count * math.prod(shape)
     room: Any = np.zeros(size + LINE, np.uint8)
     begin = -room.__array_interface__["data"][0] % LINE
-    return room[begin : begin + size].view(np.uint64).reshape(count, width)
+    return room[begin : begin + size].view(np.uint64).reshape(count, *shape)
 
 
 def longer(array: Any, used: int, size: int) -> Any:

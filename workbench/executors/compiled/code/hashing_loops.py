@@ -1,9 +1,10 @@
 """Tables that number keys as they come: the loops, which are compiled. Imports numba.
 
 The rule of this module: two keys are one where they are equal, bit by bit; what they are scattered by decides nothing.
-A slot of a table is the number of its key, counted from 1, and words that tell it from others: the whole number; or of
-a text its length, or what a long one is scattered by, and its first letters. A large table lies in memory that is slow
-to answer: the slots of `AHEAD` keys are asked for before the first of them is looked at.
+A slot of a table of whole numbers is the number of its key, counted from 1, and the key. A slot of a table of texts is
+one word: the number in its lower half, in its upper half what says where the key belongs, so that a table grows without
+a look at the keys. A large table lies in memory that is slow to answer: the slots of `AHEAD` keys are asked for before
+the first of them is looked at.
 """
 
 # mypy: allow-untyped-defs
@@ -18,9 +19,10 @@ from workbench.executors.compiled.code.hashing import AHEAD
 from workbench.executors.compiled.code.kernels import eight, soon
 from workbench.executors.compiled.lower.tables import FILLED, LAST_SCATTER, SCATTER
 
-HALF_SHORT = 8
-"""Half the letters of a text that stand in its slot."""
-ONE, BYTE, HALF, LONG, ODD = np.uint64(1), np.uint64(8), np.uint64(32), np.uint64(1 << 63), np.uint64(SCATTER)
+WORD = 8
+"""Letters in a word."""
+ONE, BYTE, HALF, LOWER = np.uint64(1), np.uint64(8), np.uint64(32), np.uint64((1 << 32) - 1)
+ODD, LAST = np.uint64(SCATTER), np.uint64(LAST_SCATTER)
 
 
 @numba.njit(nogil=True)
@@ -31,11 +33,20 @@ def scattered(mixed, table):
 
 
 @numba.njit(nogil=True)
-def mixed_text(size, a, b):
-    """What a text is scattered by, given the words of its slot."""
-    mixed = b * ODD
-    mixed = (mixed ^ (mixed >> HALF) ^ size) * ODD
-    return (mixed ^ (mixed >> HALF) ^ a) * ODD
+def slot_of(slots, table):
+    """Where a key belongs in a table of texts, given what its slot holds in its upper half."""
+    return ((slots >> HALF) * np.uint64(len(table))) >> HALF
+
+
+@numba.njit(nogil=True)
+def text_code(letters, begin, end):
+    """The number that compiled code has for a text: see `code.step.text_code`."""
+    mixed = np.uint64(end - begin) * LAST
+    for place in range(begin, end, WORD):
+        mixed = (mixed ^ part(letters, place, min(place + WORD, end))) * ODD
+        mixed ^= mixed >> HALF
+    mixed *= LAST
+    return (mixed ^ (mixed >> np.uint64(29))) >> ONE
 
 
 @numba.njit(nogil=True)
@@ -63,10 +74,11 @@ def number_words(given, first, codes, table, counts):
 
 
 @numba.njit(nogil=True)
-def number_texts(offsets, letters, first, codes, words, table, counts, starts, kept):
+def number_texts(offsets, letters, first, codes, numbers, table, counts, starts, kept, known):
     """The same for texts, whose letters are kept; `starts` says where those of each key begin.
 
-    `words` has room for the words of `AHEAD` slots.
+    `numbers` takes what compiled code has for each text, `known` for each key. Where it has one number for two keys
+    they are left in `counts`, the later one counted from 1.
     """
     count, last = counts[0], np.uint64(len(table) - 1)
     for start in range(first, len(codes), AHEAD):
@@ -74,56 +86,78 @@ def number_texts(offsets, letters, first, codes, words, table, counts, starts, k
         if FILLED * (count + AHEAD) > len(table) or count + AHEAD + 1 > len(starts):
             return start
         for i in range(start, stop):
-            begin, end = np.int64(offsets[i]), np.int64(offsets[i + 1])
-            size = np.uint64(end - begin)
-            a, b = part(letters, begin, end), part(letters, begin + HALF_SHORT, end)
-            for k in range(begin + 2 * HALF_SHORT, end):
-                size = ((size ^ np.uint64(letters[k])) * ODD) | LONG
-            slot = scattered(mixed_text(size, a, b), table)
-            soon(table, slot)
-            words[i - start, 0], words[i - start, 1], words[i - start, 2], words[i - start, 3] = slot, size, a, b
+            code = text_code(letters, np.int64(offsets[i]), np.int64(offsets[i + 1]))
+            numbers[i] = code
+            soon(table, slot_of(code << ONE, table))
         for i in range(start, stop):
-            begin, end = np.int64(offsets[i]), np.int64(offsets[i + 1])
-            slot, size, a, b = words[i - start, 0], words[i - start, 1], words[i - start, 2], words[i - start, 3]
-            while table[slot, 0]:
-                same = table[slot, 1] == size and table[slot, 2] == a and table[slot, 3] == b
-                if same and (size < LONG or same_text(starts, kept, table[slot, 0] - ONE, letters, begin, end)):
-                    break
+            key = (table[slot_of(np.uint64(numbers[i]) << ONE, table)] & LOWER) - ONE
+            if key < np.uint64(count):
+                soon(starts, key)
+        for i in range(start, stop):
+            key = (table[slot_of(np.uint64(numbers[i]) << ONE, table)] & LOWER) - ONE
+            if key < np.uint64(count):
+                soon(kept, starts[key])
+        for i in range(start, stop):
+            begin, end, code = np.int64(offsets[i]), np.int64(offsets[i + 1]), np.uint64(numbers[i])
+            upper = (code << ONE) & ~LOWER
+            slot = slot_of(upper, table)
+            while table[slot]:
+                if (table[slot] & ~LOWER) == upper:
+                    key = (table[slot] & LOWER) - ONE
+                    if same_text(starts, kept, key, letters, begin, end):
+                        break
+                    if known[key] == numbers[i]:
+                        counts[1], counts[2] = key, count + 1
                 slot = (slot + ONE) & last
-            if not table[slot, 0]:
+            if not table[slot]:
                 for k in range(end - begin):
                     kept[starts[count] + k] = letters[begin + k]
+                known[count] = numbers[i]
                 count += 1
                 counts[0] = count
                 starts[count] = starts[count - 1] + end - begin
-                table[slot, 0], table[slot, 1], table[slot, 2], table[slot, 3] = count, size, a, b
-            codes[i] = table[slot, 0] - ONE
+                table[slot] = upper | np.uint64(count)
+            codes[i] = (table[slot] & LOWER) - ONE
     return len(codes)
 
 
 @numba.njit(nogil=True)
-def text_codes(starts, letters, first, codes):
-    """The numbers that compiled code has for texts, from the one with this number on: see `code.step.text_code`."""
-    for i in range(len(codes)):
-        begin, end = np.int64(starts[first + i]), np.int64(starts[first + i + 1])
-        mixed = np.uint64(end - begin) * np.uint64(LAST_SCATTER)
-        for place in range(begin, end, 8):
-            mixed = (mixed ^ part(letters, place, min(place + 8, end))) * ODD
-            mixed ^= mixed >> HALF
-        mixed *= np.uint64(LAST_SCATTER)
-        codes[i] = np.int64((mixed ^ (mixed >> np.uint64(29))) >> ONE)
+def look_numbers(given, codes, table, known):
+    """The keys for which compiled code has these numbers; -1 where it is that of none."""
+    last = np.uint64(len(table) - 1)
+    for start in range(0, len(given), AHEAD):
+        stop = min(start + AHEAD, len(given))
+        for i in range(start, stop):
+            soon(table, slot_of(np.uint64(given[i]) << ONE, table))
+        for i in range(start, stop):
+            upper = (np.uint64(given[i]) << ONE) & ~LOWER
+            slot = slot_of(upper, table)
+            while table[slot] and (table[slot] & ~LOWER) != upper:
+                slot = (slot + ONE) & last
+            codes[i] = slot
+            if table[slot]:
+                soon(known, (table[slot] & LOWER) - ONE)
+        for i in range(start, stop):
+            slot = np.uint64(codes[i])
+            while table[slot] and known[(table[slot] & LOWER) - ONE] != given[i]:
+                slot = (slot + ONE) & last
+            codes[i] = np.int64(table[slot] & LOWER) - 1
     return 0
 
 
 @numba.njit(nogil=True)
-def look_words(given, codes, table):
-    """The numbers of whole numbers that have been numbered; -1 of others."""
-    last = np.uint64(len(table) - 1)
-    for i in range(len(given)):
-        slot = scattered(given[i] * ODD, table)
-        while table[slot, 0] and table[slot, 1] != given[i]:
-            slot = (slot + ONE) & last
-        codes[i] = np.int64(table[slot, 0]) - 1
+def put_keys(keys, more, taken, places):
+    """`lower.tables.places_of`; `more` has the other halves of keys that are pairs, else nothing."""
+    room = np.uint64(len(taken))
+    for i in range(len(keys)):
+        mixed = np.uint64(keys[i]) * ODD
+        if len(more):
+            mixed = (mixed ^ (mixed >> HALF) ^ np.uint64(more[i])) * ODD
+        place = ((mixed >> HALF) * room) >> HALF
+        while taken[place]:
+            place = (place + ONE) & (room - ONE)
+        taken[place] = True
+        places[i] = place
     return 0
 
 
@@ -132,9 +166,9 @@ def part(letters, begin, end):
     """At most eight letters from a place on, as a word."""
     if begin >= end:
         return np.uint64(0)
-    if begin + HALF_SHORT <= len(letters):
+    if begin + WORD <= len(letters):
         found = eight(letters, begin)
-        rest = np.uint64(max(begin + HALF_SHORT - end, 0)) * BYTE
+        rest = np.uint64(max(begin + WORD - end, 0)) * BYTE
         return (found << rest) >> rest
     found = np.uint64(0)
     for k in range(begin, end):
@@ -145,12 +179,12 @@ def part(letters, begin, end):
 @numba.njit(nogil=True)
 def same_text(starts, kept, key, letters, begin, end):
     """Whether a key that is kept has these letters."""
-    there = starts[key]
-    same = starts[key + ONE] - there == end - begin
+    there, after = starts[key], starts[key + ONE]
+    same = after - there == end - begin
     k = begin
     while same and k < end:
-        same = kept[there + k - begin] == letters[k]
-        k += 1
+        same = part(kept, there + k - begin, after) == part(letters, k, end)
+        k += WORD
     return same
 
 
@@ -160,10 +194,21 @@ def fill(old, new):
     last = np.uint64(len(new) - 1)
     for i in range(len(old)):
         if old[i, 0]:
-            mixed = old[i, 1] * ODD if old.shape[1] == 2 else mixed_text(old[i, 1], old[i, 2], old[i, old.shape[1] - 1])
-            slot = scattered(mixed, new)
+            slot = scattered(old[i, 1] * ODD, new)
             while new[slot, 0]:
                 slot = (slot + ONE) & last
-            for k in range(old.shape[1]):
-                new[slot, k] = old[i, k]
+            new[slot, 0], new[slot, 1] = old[i, 0], old[i, 1]
+    return 0
+
+
+@numba.njit(nogil=True)
+def fill_texts(old, new):
+    """The same for a table of texts."""
+    last = np.uint64(len(new) - 1)
+    for i in range(len(old)):
+        if old[i]:
+            slot = slot_of(old[i], new)
+            while new[slot]:
+                slot = (slot + ONE) & last
+            new[slot] = old[i]
     return 0

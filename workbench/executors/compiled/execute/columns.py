@@ -76,6 +76,18 @@ def places(first: int, count: int) -> Any:
     return np.arange(first, first + count)
 
 
+def count(flags: Any) -> int:
+    """How many of them are true."""
+    return int(np.count_nonzero(flags))
+
+
+def places_of(keys: Sequence[Any], room: int) -> Any:
+    """`lower.tables.places_of` by machine code."""
+    from workbench.executors.compiled.code.hashing import places_of
+
+    return places_of(keys, room)
+
+
 def zeros_like(array: Any, size: int) -> Any:
     """An array of the same type."""
     return np.zeros(size, array.dtype)

@@ -29,6 +29,10 @@ COPIES = 4
 """How often a state is there at a time: the states before a piece and before a block of it, and what is made longer."""
 
 
+LARGE = 1 << 17
+"""Rows of a table that are worth machine code, which has to be made once."""
+
+
 class EndlessQueue(NamedTuple):
     """Where a queue without a capacity lies.
 
@@ -177,7 +181,10 @@ class LoopArrays:
             rest = zip(domains[1 + table.words :], leaves(table.fresh), strict=False)
             flat = [encode_any(domain, value) for domain, value in rest]
             least = 4 * tables.size(self.arrays[place.start]) if filled == tables.FULL else 0
-            self.arrays[place] = tables.enlarged(self.arrays[place], flat, least, table.words)
+            large = tables.size(self.arrays[place.start]) >= LARGE
+            self.arrays[place] = tables.enlarged(
+                self.arrays[place], flat, least, table.words, columns.places_of if large else None
+            )
         return bool(found)
 
     def grow(self, steps: int) -> None:
@@ -189,7 +196,7 @@ class LoopArrays:
 
     def _rows(self) -> dict[int, int]:
         """How many rows of each table are used, by where it lies."""
-        return {at: int(self.arrays[at].sum()) for at in self._tables}
+        return {at: columns.count(self.arrays[at]) for at in self._tables}
 
     def fitting(self) -> int:
         """For how many steps tables have room, if they fill as fast as they did: a full one is slow."""

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MOST_FORGOTTEN = 1 << 16
 """So many texts may be kept that nothing needs any more."""
 
+MANY = 1 << 14
+"""So many texts are worth machine code, which has to be made once."""
+
 MANY_FORGOTTEN = 1 << 20
 """The same where they are letters in a table."""
 
@@ -75,7 +78,8 @@ class TextCodes:
     def codes(self, column: TextColumn) -> Any:
         """The numbers of the texts in a column."""
         texts = column.texts
-        if not isinstance(texts, StoredTexts):
+        few = self._table is None and len(self._texts) + len(texts) < MANY
+        if few or not isinstance(texts, StoredTexts):
             return np.array([*self.put(texts), 0], np.int64)[column.numbers]
         if self._table is None:
             from workbench.executors.compiled.code.code_table import CodeTable

@@ -9,7 +9,7 @@ the block of steps is made again with a larger table.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.core.domain import Domain
@@ -125,10 +125,18 @@ def size(used: Any) -> int:
 
 def filled(used: Any) -> float:
     """Which part of the rows is used."""
-    return float(used[1 + DIRECT :].mean())
+    import numpy as np
+
+    return int(np.count_nonzero(used[1 + DIRECT :])) / size(used)
 
 
-def enlarged(arrays: Sequence[Any], fresh: Sequence[Any], rows_at_least: int, words: int = 1) -> list[Any]:
+def enlarged(
+    arrays: Sequence[Any],
+    fresh: Sequence[Any],
+    rows_at_least: int,
+    words: int = 1,
+    places: Callable[[Sequence[Any], int], Any] | None = None,
+) -> list[Any]:
     """The arrays of a table, the flags of use and the keys first, with room for three times as many rows as it has.
 
     Parameters
@@ -137,6 +145,7 @@ def enlarged(arrays: Sequence[Any], fresh: Sequence[Any], rows_at_least: int, wo
         row does.
     rows_at_least: for how many rows there is room in any case.
     words: how many arrays keys have.
+    places: a faster `places_of`.
     """
     import numpy as np
 
@@ -150,19 +159,20 @@ def enlarged(arrays: Sequence[Any], fresh: Sequence[Any], rows_at_least: int, wo
     while room < max(3 * len(rows), rows_at_least):
         room *= 2
     made = [np.zeros(1 + DIRECT + room, array.dtype) for array in arrays]
-    places = np.concatenate([first, 1 + DIRECT + _places([key[rows] for key in keys], room)])
+    there = (places or places_of)([key[rows].astype(np.int64, copy=False) for key in keys], room)
+    there = np.concatenate([first, 1 + DIRECT + there])
     rows = np.concatenate([first, rows])
-    made[0][places] = True
+    made[0][there] = True
     for array, new in zip(arrays[1:], made[1:], strict=True):
-        new[places] = array[rows]
+        new[there] = array[rows]
     return made
 
 
-def _places(keys: Sequence[Any], room: int) -> Any:
-    """Where to put these keys: each goes on from its first place to one that no other has."""
+def places_of(keys: Sequence[Any], room: int) -> Any:
+    """Where to put these keys, int64: each goes on from its first place to one that no other has."""
     import numpy as np
 
-    words = [key.astype(np.int64).view(np.uint64) for key in keys]
+    words = [key.view(np.uint64) for key in keys]
     scattered = words[0] * np.uint64(SCATTER)
     for word in words[1:]:
         scattered = (scattered ^ scattered >> np.uint64(32) ^ word) * np.uint64(SCATTER)

@@ -1,0 +1,159 @@
+"""Runs of models of rules as tests: the rules as text, their events as rows, and what they emit at each of them.
+
+The rule of this module: what is expected comes from `meaning`; the test lets an engine run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from workbench.conformance.written_tests.recipe import Recipe, identifier, written
+from workbench.conformance.written_tests.reproduce import MOST_ON_A_LINE, ROUNDS
+from workbench.core.pipeline import Pipeline
+from workbench.core.units import MICROSECONDS
+from workbench.processors.held.group import flatten
+from workbench.tesla.formulas import TREX
+from workbench.tesla.meaning import meaning
+from workbench.tesla.model.ticks import ModelledRules
+from workbench.tesla.occurrence import Occurrence
+from workbench.verify.answer.verdict import Trace
+
+EventRow = dict[str, Any]
+"""An event, with its type and time; with its time only, the time that the clock has reached."""
+
+
+def rules_in(pipeline: Pipeline) -> ModelledRules | None:
+    """The rules of which this is the model, if it is one."""
+    nodes = [node.processor for node in flatten(pipeline).nodes]
+    return nodes[0] if len(nodes) == 1 and isinstance(nodes[0], ModelledRules) else None
+
+
+def running_rules(model: ModelledRules) -> Recipe:
+    """The function that starts them."""
+    unit, _ = _unit(model)
+    given = f', unit="{unit}"' if unit else ""
+    names = {name: list(model.rules.declarations[name].domains) for name in model.frame.facts}
+    facts = {name: [dict(zip(names[name], row, strict=True)) for row in model.frame.facts[name]] for name in names}
+    given += f", facts={written(facts)}" if facts else ""
+    given += ", trex=True" if model.trex else ""
+    result = f"return wb.RunningRules(SOURCE{given})"
+    return Recipe(identifier(model.rules.name), result, str(model.rules), kind="rules")
+
+
+def rule_run(run: Trace, function: str, model: ModelledRules) -> Iterator[str]:
+    """The test of a run of a rule set, which `function` starts."""
+    rows, notes = zip(*_rows(run, model), strict=True)
+    yield f"running = {function}()"
+    yield "steps = [  # what happens, what is emitted"
+    for row, emitted, note in zip(rows, _emitted(model, rows), notes, strict=True):
+        yield from _step(note, row, emitted)
+    yield "]"
+    yield f"seen = [{_sent('running', rows)} for event, _ in steps]"
+    yield "assert seen == [emitted for _, emitted in steps]"
+    yield f"# so {run.shows}" if run.shows else "# the model has no room for more"
+
+
+def rule_difference(run: Trace, functions: Sequence[str], models: Sequence[ModelledRules]) -> Iterator[str]:
+    """The test of a run on which two rule sets differ, or at which their comparison ends."""
+    rows, notes = zip(*_rows(run, models[0]), strict=True)
+    sides = [[list(map(_nameless, found)) for found in _emitted(model, rows)] for model in models]
+    yield f"left, right = {functions[0]}(), {functions[1]}()"
+    yield "steps = [  # what happens, what is emitted left and right"
+    for row, one, two, note in zip(rows, *sides, notes, strict=True):
+        yield from _step(note, row, one, two)
+    yield "]"
+    for side, kept in (("left", "ours"), ("right", "theirs")):
+        yield f"{kept} = [{_sent(side, rows)} for event, _, _ in steps]"
+    yield "for composite in (each for found in (*ours, *theirs) for each in found):"
+    yield '    del composite["rule"]'
+    yield "assert list(zip(ours, theirs)) == [(one, two) for _, one, two in steps]"
+    if sides[0] != sides[1]:
+        yield "assert ours[-1] != theirs[-1]" if sides[0][-1] != sides[1][-1] else "assert ours != theirs"
+
+
+def _step(note: str, row: EventRow, *emitted: Sequence[EventRow]) -> Iterator[str]:
+    """A step of the test; what is emitted stands on lines of its own where it is much."""
+    line = f"    ({', '.join(map(written, (row, *map(list, emitted))))}),"
+    if len(line) <= MOST_ON_A_LINE:
+        yield line + note
+        return
+    yield f"    ({note}"
+    yield f"        {written(row)},"
+    for found in emitted:
+        if found:
+            yield from ("        [", *(f"            {written(each)}," for each in found), "        ],")
+        else:
+            yield "        [],"
+    yield "    ),"
+
+
+def _sent(running: str, rows: Sequence[EventRow]) -> str:
+    """How an event of the steps goes in; time that passes by itself is told where the rules wait for it."""
+    publish = f"{running}.publish(**event)"
+    if all("type" in row for row in rows):
+        return publish
+    return f'{publish} if "type" in event else {running}.advance(event["time"])'
+
+
+def _rows(run: Trace, model: ModelledRules) -> Iterator[tuple[EventRow, str]]:
+    """What happens, a loop several times, and which step of the run that is.
+
+    That time passes is told by the times of events, and to rules that wait for something not to come by itself, too.
+    """
+    _, size = _unit(model)
+    numbers = list(range(len(run.steps)))
+    rounds = [numbers] + [numbers[run.loop :]] * (ROUNDS - 1 if run.loop is not None else 0)
+    now = 0
+    for count, number in ((count, number) for count, round in enumerate(rounds, 1) for number in round):
+        note = f"  # step {number}" + (f" in round {count}" if count > 1 else "")
+        note += ", where the loop begins" if number == run.loop and count == 1 else ""
+        for name, given in run.steps[number].inputs.items():
+            if name != model.ports[0]:
+                values = model.event(name, given, now).values
+                attributes = dict(zip(model.rules.declarations[name].domains, values, strict=True))
+                yield {"type": name, "time": now // size, **attributes}, note
+                continue
+            now += given * model.tick
+            if model.frame.absences:  # nothing of before this time comes any more
+                yield {"time": now // size - 1}, note
+
+
+def _emitted(model: ModelledRules, rows: Sequence[EventRow]) -> list[list[EventRow]]:
+    """The composites of each row, by what the rules mean: those that come when it does and did not before."""
+    _, size = _unit(model)
+    declared, compat = model.rules.declarations, TREX if model.trex else ""
+    found: list[list[EventRow]] = []
+    events: list[Occurrence] = []
+    counts = [0]
+    for row in rows:
+        time = row["time"] * size
+        if "type" in row:
+            events.append(Occurrence(row["type"], time, tuple(row[name] for name in declared[row["type"]].domains)))
+        until = None if "type" in row else time
+        composites = meaning(model.scaled, events, model.frame.facts, until=until, compat=compat)
+        counts.append(len(composites))
+        found.append([_composite(model, each, size) for each in composites[counts[-2] :]])
+    return found
+
+
+def _composite(model: ModelledRules, each: Occurrence, size: int) -> EventRow:
+    names = model.rules.declarations[each.type].domains
+    return {
+        "type": each.type,
+        "time": each.time // size,
+        "rule": each.rule,
+        **dict(zip(names, each.values, strict=True)),
+    }
+
+
+def _nameless(composite: EventRow) -> EventRow:
+    """Without its rule, which two rule sets may call as they like."""
+    return {name: value for name, value in composite.items() if name != "rule"}
+
+
+def _unit(model: ModelledRules) -> tuple[str | None, int]:
+    """The largest unit of which a tick is a whole number, and how many of the model's times it is."""
+    if model.unit is None:
+        return None, 1
+    return next((name, size) for name, size in reversed(MICROSECONDS.items()) if model.tick % size == 0)

@@ -1,0 +1,50 @@
+"""Rules with another policy: which of the events that satisfy a predicate it selects.
+
+The rule of this module: nothing else of the rules changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from workbench.errors import InputError, refuse_unknown
+from workbench.tesla import tree as t
+from workbench.tesla.check import checked
+from workbench.tesla.rule_set import RuleSet
+
+SELECTING = (t.Policy.EACH, t.Policy.FIRST, t.Policy.LAST)
+"""The policies that can stand for each other."""
+
+
+def with_policies(rules: RuleSet, others: Mapping[str, str]) -> RuleSet:
+    """The rules with another policy in all predicates that have a certain one.
+
+    Parameters
+    ----------
+    others: what stands for which, of `each`, `first` and `last`.
+
+    Raises
+    ------
+    InputError: one of these is no such policy, or no predicate has it. LanguageError: facts would be selected by an
+        order, and none is written.
+    """
+    for name in (*others, *others.values()):
+        refuse_unknown("policy", name, [each.value for each in SELECTING])
+    wanted = {t.Policy(one): t.Policy(other) for one, other in others.items()}
+    found = {part.policy for rule in rules.rules for part in rule.predicates if isinstance(part, t.Predicate)}
+    for policy in wanted:
+        if policy not in found:
+            there = ", ".join(each.value for each in SELECTING if each in found)
+            hint = f"they have: {there}" if there else "they look for nothing but their triggers"
+            raise InputError(f"no predicate of {rules.name} has the policy '{policy.value}'", hint=hint)
+    changed = tuple(
+        replace(rule, predicates=tuple(_with_policy(part, wanted) for part in rule.predicates)) for rule in rules.rules
+    )
+    return checked(
+        t.RuleFile(tuple(rules.declarations.values()), changed, tuple(rules.aggregates.values())), rules.name
+    )
+
+
+def _with_policy(part: t.Predicate | t.Aggregate, wanted: Mapping[t.Policy, t.Policy]) -> t.Predicate | t.Aggregate:
+    return replace(part, policy=wanted.get(part.policy, part.policy)) if isinstance(part, t.Predicate) else part

@@ -1,0 +1,47 @@
+"""Whether triggers of one rule compete: a later one would have matched what an earlier one has consumed.
+
+A rule competes with itself where it emits something else than it would if it consumed nothing. Source: design of rules
+in the model, "do triggers of one rule compete for an event that it consumes".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.budget import share
+from workbench.tesla.model.build import RuleBounds
+from workbench.tesla.rule_set import RuleSet
+from workbench.verify.answer.check import Settings
+from workbench.verify.rules.droppable import without_it
+from workbench.verify.rules.finding import RuleFinding
+from workbench.verify.rules.problems import WITH_TIME
+from workbench.verify.rules.variants import compared, found_of
+
+
+def competition(
+    rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
+) -> tuple[RuleFinding, ...]:
+    """For each rule that consumes whether its triggers compete, with the shortest stream on which they do.
+
+    Parameters
+    ----------
+    deepen: whether larger models are asked where bounds are met.
+
+    Raises
+    ------
+    Refused: the rules have no finite model.
+    """
+    bounds, found = bounds or RuleBounds(), []
+    asked = [(number, rule) for number, rule in enumerate(rules.rules) if rule.consuming]
+    for left, (number, rule) in zip(range(len(asked), 0, -1), asked, strict=True):
+        with share(left):
+            variant = without_it(rules, number, replace(rule, consuming=()))
+            verdict = compared(rules, variant, bounds, settings, deepen=deepen)
+            what = ", ".join(rule.consuming)
+            says = (
+                f"triggers compete for {what}: what one consumes another would have selected",
+                f"triggers do not compete for {what}: it emits the same if it consumes nothing",
+            )
+            sets = {"as it is": rules, "consuming nothing": variant}
+            found.append(found_of(rule.name, verdict, ("compete", "do not compete"), says, sets, bounds))
+    return tuple(found)

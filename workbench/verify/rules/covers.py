@@ -1,0 +1,106 @@
+"""Which of the rules that emit the same type covers another: whatever that one emits, it emits at the same step.
+
+What both emit equally often is compared as it is: each event of the one is among those of the other. Source: design of
+rules in the model, "does one cover the other".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from workbench.budget import share
+from workbench.tesla.model.build import RuleBounds, modelled
+from workbench.tesla.model.ticks import output_of
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.tree import Rule
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.problem import check
+from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.ask.properties import invariant
+from workbench.verify.rules.finding import WITHIN, RuleFinding, not_known
+from workbench.verify.rules.fires import firing
+from workbench.verify.rules.multisets import all_among, carried_by
+from workbench.verify.rules.problems import WITH_TIME, with_more_room
+from workbench.verify.rules.stream import RuleStream, modelled_in
+
+
+def covers(
+    rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
+) -> tuple[RuleFinding, ...]:
+    """For each two rules that emit the same type whether one covers the other, or both are equal, with streams if not.
+
+    Parameters
+    ----------
+    deepen: whether larger models are asked where bounds are met.
+
+    Raises
+    ------
+    Refused: the rules have no finite model.
+    """
+    bounds = replace(bounds or RuleBounds(), by_rule=True)
+    pairs = [(one, other) for one, other in combinations(rules.rules, 2) if one.emits == other.emits]
+    found: list[RuleFinding] = []
+    for number, (one, other) in enumerate(pairs):
+        with share(len(pairs) - number):
+            found += _pair(CoverQuestion(rules, bounds, settings, deepen), one, other)
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class CoverQuestion:
+    """What is the same in all questions about two rules."""
+
+    rules: RuleSet
+    bounds: RuleBounds
+    settings: Settings
+    deepen: bool
+
+    def covered(self, one: Rule, other: Rule) -> Verdict:
+        """Whether whatever the one emits is emitted by the other, too."""
+        names = output_of(one), output_of(other)
+        prop = invariant(
+            f"covers({other.name}, {one.name})",
+            lambda system: all_among(*(carried_by(system, name) for name in names)),
+            f"{one.name} emits what {other.name} does not",
+        )
+
+        def asked(bounds: RuleBounds) -> Verdict:
+            (model,) = modelled([self.rules], bounds)
+            return check(model, prop, self.settings)
+
+        return with_more_room(asked, self.bounds, deepen=self.deepen)
+
+    def silent(self, rule: Rule) -> bool:
+        """Whether nothing has been found that a rule emits."""
+        found = firing(self.rules, rule, self.bounds, self.settings, deepen=self.deepen)
+        return found.outcome is not Outcome.HOLDS
+
+
+def _pair(question: CoverQuestion, one: Rule, other: Rule) -> Iterator[RuleFinding]:
+    ways = (one, other), (other, one)
+    verdicts = [question.covered(*way) for way in ways]
+    held = [each.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS) for each in verdicts]
+    if all(held):
+        surer = next((each for each in verdicts if each.within_bounds), verdicts[0])
+        says = "neither emits anything" if question.silent(one) else "both always emit the same"
+        yield RuleFinding(f"{one.name}, {other.name}", "equal", f"{says}{_limits(surer)}", surer)
+        return
+    for (a, b), verdict, covered in zip(ways, verdicts, held, strict=True):
+        about = f"{a.name}, {b.name}"
+        if covered:
+            why = f": {a.name} emits nothing" if question.silent(a) else ""
+            says = f"{b.name} emits all that {a.name} does{_limits(verdict)}{why}"
+            yield RuleFinding(about, "covered", says, verdict)
+        elif verdict.counterexample is not None:
+            model = modelled_in(*modelled([question.rules], question.bounds))
+            stream = RuleStream.of(model, (step.inputs for step in verdict.counterexample.steps))
+            says = f"{a.name} emits what {b.name} does not"
+            yield RuleFinding(about, "not covered", says, verdict, {"": stream})
+        else:
+            yield not_known(about, verdict)
+
+
+def _limits(verdict: Verdict) -> str:
+    return f", {WITHIN}" if verdict.within_bounds else ""

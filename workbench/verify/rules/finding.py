@@ -1,0 +1,55 @@
+"""What is found of a part of rules: an answer, the verdict that it rests on, and the streams that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.verify.answer.verdict import Verdict
+from workbench.verify.rules.stream import RuleStream
+
+WITHIN = "within these bounds"
+
+
+@dataclass(frozen=True)
+class RuleFinding:
+    """An answer about a part of rules.
+
+    Attributes
+    ----------
+    about: the part.
+    answer: the answer in a word or two, for programs; `says`: for people.
+    verdict: what it rests on; None where the text of the rules tells it.
+    streams: the shortest that show it, by what is told of them: one, or two that differ.
+    decided: no limit was met.
+    """
+
+    about: str
+    answer: str
+    says: str
+    verdict: Verdict | None = None
+    streams: Mapping[str, RuleStream] = field(default_factory=dict)
+    decided: bool = True
+
+    @property
+    def within_bounds(self) -> bool:
+        """Whether more room could change it."""
+        return self.verdict is not None and self.verdict.within_bounds
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "about": self.about,
+            "answer": self.answer,
+            "says": self.says,
+            "within_bounds": self.within_bounds,
+            "decided": self.decided,
+            "streams": {name: each.to_json() for name, each in self.streams.items()},
+            "assumptions": [] if self.verdict is None else list(self.verdict.rests_on),
+        }
+
+
+def not_known(about: str, verdict: Verdict) -> RuleFinding:
+    """Nothing was found: a limit was met."""
+    return RuleFinding(about, "unknown", f"not known: {verdict.reason}", verdict, decided=False)

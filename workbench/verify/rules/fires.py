@@ -1,0 +1,68 @@
+"""Which rules can fire, and what nothing can emit.
+
+A rule whose model has room for all that is ever kept, and on no run emits anything, never fires; else it is said that
+it does not before bounds are met. Source: design of rules in the model, "can it fire".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.budget import share
+from workbench.tesla.model.build import RuleBounds, modelled
+from workbench.tesla.model.ticks import output_of
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.tree import Rule
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.ask.properties import can
+from workbench.verify.rules.finding import WITHIN, RuleFinding, not_known
+from workbench.verify.rules.problems import WITH_TIME, rule_problem
+from workbench.verify.rules.stream import RuleStream, modelled_in
+
+
+def fires(
+    rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
+) -> tuple[RuleFinding, ...]:
+    """For each rule whether it can fire, with the shortest stream on which it does; then types that nothing emits.
+
+    Parameters
+    ----------
+    deepen: whether larger models are asked where bounds are met.
+
+    Raises
+    ------
+    Refused: the rules have no finite model.
+    """
+    bounds, found = bounds or RuleBounds(), []
+    for number, rule in enumerate(rules.rules):
+        with share(len(rules.rules) - number):
+            found.append(_fires(rules, rule, bounds, settings, deepen=deepen))
+    silent = {rule.name for rule, each in zip(rules.rules, found, strict=True) if each.answer == "never"}
+    for name in rules.composites:
+        emitting = [rule.name for rule in rules.rules if rule.emits == name]
+        if silent.issuperset(emitting):
+            limits = f", {WITHIN}" if any(each.within_bounds for each in found if each.about in emitting) else ""
+            found.append(RuleFinding(name, "never", f"nothing emits it{limits}: {', '.join(emitting)} never fires"))
+    return tuple(found)
+
+
+def firing(rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Verdict:
+    """Whether a rule can fire; the run that shows it is one of `modelled` with outputs by rule."""
+    name = output_of(rule)
+    prop = can(lambda system: system.pipes[dict(system.outputs)[name]].present, name)
+    return rule_problem(rules, prop, replace(bounds, by_rule=True), settings, deepen=deepen).decide()
+
+
+def _fires(rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> RuleFinding:
+    verdict = firing(rules, rule, bounds, settings, deepen=deepen)
+    if verdict.outcome is Outcome.HOLDS and verdict.counterexample is not None:
+        stream = RuleStream.of(
+            modelled_in(*modelled([rules], bounds)), (s.inputs for s in verdict.counterexample.steps)
+        )
+        return RuleFinding(rule.name, "fires", "can fire", verdict, {"": stream})
+    if verdict.within_bounds:
+        return RuleFinding(rule.name, "never", f"never fires, {WITHIN}", verdict)
+    if verdict.outcome is Outcome.FAILS:
+        return RuleFinding(rule.name, "never", "never fires, with these values", verdict)
+    return not_known(rule.name, verdict)

@@ -1,0 +1,132 @@
+"""Streams that show something about rules: a run of their model as events of a log, run on what rules mean and engines.
+
+The rule of this module: a stream is run on `meaning` and on engines that share nothing with it, and says who agrees;
+what the model said of it does not count here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from workbench.core.domain import Value
+from workbench.core.units import spelled
+from workbench.errors import Refused
+from workbench.tesla.model.ticks import ModelledRules
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_memory import Happens, feed
+from workbench.tesla.rule_set import RuleSet
+
+ENGINES = ("cdp", "aip")
+"""The engines that streams are run on: those that start at once."""
+
+
+@dataclass(frozen=True)
+class RuleStream:
+    """A stream of events, and what rules make of it.
+
+    Attributes
+    ----------
+    rules: windows are numbers of the unit of times.
+    steps: events, and times that the clock has reached, in their order.
+    unit: `us` where times are microseconds, None where they are bare numbers.
+    """
+
+    rules: RuleSet
+    steps: tuple[Happens, ...]
+    unit: str | None = None
+    facts: Facts = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, model: ModelledRules, inputs: Iterable[Mapping[str, Value]]) -> RuleStream:
+        """The stream that the inputs of a model are, step by step."""
+        return cls(model.scaled, tuple(model.happenings(inputs)), model.unit, model.frame.facts)
+
+    @property
+    def events(self) -> tuple[Occurrence, ...]:
+        """The events, without the clock."""
+        return tuple(each for each in self.steps if isinstance(each, Occurrence))
+
+    def caused(self, engine: str = ENGINES[0]) -> list[list[Occurrence]]:
+        """The composites of each step, as an engine publishes them."""
+        from workbench.tesla.engines.table import rule_engine
+
+        running = rule_engine(self.rules, engine, self.facts)
+        return [feed(running, each) for each in self.steps]
+
+    @cached_property
+    def meant(self) -> tuple[Occurrence, ...]:
+        """The composites that the rules mean, in the order of publication."""
+        from workbench.tesla.meaning import meaning
+
+        times = [each for each in self.steps if isinstance(each, int)]
+        return tuple(meaning(self.rules, self.events, self.facts, until=times[-1] - 1 if times else None))
+
+    @cached_property
+    def confirmed(self) -> tuple[str, ...]:
+        """Who finds what the rules mean: `meaning`, and the engines that take the rules and agree with it."""
+        found = ["meaning"]
+        for name in ENGINES:
+            try:
+                made = [each for caused in self.caused(name) for each in caused]
+            except Refused:
+                continue
+            if list(map(_told, made)) == list(map(_told, self.meant)):
+                found.append(name)
+        return tuple(found)
+
+    def differs_from(self, other: RuleStream) -> bool:
+        """Whether other composites are made of another stream, whatever their order."""
+        return Counter(map(_told, self.meant)) != Counter(map(_told, other.meant))
+
+    def text(self) -> str:
+        """The stream, and under each event what it causes."""
+        lines = []
+        for step, caused in zip(self.steps, self.caused(), strict=True):
+            lines.append(self._shown(step) if isinstance(step, Occurrence) else f"it is {self._time(step)}")
+            lines += [f"  -> {self._shown(each)} by {each.rule}" for each in caused]
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: rows as in a log."""
+        return {
+            "events": [self._row(each) for each in self.events],
+            "until": max((each if isinstance(each, int) else each.time for each in self.steps), default=0),
+            "composites": [self._row(each) | {"rule": each.rule} for each in self.meant],
+            "time_unit": self.unit,
+            "confirmed": list(self.confirmed),
+        }
+
+    def _row(self, event: Occurrence) -> dict[str, Any]:
+        names = self.rules.declarations[event.type].positions
+        return {"type": event.type, "time": event.time, **dict(zip(names, event.values, strict=True))}
+
+    def _shown(self, event: Occurrence) -> str:
+        names = self.rules.declarations[event.type].positions
+        values = ", ".join(f"{name} = {json.dumps(value)}" for name, value in zip(names, event.values, strict=True))
+        return f"{event.type}{f'({values})' if values else ''} at {self._time(event.time)}"
+
+    def _time(self, time: int) -> str:
+        return spelled(time) if self.unit and time else str(time)
+
+
+def _told(event: Occurrence) -> tuple[str, int, tuple[str, ...], str]:
+    return (event.type, event.time, tuple(map(repr, event.values)), event.rule)
+
+
+def modelled_in(model: Any) -> ModelledRules:
+    """The processor of a model of rules."""
+    (node,) = model.nodes
+    found = model.typed[node.name]
+    assert isinstance(found, ModelledRules)
+    return found
+
+
+def confirmed_by(streams: Iterable[RuleStream]) -> str:
+    """Who agrees on what comes of all of them."""
+    found = [each.confirmed for each in streams]
+    return ", ".join(name for name in ("meaning", *ENGINES) if all(name in each for each in found))
