@@ -155,4 +155,5 @@ def test_faulty_laws_are_told(fault, text, monkeypatch):
 
 def test_what_streams_tell_apart_is_not_believed():
     """The model has no values on which these differ, x = 2, where nobody names them: random streams do."""
-    assert told_apart(*(rules(TYPES + f"from A({text}) emit P(n = 1)") for text in ("x < 9, x * x != 4", "x < 9")))
+    one, other = (rules(TYPES + f"from A({text}) emit P(n = 1)") for text in ("x < 9, x * x != 4", "x < 9"))
+    assert told_apart(one, other)

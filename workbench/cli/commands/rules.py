@@ -90,7 +90,7 @@ def _simplify(rules: RuleSet, args: argparse.Namespace) -> None:
         with replacing(Path(os.path.realpath(args.output))) as name:
             Path(name).write_text(str(found.rules), encoding="utf-8")
     if args.json:
-        print(json.dumps(found.to_json(), indent=2))
+        print(json.dumps(found.to_json()))
     elif args.output == "-":
         sys.stdout.write(str(found.rules))
     else:
