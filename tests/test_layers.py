@@ -97,6 +97,7 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/rules/machine_words.py", "numpy"),
     ("executors/compiled/rules/arrays.py", "numpy"),
     ("executors/compiled/rules/outputs.py", "numpy"),
+    ("executors/compiled/rules/mixed.py", "numpy"),
     ("executors/compiled/rules/placing.py", "numpy"),
     ("executors/compiled/rules/program.py", "numpy"),
     ("executors/compiled/rules/threads.py", "numpy"),

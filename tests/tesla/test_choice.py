@@ -47,6 +47,19 @@ def test_what_machine_code_does_not_have_is_for_others():
         assert "does not compute GCD, a function of Python" in found.why
 
 
+def test_rules_that_machine_code_does_not_have_do_not_hold_up_the_others():
+    two = f"declare B(x: int) declare Q(x: int) rule many: {LAST} rule python: {PYTHON.replace('A', 'B')}"
+    found = choice(two, 10**8)
+    assert found.engine == "compiled+cdp"
+    assert found.why.startswith(
+        "compiled for 1 of the rules, cdp for python (the engine 'compiled' does not compute GCD"
+    )
+    assert found.seconds["compiled+cdp"] < found.seconds["cdp"]
+    assert choice(two, None).engine == "cdp"
+    fed = two.replace("emit P(x = Old.x)", "emit B(x = Old.x)")
+    assert choice(fed, 10**8).engine in ("cdp", "aip")
+
+
 def test_machine_code_that_has_to_be_made_is_weighed():
     keep_costs(EngineCosts(make=1e9))
     assert engine_costs().make == 1e9

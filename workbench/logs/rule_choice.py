@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +89,14 @@ def engine_for(
         again: EventPiece = first
     else:
         sample = [] if expected is None else list(itertools.islice(first, SAMPLE))
-        again = itertools.chain(sample, first)
+        again, trial = itertools.chain(sample, first), replace(trial, given=_singly(trial.given))
         if expected is not None and len(sample) < SAMPLE:
             expected = len(sample)
     return trial.chosen(sample, expected), itertools.chain([again], pieces)
+
+
+def _singly(given: EventsGiven) -> EventsGiven:
+    return "singly" if given == "columns" else given
 
 
 def expected_events(given: Any) -> int | None:

@@ -20,11 +20,13 @@ from itertools import combinations
 from pathlib import Path
 from statistics import median
 from time import process_time
-from typing import Literal
+from typing import Any, Literal
 
 from workbench.errors import Refused, WorkbenchError
+from workbench.extensions import later
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.rule_plan import RulePlan
+from workbench.tesla.engines.rule_split import some_rules
 from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -42,6 +44,11 @@ STRETCHES = 16
 EventsGiven = Literal["columns", "singly", "keyed"]
 """How events come: as columns where an engine takes these, one by one, or each to the engine of its key."""
 MakesNamed = Callable[[str], RuleEngine]
+CLEARLY = 1.3
+"""So many times as fast is taken for faster."""
+MOST_TOLD = 8
+"""Rules that are named."""
+RULES_APART = later("workbench.executors.compiled.rules.mixed", "rules_apart")
 SAMPLE, ENOUGH = 1024, 0.25
 """Events that engines are tried on, as long as they take no more seconds."""
 
@@ -104,16 +111,63 @@ def chosen_engine(
     if events < FEW:
         return EngineChoice("cdp", f"there are few events, about {events:,}")
     costs = engine_costs()
-    tried = {name: carried_on(rules, make(name), sample, events) for name in ("cdp", "aip")}
+    tried = _tried(rules, make, sample, events)
     seconds = {name: found + events * costs.row for name, found in tried.items()}
     best = min(seconds, key=lambda name: seconds[name])
     if seconds[best] > WORTH * costs.load:
         if why := _refusal(make, given):
+            if given == "columns" and (both := _both(rules, facts, settings, sample, events, tried["cdp"])):
+                name, seconds[name], split = both
+                if seconds[name] < seconds[best]:
+                    return EngineChoice(name, f"{split}; {_told(seconds)}", seconds)
             return EngineChoice(best, f"{why}; {_told(seconds)}", seconds)
         fast = events * (costs.event if given == "columns" else costs.row + PUSH) + tried["cdp"] / costs.speed
         seconds["compiled"] = _compiled(make("compiled"), costs, fast, seconds["cdp"])
         best = min(seconds, key=lambda name: seconds[name])
     return EngineChoice(best, _told(seconds), seconds)
+
+
+def _tried(rules: RuleSet, make: MakesNamed, sample: Sequence[Occurrence], events: int) -> dict[str, float]:
+    """What the engines in Python take that have such rules."""
+    found = {"cdp": carried_on(rules, make("cdp"), sample, events)}
+    with suppress(Refused):
+        found["aip"] = carried_on(rules, make("aip"), sample, events)
+    return found
+
+
+def _both(
+    rules: RuleSet, facts: Facts, settings: EngineSettings, sample: Sequence[Occurrence], events: int, slow: float
+) -> tuple[str, float, str] | None:
+    """The engines that have all rules between them, what they take, and which of them has which rule; None: no two.
+
+    Parameters
+    ----------
+    slow: what `cdp` takes for all rules.
+    """
+    apart: Mapping[int, str] = RULES_APART(rules, settings)
+    if not apart:
+        return None
+    others, types = some_rules(rules, apart), {type for place in apart for type in rules.rules[place].types}
+    some = [each for each in sample if each.type in types]
+    count = events * len(some) // max(1, len(sample))
+    tried = _tried(others, partial(_started, others, facts, settings), some, count)
+    other = "aip" if CLEARLY * tried.get("aip", slow) < tried["cdp"] else "cdp"
+    try:
+        made: Any = _started(rules, facts, settings, f"compiled+{other}")
+    except Refused:
+        return None
+    costs, rest = engine_costs(), max(1e-9, slow - tried["cdp"])
+    fast = _compiled(made.compiled, costs, events * costs.event + rest / costs.speed, rest)
+    return f"compiled+{other}", fast + tried[other] + count * costs.row, _shares(rules, apart, other)
+
+
+def _shares(rules: RuleSet, apart: Mapping[int, str], other: str) -> str:
+    """Which engine has which rules."""
+    count = len(rules.rules) - len(apart)
+    told = [f"{rules.rules[place].name} ({why})" for place, why in apart.items()]
+    return f"compiled for {count} of the rules, {other} for {', '.join(told[:MOST_TOLD])}" + ", ..." * (
+        len(told) > MOST_TOLD
+    )
 
 
 def _started(rules: RuleSet, facts: Facts, settings: EngineSettings, name: str) -> RuleEngine:

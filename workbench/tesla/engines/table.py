@@ -11,10 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from workbench.errors import InputError, PipelineError, did_you_mean
-from workbench.extensions import rows
+from workbench.extensions import later, rows
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine, RuleEngine
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
+
+BOTH = "compiled+"
+MIXED = later("workbench.executors.compiled.rules.mixed", "mixed_rules")
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,13 @@ def engines_here() -> Mapping[str, RuleEngineRow]:
 def rule_engine(
     rules: RuleSet, name: str = "cdp", facts: Facts | None = None, settings: EngineSettings | None = None
 ) -> RuleEngine:
-    """Start the engine of that name; PipelineError with a suggestion if there is none."""
+    """Start the engine of that name; PipelineError with a suggestion if there is none.
+
+    `compiled+cdp` and `compiled+aip` are two: the second one has the rules that the first one refuses.
+    """
+    if name.startswith(BOTH):
+        mixed: RuleEngine = MIXED(rules, facts or {}, settings or EngineSettings(), name.removeprefix(BOTH))
+        return mixed
     try:
         row = rule_engines()[name]
     except KeyError:

@@ -11,7 +11,7 @@ forgotten when no match can name it any more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.outputs import Published
 from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.tesla.engines.rule_plan import RulePlan
 
 
 class PlacedBlock:
@@ -30,6 +31,7 @@ class PlacedBlock:
     order: the places in the block of the events that the part was given; None: all of them.
     times: of all events in the block.
     first: how many events from outside came before.
+    alone: whether no other part has its rules.
 
     Attributes
     ----------
@@ -39,9 +41,12 @@ class PlacedBlock:
     numbers: in the whole.
     """
 
-    def __init__(self, made: Published, begun: int, order: Any, times: Any, first: int, program: RuleProgram) -> None:
+    def __init__(
+        self, made: Published, begun: int, order: Any, times: Any, first: int, program: RuleProgram,
+        alone: bool = False,
+    ) -> None:  # fmt: skip
         words, offsets = made
-        self.begun, self.order, self.first = begun, order, first
+        self.begun, self.order, self.first, self.alone = begun, order, first, alone or order is None
         here = np.arange(len(offsets))
         self.ids = words[offsets + at.ID]
         begins = np.maximum.accumulate(np.where(words[offsets + at.CAUSE] < 0, here, 0))
@@ -68,7 +73,7 @@ class PlacedBlock:
         changes = np.diff(self.before, prepend=0) | np.diff(self.due, prepend=0) | np.diff(self.late, prepend=False)
         stretch = (changes != 0).cumsum() * rules
         ranks = np.maximum.accumulate(stretch + self.by) - stretch  # what follows is not placed before it
-        if self.order is not None:  # of several parts with this rule, it is said by the event that led to its trigger
+        if not self.alone:  # of several parts with this rule, it is said by the event that led to its trigger
             late = np.flatnonzero(self.late)
             places = self._chains[late] + at.RECORD + program.R[self.by[late], at.GIVEN]
             nothing[late] = history.each(made.words[places], "events")
@@ -147,6 +152,29 @@ class PartHistory:
             mine = np.flatnonzero(blocks == i)
             found[mine] = getattr(self.blocks[i], what)(numbers[mine])
         return found
+
+
+def longest_reach(plans: Iterable[RulePlan]) -> int | None:
+    """How long before its composites the events of a match lie; None: for ever."""
+    found = 0
+    for plan in plans:
+        horizons = plan.horizons.values()
+        if None in horizons:
+            return None
+        window = None if plan.absent is None else plan.absent.window
+        found = max(found, *(each or 0 for each in horizons)) + ((window.most or 0) if window else 0)
+    return found
+
+
+def joined_parts(found: Sequence[Published]) -> Published:
+    """What has been published bit by bit."""
+    if len(found) == 1:
+        return found[0]
+    nothing: Any = np.zeros(0, np.int64)
+    begins = np.cumsum([0, *(len(each.words) for each in found)])
+    words = np.concatenate([nothing, *(each.words for each in found)])
+    offsets = [each.offsets + begin for each, begin in zip(found, begins.tolist(), strict=False)]
+    return Published(words, np.concatenate([nothing, *offsets]))
 
 
 def merged(

@@ -20,7 +20,14 @@ from workbench.errors import InputError, Refused, WorkbenchError
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.engine import PATIENCE, SOME, STRETCH, CompiledRules, added_costs, see_block
 from workbench.executors.compiled.rules.outputs import Published, composite_block, composites
-from workbench.executors.compiled.rules.placing import EventsBefore, PartHistory, PlacedBlock, merged
+from workbench.executors.compiled.rules.placing import (
+    EventsBefore,
+    PartHistory,
+    PlacedBlock,
+    joined_parts,
+    longest_reach,
+    merged,
+)
 from workbench.executors.compiled.rules.transfer import held_events, recorded, returnable, to_memory
 from workbench.executors.compiled.rules.words import ODD
 from workbench.executors.threaded.manager import ThreadManager
@@ -74,7 +81,32 @@ class BeforeThreads(CompiledRules):
         return self._exact
 
 
-class RuleThreads:
+class WholeState:
+    """What engines refuse whose state lies in parts.
+
+    Attributes
+    ----------
+    parted, hint: how the rules run, and what helps.
+    """
+
+    parted, hint = "in several threads", "leave --threads out"
+
+    def add(self, rules: RuleSet | str) -> NoReturn:
+        """Refused, as all that has to do with the state as a whole."""
+        raise Refused(f"rules that run {self.parted} are not changed or saved", hint=self.hint)
+
+    remove = restore = add
+
+    def replace(self, name: str, rules: RuleSet | str) -> NoReturn:
+        """Refused."""
+        self.add(rules)
+
+    def snapshot(self) -> NoReturn:
+        """Refused."""
+        self.add("")
+
+
+class RuleThreads(WholeState):
     """Parts of a rule set, or of what happens, each a `CompiledRules` in a thread of its own.
 
     Parameters
@@ -226,7 +258,7 @@ class RuleThreads:
                     self.owners[share] = i
         programs = [self.program.of(some) for some, _ in rules] if self.owners is None else [self.program] * threads
         parts = [self._part(program) for program in programs]
-        self._histories = [PartHistory(self._reach()) for _ in parts]
+        self._histories = [PartHistory(longest_reach(self.program.plan.plans)) for _ in parts]
         if first.exact is not None and not self._taken_over(first.exact, parts):
             first.ready, self.owners = False, None
             return
@@ -306,17 +338,6 @@ class RuleThreads:
         buckets = _scattered(np.array([0 if value is None else value]), number=isinstance(value, float))
         return int(self.owners[0 if value is None else buckets[0]])
 
-    def _reach(self) -> int | None:
-        """How long before its composites the events of a match lie."""
-        found = 0
-        for plan in self.program.plan.plans:
-            horizons = plan.horizons.values()
-            if None in horizons:
-                return None
-            window = None if plan.absent is None else plan.absent.window
-            found = max(found, *(each or 0 for each in horizons)) + ((window.most or 0) if window else 0)
-        return found
-
     # --- the rest ---------------------------------------------------------------------------------------
 
     def profile(self) -> Sequence[RuleCost]:
@@ -325,20 +346,6 @@ class RuleThreads:
         for cost in (cost for part in self.parts for cost in part.profile()):
             found[cost.rule] = added_costs(cost, found[cost.rule]) if cost.rule in found else cost
         return [found[rule.name] for rule in self.rules.rules if rule.name in found]
-
-    def add(self, rules: RuleSet | str) -> NoReturn:
-        """Refused, as all that has to do with the state as a whole."""
-        raise Refused("rules that run in several threads are not changed or saved", hint="leave --threads out")
-
-    remove = restore = add
-
-    def replace(self, name: str, rules: RuleSet | str) -> NoReturn:
-        """Refused."""
-        self.add(rules)
-
-    def snapshot(self) -> NoReturn:
-        """Refused."""
-        self.add("")
 
 
 _NOTHING: Any = np.zeros(0, np.int64)
@@ -367,30 +374,26 @@ def _kept(made: Published, *_: Any) -> Published:
     return Published(made.words.copy(), made.offsets.copy())
 
 
+def _words(part: CompiledRules) -> Callable[[Sequence[Occurrence]], Published]:
+    """What puts what `cdp` tells of a part in words."""
+    return partial(recorded, part.running, part.program.plan.plans)
+
+
 def _of_block(part: CompiledRules, block: EventBlock, until: int | None = None) -> Published:
     """What a part publishes of a block, and up to a time."""
     kept = _taken if until is None else _kept
-    found = list(part.parts_of(block, kept, partial(recorded, part.running))) if len(block) else []
+    found = list(part.parts_of(block, kept, _words(part))) if len(block) else []
     if until is not None:
-        found += part.parts_until(until, _kept, partial(recorded, part.running))
-    return _joined(found)
+        found += part.parts_until(until, _kept, _words(part))
+    return joined_parts(found)
 
 
 def _until(part: CompiledRules, time: int) -> Published:
-    return _joined(list(part.parts_until(time, _kept, partial(recorded, part.running))))
+    return joined_parts(list(part.parts_until(time, _kept, _words(part))))
 
 
 def _of_event(part: CompiledRules, event: Occurrence) -> Published:
-    return recorded(part.running, part.process(event))
-
-
-def _joined(found: Sequence[Published]) -> Published:
-    if len(found) == 1:
-        return found[0]
-    begins = np.cumsum([0, *(len(each.words) for each in found)])
-    words = np.concatenate([_NOTHING, *(each.words for each in found)])
-    offsets = [each.offsets + begin for each, begin in zip(found, begins.tolist(), strict=False)]
-    return Published(words, np.concatenate([_NOTHING, *offsets]))
+    return _words(part)(part.process(event))
 
 
 def _seconds(part: CompiledRules, block: EventBlock) -> float:

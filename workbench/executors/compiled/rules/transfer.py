@@ -63,24 +63,36 @@ def to_publisher(engine: RunningProgram, now: int | None, passed: int | None) ->
     return made
 
 
-def recorded(engine: RunningProgram, found: Sequence[Occurrence]) -> Published:
-    """What `cdp` has published, in words.
+def recorded(
+    engine: RunningProgram, plans: Sequence[RulePlan], found: Sequence[Occurrence],
+    large: dict[int, tuple[Any, ...]] | None = None,
+) -> Published:  # fmt: skip
+    """What an engine in Python has published, in words.
+
+    Parameters
+    ----------
+    engine: knows texts by their numbers.
+    plans: of the rules.
+    large: is given the values, by its number, of each composite that has a whole number of more than 64 bits.
 
     Raises
     ------
-    LargeNumberError: a whole number has more than 64 bits.
+    LargeNumberError: there is such a number, and nowhere to put it.
     """
-    words, offsets, plans = list[int](), list[int](), engine.plan.plans
+    words, offsets = list[int](), list[int]()
     places, numbers = {plan.rule.name: place for place, plan in enumerate(plans)}, set[int]()
     for each in found:
         rule = places[each.rule]
         follows = plans[rule].absent is None and each.sources[0] in numbers
         gaps, *values = engine.words(each.type, each.values)
+        wide = next((value for value in (gaps, *values) if not -WORD <= value < WORD), None)
+        if wide is not None and large is None:
+            raise LargeNumberError(f"{wide} has more than 64 bits", hint="one thread has it: leave --threads out")
+        if wide is not None and large is not None:
+            large[each.number], gaps, values = each.values, 0, [0] * len(values)
         offsets.append(len(words))
         words += [rule, each.time, each.number, 0, 0 if follows else -1, gaps, *values, *each.sources]
         numbers.add(each.number)
-        if large := next((value for value in values if not -WORD <= value < WORD), None):
-            raise LargeNumberError(f"{large} has more than 64 bits", hint="one thread has it: leave --threads out")
     return Published(np.array(words, np.int64), np.array(offsets, np.int64))
 
 

@@ -7,12 +7,12 @@ nothing that others emit.
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Any, NoReturn
+from typing import Any
 
 from workbench.errors import EngineMissing, InputError, Refused
 from workbench.executors.compiled.gpu.batch import gpu_name
 from workbench.executors.compiled.rules.lines import OTHERS
-from workbench.executors.compiled.rules.placing import PartHistory
+from workbench.executors.compiled.rules.placing import PartHistory, longest_reach
 from workbench.executors.compiled.rules.threads import RuleThreads
 from workbench.executors.compiled.rules_gpu.placement import RulePlacement, rule_placement
 from workbench.executors.threaded.manager import ThreadManager
@@ -68,6 +68,8 @@ class GpuRules(RuleThreads):
     sizes: `part.DeviceRules` has them.
     """
 
+    parted, hint = "on a GPU", OTHERS
+
     def __init__(
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None, **sizes: int
     ) -> None:
@@ -96,10 +98,4 @@ class GpuRules(RuleThreads):
         for number, share in zip(numbers, shares, strict=False):
             found.append(DeviceRules(self._running, self.placement, [rules[i] for i in share], number, **self.sizes))
         self.parts, self._manager = found, ThreadManager(len(found) - 1)
-        self._histories = [PartHistory(self._reach()) for _ in self.parts]
-
-    def add(self, rules: RuleSet | str) -> NoReturn:
-        """Refused, as all that has to do with the state as a whole."""
-        raise Refused("rules that run on a GPU are not changed or saved", hint=OTHERS)
-
-    remove = restore = add
+        self._histories = [PartHistory(longest_reach(self.program.plan.plans)) for _ in self.parts]
