@@ -85,7 +85,7 @@ def asked(which: str, window: int, question: str, bounds: RuleBounds, engine: st
     if question in ("can", "never"):
         return rule_problem(rules, f"{question}({rules.composites[0]})", bounds, settings)
     if question == "policy":
-        one, other = ("last", "first") if "last" in NEWER[which] else ("each", "last")
+        one, other = ("each", "last") if "each" in NEWER[which] else ("last", "first")
         others = wb.rules(str(rules).replace(f" {one} ", f" {other} "), "others")
     else:
         others = named(which, window - (question == "shorter"), OLDER if question == "older" else NEWER, "others")

@@ -30,6 +30,8 @@ PAGES_OF_DOCS = (
     "rules",
     "held",
     "from_words",
+    "rules-checking",
+    "from-other-engines",
 )
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in PAGES_OF_DOCS)]
 

@@ -28,7 +28,24 @@ RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 LAB = (ROOT / "docs" / "lab.md").read_text(encoding="utf-8")
 CONFORMANCE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
 WORDS = (ROOT / "docs" / "from_words.md").read_text(encoding="utf-8")
-PAGES = PAGE + WORDS + CONFORMANCE + MONITORING + ANALYSES + RUNS + FAULTS + RUNNING + DATAFLOW + RULES + LAB + README
+CHECKED = (ROOT / "docs" / "rules-checking.md").read_text(encoding="utf-8")
+OTHERS = (ROOT / "docs" / "from-other-engines.md").read_text(encoding="utf-8")
+PAGES = (
+    CHECKED
+    + OTHERS
+    + PAGE
+    + WORDS
+    + CONFORMANCE
+    + MONITORING
+    + ANALYSES
+    + RUNS
+    + FAULTS
+    + RUNNING
+    + DATAFLOW
+    + RULES
+    + LAB
+    + README
+)
 BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     (line, wanted)

@@ -1,8 +1,16 @@
 """Questions about rule sets: answers that can be argued by hand, on streams that `meaning` and the engines confirm."""
 
+import itertools
+import random
+from dataclasses import replace
+
 import pytest
 
-from workbench.tesla.check import rules
+from workbench.core.domain import Enum, Range
+from workbench.core.processor import NOTHING, event, events_of
+from workbench.tesla.check import load_rules, rules
+from workbench.tesla.model.build import RuleBounds
+from workbench.tesla.model.swap import SwappedEvents
 from workbench.verify import rules as r
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
@@ -57,3 +65,43 @@ def test_triggers_compete_for_what_one_of_them_consumes(consumed, answer):
     """An A, and two triggers that want it; that a trigger is consumed takes nothing from another."""
     text = f"rule pairs: from B and last A(x == B.x) within 2 from B emit C(x = A.x) consuming {consumed}"
     assert found(r.competition, text, deepen=False) == {"pairs": answer}
+
+
+def test_an_order_that_matters_is_found():
+    """A B after an A finds it, before it not; a rule that looks at nothing but its trigger does not care."""
+    assert found(r.order, EACH, deepen=False) == {"simultaneous events": ("depends", 2)}
+    alone = "rule one: from A emit C(x = A.x)\nrule two: from B emit C(x = B.x)"
+    assert found(r.order, alone) == {"one, two": ("does not depend",), "simultaneous events": ("does not depend",)}
+
+
+def test_rules_that_count_depend_on_their_order():
+    """RepA of the thesis counts 1, 2, 3 and with its rules exchanged 1, 2, 1, 2: three values tell them apart."""
+    counts = load_rules("models/tesla/iteration.tesla")
+    both = replace(counts, rules=counts.rules[:2])
+    swapped, _ = r.order(both, RuleBounds(room=4), deepen=False)
+    one, other = swapped.streams.values()
+    assert (swapped.about, swapped.answer, len(one.events)) == ("rule 1, rule 2", "depends", 3)
+    assert one.differs_from(other)
+    assert [each.values[0] for each in one.meant] == [1, 1, 2, 1, 3]
+    assert [each.values[0] for each in other.meant] == [1, 2, 1, 2, 1]
+
+
+def test_events_are_exchanged_as_the_specification_says():
+    """Whatever comes, one event at a step: `step` against `denote`."""
+    chosen, types = random.Random(7), (Enum(("comes",)), Range(1, 2), Range(0, 3), Range(0, 3))
+    processor = SwappedEvents(("elapsed", "A", "B")).typed(types)
+    swapped = 0
+    for _ in range(300):
+        places = chosen.choices(range(4), weights=(3, 1, 4, 4), k=7)
+        came = [(place, chosen.choice(list(types[place].values()))) for place in places]
+        fronts = [tuple(event(value) if i == place else NOTHING for i in range(4)) for place, value in came]
+        state, outputs = processor.initial(), [[] for _ in range(processor.out_arity)]
+        for front in fronts:
+            state, made = processor.step(state, front)
+            for output, each in zip(outputs, made, strict=True):
+                output += events_of(each)
+        assert tuple(outputs) == processor.denote((fronts,))
+        swapped += outputs[-1] == [1, 2, 3]
+        counts = [len(list(itertools.chain(*outputs[i : i + 3]))) for i in (0, 3)]
+        assert counts[0] == counts[1] or outputs[-1] != [1, 2, 3]
+    assert swapped > 10

@@ -20,6 +20,7 @@ TITLES = {
     "covers": ("rules that cover others", "no two rules emit the same type"),
     "droppable": ("what can be dropped", "there is nothing but triggers"),
     "competition": ("triggers that compete", "no rule consumes anything"),
+    "order": ("order of rules and events", ""),
 }
 """Of each analysis its title, and what is said where there is nothing to ask."""
 

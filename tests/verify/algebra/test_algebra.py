@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench.conformance.generate.pipelines import pipelines, traces
+from workbench.core.domain import Range
+from workbench.core.ops import EQ, GE, GT, LE, LT, NE, Operator
+from workbench.core.term import var
 from workbench.executors.compiled.code.step import encode
 from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
@@ -21,8 +24,9 @@ from workbench.verify.ask.environment import Arrivals
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property, bounded_liveness, liveness, no_overflow
 from workbench.verify.decide.algebra.decider import AlgebraDecider
-from workbench.verify.decide.algebra.polynomial import Exhausted, Generators, Polynomial
+from workbench.verify.decide.algebra.polynomial import Exhausted, Generators, Polynomial, Rules
 from workbench.verify.decide.algebra.relations import MonomialKind, Relations
+from workbench.verify.decide.algebra.translate import Translation
 from workbench.verify.decide.explicit.decider import ExplicitDecider
 
 SOURCE = wb.parse("""
@@ -104,6 +108,17 @@ def test_numbers_are_compared_by_their_representatives() -> None:
     prop = wb.property_from(wb.parse_property("always (out)"))
     verdict = wb.check(pipeline("from_below"), prop, Settings(n=256, engine="algebra"))
     assert verdict.outcome == "unknown"
+
+
+@pytest.mark.parametrize("op", [EQ, NE, LT, LE, GT, GE], ids=lambda op: op.name)
+def test_comparisons_case_by_case_are_those_of_the_operators(op: Operator) -> None:
+    """A range of three values, whose bits say which one it is, compared with a constant: the operator says the same."""
+    generators, domain = Generators(10**4), Range(0, 2)
+    found = Translation(generators, {None: Rules(generators, {})}).truth(op(var("x", domain), 1))
+    for value in domain.values():
+        bits = {generators.bit(code, "x"): int(code == value) for code in (1, 2)}
+        total = sum(factor * math.prod(bits[g] for g in monomial) for monomial, factor in found.items())
+        assert total == int(op.exact(value, 1))
 
 
 def test_nothing_is_divided_by_two_modulo_an_even_number() -> None:

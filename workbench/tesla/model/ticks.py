@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
-from workbench.core.domain import BOOL, Domain, Enum, Range, Value
+from workbench.core.domain import BOOL, INT, Domain, Enum, Value
 from workbench.core.fields import Record
 from workbench.core.kinds import Keeping
 from workbench.core.ops import both, disjunction, ite
@@ -163,10 +163,10 @@ class ModelledRules(RuleProcessor, Keeping):
     def held_as(self) -> tuple[Domain, ...]:
         """Columns show their events, with how many ticks ago they came."""
         found = []
-        for name, column in self.frame.layout.columns.items():
+        for name in self.frame.layout.columns:
             shown = self._attributes(name)
             age = "age" if "age" not in shown else "ticks"
-            domains = (Range(0, max(column.limit, 1)), *(each.domain for each in shown.values()))
+            domains = (INT, *(each.domain for each in shown.values()))
             found.append(Record(domains, (age, *shown)))
         return tuple(found)
 

@@ -14,12 +14,14 @@ from workbench.verify.rules.covers import covers
 from workbench.verify.rules.droppable import droppable
 from workbench.verify.rules.finding import RuleFinding
 from workbench.verify.rules.fires import fires
+from workbench.verify.rules.rule_order import order
 
 QUESTIONS: Mapping[str, Callable[..., tuple[RuleFinding, ...]]] = {
     "fires": fires,
     "covers": covers,
     "droppable": droppable,
     "competition": competition,
+    "order": order,
 }
 """What can be asked, in the order in which it is told."""
 
@@ -30,4 +32,4 @@ def answers(rules: RuleSet, question: str, **options: Any) -> tuple[RuleFinding,
     return QUESTIONS[question](rules, **options)
 
 
-__all__ = ["QUESTIONS", "answers", "competition", "covers", "droppable", "fires"]
+__all__ = ["QUESTIONS", "answers", "competition", "covers", "droppable", "fires", "order"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -17,6 +16,8 @@ FIRST = 1 << 12
 """Slots of a table at first: a power of two."""
 AHEAD = 64
 """Keys whose slots are asked for at a time, for each of which there has to be room."""
+FILLED_TEXTS = 1.5
+"""So many times as many slots as keys there are at least, in a table that numbers texts."""
 LINE = 64
 """Bytes that memory gives at a time."""
 
@@ -30,13 +31,14 @@ def hashing_loop(name: str) -> MachineLoop:
 class WordTable:
     """Numbers whole numbers of 64 bits."""
 
+    filled: float = FILLED
     fill = "fill"
     """What puts the slots of a table into a larger one."""
-    slot: tuple[int, ...] = (2,)
-    """The shape of a slot, in words."""
+    slot = 2
+    """Words of a slot."""
 
     def __init__(self) -> None:
-        self.table: Any = _slots(FIRST, *self.slot)
+        self.table: Any = _slots(FIRST, self.slot)
         self._counts: Any = np.zeros(3, np.int64)
 
     @property
@@ -55,8 +57,8 @@ class WordTable:
             self._grow()
 
     def _grow(self) -> None:
-        if FILLED * (self.count + AHEAD) > len(self.table):
-            larger: Any = _slots(2 * len(self.table), *self.slot)
+        if self.filled * (self.count + AHEAD) > len(self.table):
+            larger: Any = _slots(2 * len(self.table), self.slot)
             hashing_loop(self.fill)(self.table, larger)
             self.table = larger
 
@@ -69,26 +71,20 @@ class WordTable:
 
 
 class TextTable(WordTable):
-    """Numbers texts, given as where each begins, and the letters (bytes) of all.
+    """Numbers texts, given as where each begins, and the letters (bytes) of all."""
 
-    Attributes
-    ----------
-    known: what compiled code has for each key (`code.step.text_code`).
-    """
-
-    fill, slot = "fill_texts", ()
+    filled, fill, slot = FILLED_TEXTS, "fill_texts", 4
 
     def __init__(self) -> None:
         super().__init__()
         self.starts: Any = np.zeros(FIRST, np.int64)
-        self.known: Any = np.zeros(FIRST, np.int64)
         self.letters: Any = np.zeros(FIRST, np.uint8)
 
     def codes(self, given: Any) -> Any:
         return self.both(given)[0]
 
     def both(self, given: Any) -> tuple[Any, Any]:
-        """The number of each key, and what compiled code has for it."""
+        """The number of each key, and what compiled code has for it (`code.step.text_code`)."""
         offsets, letters = given
         codes: Any = np.empty(len(offsets) - 1, np.int64)
         numbers, done = np.empty_like(codes), 0
@@ -96,13 +92,12 @@ class TextTable(WordTable):
             used = int(self.starts[self.count])
             self.letters = longer(self.letters, used, used + int(offsets[-1]) - int(offsets[done]))
             done = hashing_loop("number_texts")(
-                offsets, letters, done, codes, numbers, self.table, self._counts, self.starts, self.letters, self.known
+                offsets, letters, done, codes, numbers, self.table, self._counts, self.starts, self.letters
             )
             if done == len(codes):
                 return codes, numbers
             self._grow()
             self.starts = longer(self.starts, self.count + 1, self.count + AHEAD + 1)
-            self.known = longer(self.known, self.count, len(self.starts))
 
     @property
     def alike(self) -> tuple[int, int] | None:
@@ -114,7 +109,7 @@ class TextTable(WordTable):
         """The keys for which compiled code has these numbers; -1 where it has it for none."""
         numbers = np.ascontiguousarray(numbers, np.int64)
         found: Any = np.empty(len(numbers), np.int64)
-        hashing_loop("look_numbers")(numbers, found, self.table, self.known)
+        hashing_loop("look_numbers")(numbers, found, self.table)
         return found
 
     def keys(self) -> Any:
@@ -129,19 +124,19 @@ def places_of(keys: Sequence[Any], room: int) -> Any:
     return found
 
 
-def _slots(count: int, *shape: int) -> Any:
+def _slots(count: int, width: int) -> Any:
     """Empty slots, none of which lies in two lines of memory.
 
     Raises
     ------
-    MemoryError: more than half a word can tell apart, for which no machine has room.
+    MemoryError: they are more than half a word can number.
     """
     if count > 1 << 32:
-        raise MemoryError(f"a table of {count:,} slots")
-    size = 8 * count * math.prod(shape)
+        raise MemoryError(f"a table of {count:,} slots of {8 * width} bytes")
+    size = 8 * count * width
     room: Any = np.zeros(size + LINE, np.uint8)
     begin = -room.__array_interface__["data"][0] % LINE
-    return room[begin : begin + size].view(np.uint64).reshape(count, *shape)
+    return room[begin : begin + size].view(np.uint64).reshape(count, width)
 
 
 def longer(array: Any, used: int, size: int) -> Any:

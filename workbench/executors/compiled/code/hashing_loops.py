@@ -2,9 +2,10 @@
 
 The rule of this module: two keys are one where they are equal, bit by bit; what they are scattered by decides nothing.
 A slot of a table of whole numbers is the number of its key, counted from 1, and the key. A slot of a table of texts is
-one word: the number in its lower half, in its upper half what says where the key belongs, so that a table grows without
-a look at the keys. A large table lies in memory that is slow to answer: the slots of `AHEAD` keys are asked for before
-the first of them is looked at.
+the number and the size of its key, half a word each, what the key is scattered by, its first eight letters, and where
+its letters are kept: no two texts of up to 16 letters have the same, so that only longer ones are compared with what is
+kept, and a table grows without a look at the keys. A large table lies in memory that is slow to answer: the slots of
+`AHEAD` keys are asked for before the first of them is looked at.
 """
 
 # mypy: allow-untyped-defs
@@ -15,7 +16,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from workbench.executors.compiled.code.hashing import AHEAD
+from workbench.executors.compiled.code.hashing import AHEAD, FILLED_TEXTS
 from workbench.executors.compiled.code.kernels import eight, soon
 from workbench.executors.compiled.lower.tables import FILLED, LAST_SCATTER, SCATTER
 
@@ -33,20 +34,20 @@ def scattered(mixed, table):
 
 
 @numba.njit(nogil=True)
-def slot_of(slots, table):
-    """Where a key belongs in a table of texts, given what its slot holds in its upper half."""
-    return ((slots >> HALF) * np.uint64(len(table))) >> HALF
+def first_slot(mixed, table):
+    """The same of a text, whose upper half is as good as any other part."""
+    return ((mixed >> HALF) * np.uint64(len(table))) >> HALF
 
 
 @numba.njit(nogil=True)
-def text_code(letters, begin, end):
-    """The number that compiled code has for a text: see `code.step.text_code`."""
+def mixed_text(letters, begin, end):
+    """What a text is scattered by; all but the lowest bit is its number in compiled code: see `code.step.text_code`."""
     mixed = np.uint64(end - begin) * LAST
     for place in range(begin, end, WORD):
         mixed = (mixed ^ part(letters, place, min(place + WORD, end))) * ODD
         mixed ^= mixed >> HALF
     mixed *= LAST
-    return (mixed ^ (mixed >> np.uint64(29))) >> ONE
+    return mixed ^ (mixed >> np.uint64(29))
 
 
 @numba.njit(nogil=True)
@@ -74,74 +75,61 @@ def number_words(given, first, codes, table, counts):
 
 
 @numba.njit(nogil=True)
-def number_texts(offsets, letters, first, codes, numbers, table, counts, starts, kept, known):
+def number_texts(offsets, letters, first, codes, numbers, table, counts, starts, kept):
     """The same for texts, whose letters are kept; `starts` says where those of each key begin.
 
-    `numbers` takes what compiled code has for each text, `known` for each key. Where it has one number for two keys
-    they are left in `counts`, the later one counted from 1.
+    `numbers` takes what compiled code has for each text. Where it has one number for two keys they are left in
+    `counts`, the later one counted from 1.
     """
     count, last = counts[0], np.uint64(len(table) - 1)
     for start in range(first, len(codes), AHEAD):
         stop = min(start + AHEAD, len(codes))
-        if FILLED * (count + AHEAD) > len(table) or count + AHEAD + 1 > len(starts):
+        if FILLED_TEXTS * (count + AHEAD) > len(table) or count + AHEAD + 1 > len(starts):
             return start
         for i in range(start, stop):
-            code = text_code(letters, np.int64(offsets[i]), np.int64(offsets[i + 1]))
-            numbers[i] = code
-            soon(table, slot_of(code << ONE, table))
+            mixed = mixed_text(letters, np.int64(offsets[i]), np.int64(offsets[i + 1]))
+            numbers[i] = np.int64(mixed)
+            soon(table, first_slot(mixed, table))
         for i in range(start, stop):
-            key = (table[slot_of(np.uint64(numbers[i]) << ONE, table)] & LOWER) - ONE
-            if key < np.uint64(count):
-                soon(starts, key)
-        for i in range(start, stop):
-            key = (table[slot_of(np.uint64(numbers[i]) << ONE, table)] & LOWER) - ONE
-            if key < np.uint64(count):
-                soon(kept, starts[key])
-        for i in range(start, stop):
-            begin, end, code = np.int64(offsets[i]), np.int64(offsets[i + 1]), np.uint64(numbers[i])
-            upper = (code << ONE) & ~LOWER
-            slot = slot_of(upper, table)
-            while table[slot]:
-                if (table[slot] & ~LOWER) == upper:
-                    key = (table[slot] & LOWER) - ONE
-                    if same_text(starts, kept, key, letters, begin, end):
+            begin, end, mixed = np.int64(offsets[i]), np.int64(offsets[i + 1]), np.uint64(numbers[i])
+            a, size = part(letters, begin, min(begin + WORD, end)), min(np.uint64(end - begin), LOWER) << HALF
+            slot = first_slot(mixed, table)
+            while table[slot, 0]:
+                if table[slot, 1] >> ONE == mixed >> ONE:
+                    same = table[slot, 1] == mixed and table[slot, 2] == a and table[slot, 0] & ~LOWER == size
+                    if same and (
+                        end - begin <= 2 * WORD or same_text(kept, np.int64(table[slot, 3]), letters, begin, end)
+                    ):
                         break
-                    if known[key] == numbers[i]:
-                        counts[1], counts[2] = key, count + 1
+                    counts[1], counts[2] = (table[slot, 0] & LOWER) - ONE, count + 1
                 slot = (slot + ONE) & last
-            if not table[slot]:
+            if not table[slot, 0]:
                 for k in range(end - begin):
                     kept[starts[count] + k] = letters[begin + k]
-                known[count] = numbers[i]
                 count += 1
                 counts[0] = count
                 starts[count] = starts[count - 1] + end - begin
-                table[slot] = upper | np.uint64(count)
-            codes[i] = (table[slot] & LOWER) - ONE
+                table[slot, 0], table[slot, 1], table[slot, 2] = size | np.uint64(count), mixed, a
+                table[slot, 3] = starts[count - 1]
+            codes[i] = (table[slot, 0] & LOWER) - ONE
+            numbers[i] = mixed >> ONE
     return len(codes)
 
 
 @numba.njit(nogil=True)
-def look_numbers(given, codes, table, known):
+def look_numbers(given, codes, table):
     """The keys for which compiled code has these numbers; -1 where it is that of none."""
     last = np.uint64(len(table) - 1)
     for start in range(0, len(given), AHEAD):
         stop = min(start + AHEAD, len(given))
         for i in range(start, stop):
-            soon(table, slot_of(np.uint64(given[i]) << ONE, table))
+            soon(table, first_slot(np.uint64(given[i]) << ONE, table))
         for i in range(start, stop):
-            upper = (np.uint64(given[i]) << ONE) & ~LOWER
-            slot = slot_of(upper, table)
-            while table[slot] and (table[slot] & ~LOWER) != upper:
+            number = np.uint64(given[i])
+            slot = first_slot(number << ONE, table)
+            while table[slot, 0] and table[slot, 1] >> ONE != number:
                 slot = (slot + ONE) & last
-            codes[i] = slot
-            if table[slot]:
-                soon(known, (table[slot] & LOWER) - ONE)
-        for i in range(start, stop):
-            slot = np.uint64(codes[i])
-            while table[slot] and known[(table[slot] & LOWER) - ONE] != given[i]:
-                slot = (slot + ONE) & last
-            codes[i] = np.int64(table[slot] & LOWER) - 1
+            codes[i] = np.int64(table[slot, 0] & LOWER) - 1
     return 0
 
 
@@ -177,13 +165,11 @@ def part(letters, begin, end):
 
 
 @numba.njit(nogil=True)
-def same_text(starts, kept, key, letters, begin, end):
-    """Whether a key that is kept has these letters."""
-    there, after = starts[key], starts[key + ONE]
-    same = after - there == end - begin
-    k = begin
+def same_text(kept, there, letters, begin, end):
+    """Whether a key of the same size that is kept there has these letters."""
+    same, k = True, begin
     while same and k < end:
-        same = part(kept, there + k - begin, after) == part(letters, k, end)
+        same = part(kept, there + k - begin, there + end - begin) == part(letters, k, end)
         k += WORD
     return same
 
@@ -206,9 +192,10 @@ def fill_texts(old, new):
     """The same for a table of texts."""
     last = np.uint64(len(new) - 1)
     for i in range(len(old)):
-        if old[i]:
-            slot = slot_of(old[i], new)
-            while new[slot]:
+        if old[i, 0]:
+            slot = first_slot(old[i, 1], new)
+            while new[slot, 0]:
                 slot = (slot + ONE) & last
-            new[slot] = old[i]
+            for k in range(4):
+                new[slot, k] = old[i, k]
     return 0

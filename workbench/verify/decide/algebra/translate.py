@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.core.domain import Bool, Domain, Integer, Overflowing, Range
 from workbench.core.fold import Fold
-from workbench.core.ops import EVEN, LT, OPERATORS
+from workbench.core.ops import EQ, EVEN, LT, OPERATORS
 from workbench.core.term import Term
 from workbench.executors.compiled.code.step import encode
 from workbench.verify.decide.algebra.polynomial import (
@@ -183,7 +183,7 @@ class Translation(Fold[Polynomial | Cases]):
         return self._is_zero(plus(self._in(over, a, term.args[0]), self._in(over, b, term.args[1]), -1), over)
 
     def on_ne(self, term: Term, a: Any, b: Any) -> Polynomial:
-        return plus(constant(1), self.on_eq(term, a, b), -1)
+        return plus(constant(1), self.on_eq(EQ.build(term.args), a, b), -1)
 
     def _is_zero(self, difference: Polynomial, over: CoefficientRing) -> Polynomial:
         difference = _modulo(over, self._known(difference, over))

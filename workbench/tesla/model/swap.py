@@ -1,0 +1,137 @@
+"""Two orders of two events of one time: streams in the order in which they come, and with two neighbours exchanged.
+
+The rule of this module: at most one of its inputs brings an event at a step, as in models of rules, and nothing passes
+that would make the two orders differ in more than these two events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import BOOL, Domain, Range, Value
+from workbench.core.kinds import Listening
+from workbench.core.ops import EQ, both, disjunction, either, ite
+from workbench.core.processor import NOTHING, Machine, Maybe, Slot, State, Stream
+
+TURNS = Range(1, 3)
+"""What `turn` tells: the first of the two events comes, the second, and the first once more for the other order."""
+_TOGETHER, _ARMED, _HELD, _OWED, _DONE, _OVER = range(6)
+
+
+@dataclass(frozen=True)
+class SwappedEvents(Listening):
+    """Gives the events of its inputs to two, of which the second gets two neighbours the other way round.
+
+    Its first input says when: behind an event there, the next one goes to the first only, the one after it to both, and
+    the next on the first input lets the second have what it lacks. Both then go on. Where time passes between, or the
+    first input says something else, nothing passes any more.
+
+    Parameters
+    ----------
+    names: of the inputs behind the first; the first of them says how much time passes.
+    shapes: what they carry; typing fills it in.
+    """
+
+    names: tuple[str, ...]
+    shapes: tuple[Domain, ...] = ()
+
+    keyword: ClassVar[str] = ""
+    symbol: ClassVar[str] = "⇄"
+
+    @property
+    def in_arity(self) -> int:
+        return 1 + len(self.names)
+
+    @property
+    def out_arity(self) -> int:
+        return 2 * len(self.names) + 1
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        return ("swap", *self.names)
+
+    @property
+    def results_named(self) -> tuple[str, ...]:
+        """What its outputs are called: of the first, of the second, and `turn`."""
+        return (*(f"{order}_{name}" for order in ("first", "second") for name in self.names), "turn")
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        return replace(self, shapes=inputs[1:])
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return (*inputs[1:], *inputs[1:], TURNS)
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        came = [next((i, each.value) for i, each in enumerate(front) if each.present) for front in streams[0]]
+        start = next((at for at, (place, _) in enumerate(came) if place == 0), len(came))
+        first, second, turns = came[:start], came[:start], list[Value]()
+        pair = [each for each in came[start + 1 : start + 3] if each[0] > 1]
+        if came[start + 1 : start + 2] == pair[:1]:
+            turns = list(range(1, len(pair) + 1))
+            first, second = first + pair, second + pair[1:]
+        if len(pair) == 2 and [place for place, _ in came[start + 3 : start + 4]] == [0]:
+            rest = came[start + 4 :]
+            end = next((at for at, (place, _) in enumerate(rest) if place == 0), len(rest))
+            first, second, turns = first + rest[:end], second + pair[:1] + rest[:end], [1, 2, 3]
+        places = range(1, self.in_arity)
+        given = ([value for place, value in side if place == i] for side in (first, second) for i in places)
+        return (*given, turns)
+
+    def initial(self) -> State:
+        return (_TOGETHER, *(part for each in self.shapes[1:] for part in (False, each.default)))
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        held = [(f"held{i}", f"value{i}", domain) for i, domain in enumerate(inputs[2:], 1)]
+        slots = [Slot("phase", Range(_TOGETHER, _OVER), _TOGETHER)]
+        for here, value, domain in held:
+            slots += [Slot(here, BOOL, False), Slot(value, domain, domain.default)]
+        return Machine(tuple(slots), self.step)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        phase, *kept = state
+        swap, elapsed, *events = front
+        held = [Maybe(*kept[i : i + 2]) for i in range(0, len(kept), 2)]
+        comes = disjunction(each.present for each in events)
+
+        def at(*phases: int) -> Any:
+            return disjunction(EQ(phase, each) for each in phases)
+
+        alike, release = at(_TOGETHER, _DONE), both(swap.present, at(_OWED))
+        first = [_when(alike, elapsed), *(_when(either(alike, at(_ARMED, _HELD)), each) for each in events)]
+        second = [_when(alike, elapsed)]
+        for each, owed in zip(events, held, strict=True):
+            passes, late = _when(either(alike, at(_HELD)), each), _when(release, owed)
+            second.append(Maybe(either(passes.present, late.present), ite(late.present, late.value, passes.value)))
+        begins, follows = both(comes, at(_ARMED)), both(comes, at(_HELD))
+        turn = Maybe(either(either(begins, follows), release), ite(begins, 1, ite(follows, 2, 3)))
+        after = ite(swap.present, _swapped(phase), ite(elapsed.present, ite(alike, phase, _OVER), _followed(phase)))
+        keeps = []
+        for each, owed, domain in zip(events, held, self.shapes[1:], strict=True):
+            here = either(both(begins, each.present), both(follows, owed.present))
+            keeps += [here, ite(here, ite(begins, each.value, owed.value), domain.default)]
+        return (after, *keeps), (*first, *second, turn)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return ()
+
+
+def _when(condition: Any, event: Maybe) -> Maybe:
+    return NOTHING if event is NOTHING else Maybe(both(condition, event.present), event.value)
+
+
+def _swapped(phase: Any) -> Any:
+    return ite(EQ(phase, _TOGETHER), _ARMED, ite(EQ(phase, _OWED), _DONE, _OVER))
+
+
+def _followed(phase: Any) -> Any:
+    return ite(EQ(phase, _ARMED), _HELD, ite(EQ(phase, _HELD), _OWED, ite(EQ(phase, _OWED), _OVER, phase)))
+
+
+def both_orders(steps: Sequence[Any], swaps: Sequence[bool]) -> tuple[list[Any], list[Any]]:
+    """What the first gets, and what the second does: of the steps of a run, and at which of them `swap` comes."""
+    first = [step for step, swap in zip(steps, swaps, strict=True) if not swap]
+    at = swaps.index(True)
+    return first, [*first[:at], *reversed(first[at : at + 2]), *first[at + 2 :]]

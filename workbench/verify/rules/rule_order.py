@@ -1,0 +1,154 @@
+"""Whether what comes of rules depends on an order: of rules in the file, or of events of the same time.
+
+Composites of a step, and of the two events that change places, are compared as multisets: which of them comes first is
+no outcome. Source: design of rules in the model, "does the outcome depend on the order".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from workbench.budget import share
+from workbench.core.ops import EQ, both, conjunction, either, ite, negate
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import Maybe
+from workbench.core.term import FALSE, const, leaves, var
+from workbench.ir.reduce import observe
+from workbench.ir.system import StateVariable, System
+from workbench.processors.held.group import Group
+from workbench.tesla.model.build import RuleBounds, modelled
+from workbench.tesla.model.shown import COMES
+from workbench.tesla.model.swap import SwappedEvents, both_orders
+from workbench.tesla.rule_processor import ALL
+from workbench.tesla.rule_set import RuleSet
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.problem import check
+from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.ask.formula import atom
+from workbench.verify.ask.properties import Property, Question
+from workbench.verify.rules.finding import WITHIN, RuleFinding, not_known
+from workbench.verify.rules.multisets import carried_by, same_events
+from workbench.verify.rules.problems import WITH_TIME, with_more_room
+from workbench.verify.rules.stream import RuleStream, modelled_in
+from workbench.verify.rules.variants import compared, found_of
+
+ANSWERS = "depends", "does not depend"
+OBSERVER = "exchanged"
+EXPLICIT = 20.0
+"""Seconds for which states are searched one by one first: sets of states of two copies side by side are large."""
+
+
+def order(
+    rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
+) -> tuple[RuleFinding, ...]:
+    """For each two neighbours among the rules whether their order matters, and whether that of events of one time does.
+
+    Parameters
+    ----------
+    deepen: whether larger models are asked where bounds are met.
+
+    Raises
+    ------
+    Refused: the rules have no finite model.
+    """
+    bounds, found = bounds or RuleBounds(), list[RuleFinding]()
+    for place in range(len(rules.rules) - 1):
+        with share(len(rules.rules) - place):
+            found.append(_exchanged_rules(rules, place, bounds, settings, deepen=deepen))
+    found.append(_exchanged_events(rules, bounds, settings, deepen=deepen))
+    return tuple(found)
+
+
+def _exchanged_rules(
+    rules: RuleSet, place: int, bounds: RuleBounds, settings: Settings, *, deepen: bool
+) -> RuleFinding:
+    before, (one, other), behind = rules.rules[:place], rules.rules[place : place + 2], rules.rules[place + 2 :]
+    variant = replace(rules, rules=(*before, other, one, *behind))
+    verdict = compared(rules, variant, bounds, settings, ordered=False, deepen=deepen)
+    says = "their order matters: exchanged, they emit something else", "their order does not matter"
+    sets = {"as they are": rules, "exchanged": variant}
+    return found_of(f"{one.name}, {other.name}", verdict, ANSWERS, says, sets, bounds)
+
+
+# --- events ---------------------------------------------------------------------------------------------
+
+
+def _exchanged_events(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> RuleFinding:
+    def asked(bounds: RuleBounds) -> Verdict:
+        (model,) = modelled([rules], bounds)
+        both_ways = _both_ways(model)
+        same = _same_outcome([name for name, _ in model.outputs if name != ALL])
+        if settings.engine == "auto":
+            seconds = EXPLICIT if settings.seconds is None else min(EXPLICIT, settings.seconds / 2)
+            verdict = check(both_ways, same, replace(settings, engine="explicit", seconds=seconds))
+            if verdict.outcome is not Outcome.UNKNOWN:
+                return verdict
+        return check(both_ways, same, settings)
+
+    verdict, about = with_more_room(asked, bounds, deepen=deepen), "simultaneous events"
+    if verdict.counterexample is not None:
+        (model,) = modelled([rules], bounds)
+        inputs = [step.inputs for step in verdict.counterexample.steps]
+        orders = both_orders(inputs, ["swap" in each for each in inputs])
+        one, other = (RuleStream.of(modelled_in(model), each) for each in orders)
+        says = "their order matters: two that change places cause something else"
+        return RuleFinding(about, ANSWERS[0], says, verdict, {"in one order": one, "in the other": other})
+    if verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
+        limits = f", {WITHIN}" if verdict.within_bounds else ""
+        return RuleFinding(about, ANSWERS[1], f"their order does not matter{limits}", verdict)
+    return not_known(about, verdict)
+
+
+def _both_ways(model: Pipeline) -> Pipeline:
+    """Two copies of a model, of which the second gets two events the other way round."""
+    names = tuple(name for name, _ in model.inputs)
+    swapped = SwappedEvents(names)
+    nodes = [Node("exchange", swapped, ("swap", *names), swapped.results_named)]
+    for side in ("first", "second"):
+        inputs = tuple(f"{side}_{name}" for name in names)
+        nodes.append(Node(f"{side}_rules", Group(model), inputs, tuple(_made(side, name) for name, _ in model.outputs)))
+    outputs = [(_made(side, name), _made(side, name)) for side in ("first", "second") for name, _ in model.outputs]
+    inputs_of_both = (("swap", COMES), *model.inputs)
+    return Pipeline(f"{model.name}_both_ways", inputs_of_both, tuple(nodes), (*outputs, ("turn", "turn")))
+
+
+def _made(side: str, output: str) -> str:
+    return f"{side}_makes_{output}"
+
+
+def _same_outcome(outputs: list[str]) -> Property:
+    """Both copies emit the same: at each step, but of the two events that change places in all."""
+
+    def question(system: System) -> Question:
+        (turn,) = system.pipes["turn"].slots
+        begins, follows, ends = (both(turn.present, EQ(turn.value, each)) for each in (1, 2, 3))
+        variables: list[StateVariable] = []
+        same = []
+        for output in outputs:
+            first, second = (carried_by(system, _made(side, output)) for side in ("first", "second"))
+            early = _remembered(f"{output}_1", first, begins, follows, variables)
+            late = _remembered(f"{output}_2", first, follows, FALSE, variables)
+            other = _remembered(f"{output}_3", second, follows, FALSE, variables)
+            same.append(either(turn.present, same_events(first, second)))
+            same.append(either(negate(ends), same_events([*early, *late], [*other, *second])))
+        watched = observe(system, OBSERVER, variables, [])
+        return Question(watched, "invar", atom(conjunction(same)), failure="composites differ")
+
+    return Property("same outcome in both orders", question)
+
+
+def _remembered(name: str, slots: list[Maybe], when: Any, stays: Any, variables: list[StateVariable]) -> list[Maybe]:
+    """What a pipe carried at a step, in variables of an observer; `stays`: at which steps it is not forgotten."""
+    found = []
+    for number, slot in enumerate(slots):
+        terms = []
+        for part, now in enumerate((slot.present, *leaves(slot.value))):
+            domain = now.domain
+            held = var(f"{OBSERVER}:{name}_{number}_{part}", domain)
+            nothing = const(domain.default, domain)
+            after = ite(when, now, ite(stays, held, nothing))
+            variables.append(StateVariable(held.name, domain, domain.default, after))
+            terms.append(held)
+        found.append(Maybe(terms[0], tuple(terms[1:])))
+    return found
