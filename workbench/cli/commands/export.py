@@ -80,12 +80,17 @@ def legend(model: Pipeline) -> Iterator[str]:
         if frame.layout.lined:
             yield "kind1, kind2, ...: of which type the newest event is that is kept, the one before it, ...; 0 is none"
             yield "age1, age2, ...: how many ticks ago it came; at1_0, at1_1, ...: the places of its attributes' values"
+        if frame.layout.places:
+            yield "back1, back2, ...: how many events have come since"
         for column in frame.layout.lined:
             places = (
                 f"; at1_{place} is {name}: {', '.join(map(str, tables[column.type, name].values))}"
                 for name, place in column.attributes.items()
             )
-            yield f"  {column.kind} is {column.type}, up to {column.limit} ticks old{''.join(places)}"
+            kept = [f"up to {column.limit} ticks old"] if column.limit >= 0 else []
+            kept += [f"one of the last {column.places} events"] if column.places else []
+            kept = ["however old"] if column.endless else kept
+            yield f"  {column.kind} is {column.type}, {' or '.join(kept)}{''.join(places)}"
         for number, (column, key) in enumerate(frame.layout.apart, 1):
             values = zip(column.newest or (), key, strict=True)
             equal = ", ".join(f"{name} = {tables[column.type, name].values[place]}" for name, place in values)
