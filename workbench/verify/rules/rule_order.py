@@ -7,6 +7,7 @@ no outcome. Source: design of rules in the model, "does the outcome depend on th
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from workbench.budget import share
@@ -14,10 +15,12 @@ from workbench.core.ops import EQ, both, conjunction, either, ite, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Maybe
 from workbench.core.term import FALSE, const, leaves, var
+from workbench.errors import LimitMet
 from workbench.ir.reduce import observe
 from workbench.ir.system import StateVariable, System
 from workbench.processors.held.group import Group
 from workbench.tesla.model.build import RuleBounds, modelled
+from workbench.tesla.model.frame import absence
 from workbench.tesla.model.shown import COMES
 from workbench.tesla.model.swap import SwappedEvents, both_orders
 from workbench.tesla.rule_processor import ALL
@@ -34,6 +37,7 @@ from workbench.verify.rules.stream import RuleStream, modelled_in
 from workbench.verify.rules.variants import compared, found_of
 
 ANSWERS = "depends", "does not depend"
+EVENTS = "simultaneous events"
 OBSERVER = "exchanged"
 EXPLICIT = 20.0
 """Seconds for which states are searched one by one first: sets of states of two copies side by side are large."""
@@ -53,10 +57,16 @@ def order(
     Refused: the rules have no finite model.
     """
     bounds, found = bounds or RuleBounds(), list[RuleFinding]()
-    for place in range(len(rules.rules) - 1):
-        with share(len(rules.rules) - place):
-            found.append(_exchanged_rules(rules, place, bounds, settings, deepen=deepen))
-    found.append(_exchanged_events(rules, bounds, settings, deepen=deepen))
+    pairs = [f"{one.name}, {other.name}" for one, other in pairwise(rules.rules)]
+    for place, about in enumerate([*pairs, EVENTS]):
+        try:
+            with share(len(rules.rules) - place):
+                if about is EVENTS:
+                    found.append(_exchanged_events(rules, bounds, settings, deepen=deepen))
+                else:
+                    found.append(_exchanged_rules(rules, place, bounds, settings, deepen=deepen))
+        except LimitMet as met:  # what has been found is told
+            found.append(RuleFinding(about, "unknown", f"not known: {met.what}", decided=False))
     return tuple(found)
 
 
@@ -64,11 +74,16 @@ def _exchanged_rules(
     rules: RuleSet, place: int, bounds: RuleBounds, settings: Settings, *, deepen: bool
 ) -> RuleFinding:
     before, (one, other), behind = rules.rules[:place], rules.rules[place : place + 2], rules.rules[place + 2 :]
+    about = f"{one.name}, {other.name}"
+    if {one.emits, other.emits}.isdisjoint(name for rule in rules.rules for name in rule.types):
+        return RuleFinding(about, ANSWERS[1], "their order does not matter: no rule looks at what they emit")
+    if one.trigger.type != other.trigger.type and not (absence(one) and absence(other)):
+        return RuleFinding(about, ANSWERS[1], "their order does not matter: no event triggers both")
     variant = replace(rules, rules=(*before, other, one, *behind))
     verdict = compared(rules, variant, bounds, settings, ordered=False, deepen=deepen)
     says = "their order matters: exchanged, they emit something else", "their order does not matter"
     sets = {"as they are": rules, "exchanged": variant}
-    return found_of(f"{one.name}, {other.name}", verdict, ANSWERS, says, sets, bounds)
+    return found_of(about, verdict, ANSWERS, says, sets, bounds)
 
 
 # --- events ---------------------------------------------------------------------------------------------
@@ -86,7 +101,7 @@ def _exchanged_events(rules: RuleSet, bounds: RuleBounds, settings: Settings, *,
                 return verdict
         return check(both_ways, same, settings)
 
-    verdict, about = with_more_room(asked, bounds, deepen=deepen), "simultaneous events"
+    verdict, about = with_more_room(asked, bounds, deepen=deepen), EVENTS
     if verdict.counterexample is not None:
         (model,) = modelled([rules], bounds)
         inputs = [step.inputs for step in verdict.counterexample.steps]
