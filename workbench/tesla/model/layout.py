@@ -114,6 +114,11 @@ class KeptColumn:
         """Whether all that looks for them has the same constraints on the event alone, which all kept satisfy then."""
         return _alike(self.roles)
 
+    @cached_property
+    def oldest(self) -> bool:
+        """Whether it is the oldest event that is kept in place of the newest."""
+        return self.newest is not None and _oldest(self.roles)
+
     def with_room(self, room: int | None) -> KeptColumn:
         """The same with another capacity; one whose slots are known has the room that it needs."""
         return self if room is None or self.apart else replace(self, room=room)
@@ -285,7 +290,7 @@ def _refused(role: Role) -> Refused:
     assert window is not None
     if isinstance(window, t.WithinWindow) and window.most is None:
         return Refused(
-            f"a window without an end, {window}, has no finite model where more than the newest events count",
+            f"a window without an end, {window}, has no finite model where more than the newest or oldest events count",
             where=window.where,
             hint="write the longest time that matters, within 5 min from ...; or last, and equations",
         )
@@ -300,12 +305,14 @@ def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
     """The attributes of which the newest event alone counts, for those that are equal in them; None: it does not.
 
     It does where all that looks for the events takes the last one, or asks whether there is one, in a window that ends
-    at the trigger, and compares them by equality only: what holds of an older event holds of the newer one then.
+    at the trigger, and compares them by equality only: what holds of an older event holds of the newer one then. In
+    windows without an end the same is true of the oldest one, and the first.
     """
     found: dict[str, None] = {}
+    taken = t.Policy.FIRST if _oldest(roles) else t.Policy.LAST
     for role in roles:
         part, window = role.part, role.part.window
-        if not isinstance(part, t.Predicate) or part.policy not in (t.Policy.LAST, t.Policy.NOT):
+        if not isinstance(part, t.Predicate) or part.policy not in (taken, t.Policy.NOT):
             return None
         if not isinstance(window, t.WithinWindow) or window.of != role.rule.trigger.name:
             return None
@@ -324,6 +331,12 @@ def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
         for constraint in () if _alike(roles) else role.plain:
             found |= {leaf.name: None for leaf in t.within(constraint) if isinstance(leaf, t.OwnAttribute)}
     return tuple(found)
+
+
+def _oldest(roles: Sequence[Role]) -> bool:
+    first = any(isinstance(role.part, t.Predicate) and role.part.policy is t.Policy.FIRST for role in roles)
+    windows = (role.part.window for role in roles)
+    return first and all(isinstance(window, t.WithinWindow) and window.most is None for window in windows)
 
 
 def _alike(roles: Sequence[Role]) -> bool:
