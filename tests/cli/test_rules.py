@@ -61,3 +61,27 @@ def test_the_command_explains_as_data_and_as_a_page(workbench, tmp_path):
         assert done.code == 2
         assert what in done.err
     assert workbench("explain", "p.pipe", "--input", "x", "--event", "1").code == 2
+
+
+MODEL = """declare A(x: int) declare B(x: int) declare P(x: int)
+# Kept.
+rule one: from B and each A(x > 4) within 4 from B where 2 * A.x > 5 emit P(x = 1)
+"""
+
+
+def test_the_model_is_asked_what_no_law_says(workbench, tmp_path):
+    """`2 * x > 5` where `x > 4`: it holds as far as the model goes, so it is left out where that is wanted."""
+    (tmp_path / "r.tesla").write_text(MODEL)
+    asked = ("rules", "simplify", tmp_path / "r.tesla", "--seconds", "30")
+    done = workbench(*asked)
+    assert "`2 * x > 5` is left out: it holds within bounds; --within-bounds applies it" in done.out
+    told = workbench(*asked, "--within-bounds", "-o", tmp_path / "made.tesla").out
+    assert "model: `2 * x > 5` is left out" in told
+    assert "the model says it holds within bounds, which rests on" in told
+    assert "none is null" in told
+    made = (tmp_path / "made.tesla").read_text()
+    assert "# Kept.\nrule one:\nfrom B\n  and each A(x > 4) within 4 from B\nemit P(x = 1)\n" in made
+    (found,) = workbench("rules", "simplify", tmp_path / "made.tesla", "--seconds", "0", "--json").objects
+    assert (found["steps"], found["undecided"], found["rules"]) == ([], [], made)
+    again = workbench("rules", "simplify", tmp_path / "made.tesla", "--seconds", "0").out
+    assert again == "made is not simplified: no law, and no verdict of the model, leaves anything out\n"

@@ -139,7 +139,8 @@ def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> L
     if is_rules(reference):
         from workbench.errors import InputError
 
-        hint = "`workbench run`, `draw`, `conform` and `rules` take them"
+        commands = "run check equiv analyse explain export draw conform rules".split()
+        hint = f"these commands take them: {', '.join(commands)}"
         raise InputError("these are rules, and this command is for pipelines", where=reference, hint=hint)
     from workbench.cli.progress import Progress
     from workbench.language import load as read

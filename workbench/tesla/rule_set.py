@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from workbench.tesla.live import RunningRules
     from workbench.tesla.rule_explanation import RuleExplanation
     from workbench.tesla.rule_matches import RuleMatches
+    from workbench.tesla.rule_simplification import RuleSimplification
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,22 @@ class RuleSet:
         InputError: no rule emits such.
         """
         return self._explained(data, options, missing=what)
+
+    def simplified(self, **settings: Any) -> RuleSimplification:
+        """The same with fewer constraints, predicates and rules, and shorter windows; what each step rests on is told.
+
+            found = wb.load_rules("fire.tesla").simplified()
+            print(found)
+            found.rules
+
+        Parameters
+        ----------
+        settings: `seconds` for one question to the model (10; 0: only laws are applied), its `bounds`, and whether what
+            holds `within_bounds` is applied, too (no).
+        """
+        made = later("workbench.conformance.compare.simplified_rules", "simplified_rules")
+        found: RuleSimplification = made(self, **settings)
+        return found
 
     def analyse(self, question: str, **options: Any) -> tuple[Any, ...]:
         """The answers to a question about the rules themselves (`RuleFinding`), with shortest streams that show them.

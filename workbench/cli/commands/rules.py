@@ -1,4 +1,4 @@
-"""Read rules of complex events: check them, print them in the extended grammar, and tell how they are run."""
+"""Read rules of complex events: check, print and simplify them, and tell how they are run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
+from workbench.cli import rule_models
 from workbench.cli.rule_runs import fact_files
 from workbench.events.reading import reading_options
 
@@ -25,9 +26,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         ("check", "whether rules mean something: all mistakes at once, and what is seldom meant"),
         ("plan", "what the compiled engine keeps of events, how each predicate finds them, and why"),
         ("format", "print rules, also those of the older grammar, in the extended one"),
+        ("simplify", "leave out what changes nothing, merge rules and shorten windows; each step with its reason"),
     ):
         action = actions.add_parser(name, help=text, description=text)
         action.add_argument("file", metavar="FILE", help="a .tesla file")
+        if name == "simplify":
+            _simplify_options(action)
         if name == "plan":
             action.add_argument("--json", action="store_true", help="the plan as JSON")
             action.add_argument("-o", "--output", metavar="PICTURE", help="draw it: a .svg, .png, .pdf or .dot file")
@@ -42,6 +46,19 @@ def options(parser: argparse.ArgumentParser) -> None:
             action.add_argument("--create-indexes", action="store_true", help=text)
 
 
+def _simplify_options(action: argparse.ArgumentParser) -> None:
+    """How rules are made simpler."""
+    action.add_argument("-o", "--output", metavar="OUT", help="write the rules there ('-': print them, and no steps)")
+    text = "also what holds as far as no column of the model is full"
+    action.add_argument("--within-bounds", action="store_true", help=text)
+    text = "for each question to the model (default: 10); 0: only laws are applied"
+    action.add_argument("--seconds", type=float, default=10, metavar="S", help=text)
+    action.add_argument("--json", action="store_true", help="the steps and the rules as JSON")
+    o.queue_options(action)
+    action.add_argument("-N", type=o.positive, metavar="N", help="how many values has what is compared for equality")
+    rule_models.options(action)
+
+
 def execute(args: argparse.Namespace) -> int:
     """Read, and say what is there."""
     from workbench.tesla.check import load_rules
@@ -51,12 +68,35 @@ def execute(args: argparse.Namespace) -> int:
         print(f"warning: {warning}", file=sys.stderr)
     if args.action == "plan":
         _plan(found, args)
+    elif args.action == "simplify":
+        _simplify(found, args)
     elif args.action == "format":
         sys.stdout.write(str(found))
     else:
         rules, types = len(found.rules), len(found.declarations)
         print(f"{args.file}: {rules} rule{'s' * (rules != 1)}, {types} type{'s' * (types != 1)}")
     return 0
+
+
+def _simplify(rules: RuleSet, args: argparse.Namespace) -> None:
+    """Make rules simpler, and say how."""
+    import json
+
+    from workbench.events.files import replacing
+
+    bounds = rule_models.bounds(args, [rules]) if args.seconds else None
+    found = rules.simplified(bounds=bounds, within_bounds=args.within_bounds, seconds=args.seconds)
+    if args.output not in (None, "-"):
+        with replacing(Path(os.path.realpath(args.output))) as name:
+            Path(name).write_text(str(found.rules), encoding="utf-8")
+    if args.json:
+        print(json.dumps(found.to_json()))
+    elif args.output == "-":
+        sys.stdout.write(str(found.rules))
+    else:
+        print(found)
+        if args.output is None and found.steps:
+            print(f"\n{found.rules}", end="")
 
 
 def _plan(rules: RuleSet, args: argparse.Namespace) -> None:

@@ -1,0 +1,186 @@
+"""What constraints that hold say of other ones.
+
+The rule of this module: a constraint holds if it is true; one that is null does not, and what is no number is equal to
+nothing. So nothing follows from `x == x`, and `a or b` does not follow from `a` where `b` may be null.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from workbench.core.domain import Value
+from workbench.tesla import tree as t
+from workbench.tesla.values import Selected, value
+
+FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+"""The comparison with its operands exchanged."""
+IMPLIED = {
+    "<": {"<", "<=", "!="}, "<=": {"<="}, "==": {"==", "<=", ">="}, "!=": {"!="}, ">": {">", ">=", "!="}, ">=": {">="},
+}  # fmt: skip
+"""What is true of two values of which a comparison is true."""
+EXCLUDED = {
+    "<": {">", ">=", "=="}, "<=": {">"}, "==": {"<", ">", "!="}, "!=": {"=="}, ">": {"<", "<=", "=="}, ">=": {"<"},
+}  # fmt: skip
+"""What is not."""
+_COMPARE: Mapping[str, Any] = {
+    "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_Comparison = tuple[str, str, str]
+"""An operator and the texts of its operands."""
+
+
+def conjuncts(expression: t.Expression) -> Iterator[t.Expression]:
+    """What holds if and only if all of them hold."""
+    if isinstance(expression, t.Operation) and expression.operator == "and":
+        for each in expression.operands:
+            yield from conjuncts(each)
+    else:
+        yield expression
+
+
+def leaves(expression: t.Expression) -> set[str]:
+    """What may be null in it."""
+    return {str(each) for each in t.within(expression) if not isinstance(each, t.Literal | t.Operation)}
+
+
+def divides(expression: t.Expression) -> bool:
+    """Whether it may be null by a division."""
+    return any(isinstance(each, t.Operation) and each.operator in ("/", "%") for each in t.within(expression))
+
+
+class Known:
+    """Constraints that hold, over names that `Sight` has resolved."""
+
+    def __init__(self, held: Iterable[t.Expression]) -> None:
+        self.held = tuple(part for each in held for part in conjuncts(each))
+        self._constants: dict[str, Value] = {}
+        self._texts = {_text(each) for each in self.held}
+        self._compared = {found for each in self.held for found in self._comparisons(each)}
+
+    def implies(self, expression: t.Expression) -> bool:
+        """Whether it holds where these hold."""
+        if not leaves(expression):
+            return value(expression, Selected()) is True
+        if _text(expression) in self._texts:
+            return True
+        if isinstance(expression, t.Operation) and expression.operator == "and":
+            return all(map(self.implies, expression.operands))
+        if isinstance(expression, t.Operation) and expression.operator == "or":
+            return any(map(self.implies, expression.operands)) and self.never_null(expression)
+        return any(self._follows(*each) for each in list(self._comparisons(expression))[:1])
+
+    def never_null(self, expression: t.Expression) -> bool:
+        """Whether it has a value where these hold: each operator in them is strict in null."""
+        times = {str(each) for each in t.within(expression) if isinstance(each, t.TimeOf)}
+        return not divides(expression) and leaves(expression) <= self._there | times
+
+    @cached_property
+    def impossible(self) -> bool:
+        """Whether nothing satisfies them."""
+        if any(not leaves(each) and value(each, Selected()) is not True for each in self.held):
+            return True
+        return any(self._excluded(*each) for each in self._compared)
+
+    # --- comparisons ------------------------------------------------------------------------------------
+
+    @cached_property
+    def _there(self) -> set[str]:
+        return {leaf for each in self.held for leaf in leaves(each)}
+
+    def _comparisons(self, expression: t.Expression) -> Iterator[_Comparison]:
+        """The expression as a comparison, in both directions."""
+        if not isinstance(expression, t.Operation) or expression.operator not in FLIPPED:
+            return
+        one, other = map(self._named, expression.operands)
+        yield expression.operator, one, other
+        yield FLIPPED[expression.operator], other, one
+
+    def _named(self, operand: t.Expression) -> str:
+        text = str(operand)
+        if not leaves(operand) and (found := value(operand, Selected())) is not None:
+            self._constants[text] = found
+        return text
+
+    @cached_property
+    def _equal(self) -> Mapping[str, set[str]]:
+        """What each operand of an equation is equal to, by way of others too."""
+        found: dict[str, set[str]] = {}
+        for sign, one, other in self._compared:
+            if sign == "==" and one != other:
+                joined = found.get(one, {one}) | found.get(other, {other})
+                found.update(dict.fromkeys(joined, joined))
+        return found
+
+    def _same(self, operand: str) -> set[str]:
+        return self._equal.get(operand, {operand})
+
+    def _between(self, one: str, other: str) -> Iterator[str]:
+        """The comparisons that hold between what equals these."""
+        mine, others = self._same(one), self._same(other)
+        yield from (sign for sign, a, b in self._compared if a in mine and b in others)
+        if one != other and other in mine:
+            yield "=="
+
+    def _bounds(self, operand: str) -> Iterator[tuple[str, Value]]:
+        """How it compares with constants."""
+        mine = self._same(operand)
+        yield from ((sign, self._constants[b]) for sign, a, b in self._compared if a in mine and b in self._constants)
+        yield from (("==", self._constants[each]) for each in mine if each in self._constants)
+
+    def _follows(self, sign: str, one: str, other: str) -> bool:
+        if one == other:  # only of what is a number, and not null
+            return sign in IMPLIED["=="] and any(s != "!=" and one in (a, b) for s, a, b in self._compared)
+        if any(sign in IMPLIED[each] for each in self._between(one, other)):
+            return True
+        if one in self._constants:
+            sign, one, other = FLIPPED[sign], other, one
+        if other not in self._constants:
+            return False
+        return any(bound_implies(each, (sign, self._constants[other])) for each in self._bounds(one))
+
+    def _excluded(self, sign: str, one: str, other: str) -> bool:
+        if one == other:
+            return sign in ("<", ">")
+        if any(sign in EXCLUDED[each] for each in self._between(one, other)):
+            return True
+        if other not in self._constants:
+            return False
+        return any(_bounds_exclude(each, (sign, self._constants[other])) for each in self._bounds(one))
+
+
+def bound_implies(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
+    """Whether all that compares so with the one constant compares so with the other."""
+    (sign, known), (wanted, asked) = one, other
+    if sign == "==":
+        return bool(_COMPARE[wanted](known, asked))
+    if sign == "!=":
+        return wanted == "!=" and bool(known == asked)
+    if wanted == "!=":
+        return not _COMPARE[sign](asked, known)
+    if wanted[0] != sign[0] or wanted == "==":
+        return False
+    return bool(_COMPARE[sign[0]](known, asked)) or (known == asked and wanted in IMPLIED[sign])
+
+
+def _bounds_exclude(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
+    (sign, known), (wanted, asked) = one, other
+    if sign == "==":
+        return not _COMPARE[wanted](known, asked)
+    if wanted == "==":
+        return not _COMPARE[sign](asked, known)
+    if "!=" in (sign, wanted) or sign[0] == wanted[0]:
+        return False
+    low, high = (known, asked) if sign[0] == ">" else (asked, known)
+    return bool(low > high) or (low == high and not (sign.endswith("=") and wanted.endswith("=")))
+
+
+def _text(expression: t.Expression) -> str:
+    """A text that is the same for a comparison in both directions."""
+    if isinstance(expression, t.Operation) and expression.operator in FLIPPED:
+        one, other = expression.operands
+        texts = (f"{one} {expression.operator} {other}", f"{other} {FLIPPED[expression.operator]} {one}")
+        return min(texts)
+    return str(expression)

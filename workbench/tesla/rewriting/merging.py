@@ -1,0 +1,115 @@
+"""Two rules as one.
+
+The rule of this module: an event is never told twice and never in another order. So no event may trigger both rules,
+and no rule with the same trigger may stand between them; what a rule remembers (what it has consumed, when it was told
+last, what it waits for) is its own, and rules that remember something are not merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from workbench.core.domain import BOOL, INT, STR
+from workbench.tesla import tree as t
+from workbench.tesla.rewriting.known import Known, divides, leaves
+from workbench.tesla.rewriting.sight import sights
+from workbench.tesla.rule_set import RuleSet
+
+
+def merged(rules: RuleSet) -> Iterator[RuleSet]:
+    """The rule sets in which two rules are one."""
+    for first, second in combinations(range(len(rules.rules)), 2):
+        one, other = rules.rules[first], rules.rules[second]
+        made = None if _told_between(rules.rules[first + 1 : second], one) else _both(rules, one, other)
+        if made is not None:
+            others = [each for at, each in enumerate(rules.rules) if at != second]
+            others[first] = made
+            yield replace(rules, rules=tuple(others))
+
+
+def _told_between(between: Sequence[t.Rule], one: t.Rule) -> bool:
+    """Whether one of the rules tells of the same trigger."""
+    return one.trigger.type in {each.trigger.type for each in between}
+
+
+def _both(rules: RuleSet, one: t.Rule, other: t.Rule) -> t.Rule | None:
+    """The two as one; None if they cannot be."""
+    if one.trigger.type != other.trigger.type or _remembers(one) or _remembers(other):
+        return None
+    texts = {str(each) for each in one.trigger.constraints} & {str(each) for each in other.trigger.constraints}
+    common = [each for each in one.trigger.constraints if str(each) in texts]
+    mine, theirs = ([each for each in rule.trigger.constraints if str(each) not in texts] for rule in (one, other))
+    if len(mine) != 1 or len(theirs) != 1:
+        return None
+    evaluations = _evaluations(rules, one, other, mine[0], theirs[0])
+    if evaluations is None or _rest(one) != _rest(other):
+        return None
+    sight = sights(one)[0]
+    held, a, b = [sight.resolved(each) for each in common], sight.resolved(mine[0]), sight.resolved(theirs[0])
+    if not Known([*held, a, b]).impossible or not _null_together(held, a, b):
+        return None
+    at = one.trigger.constraints.index(mine[0])
+    constraints = (*one.trigger.constraints[:at], _either(mine[0], theirs[0]))
+    trigger = replace(one.trigger, constraints=(*constraints, *one.trigger.constraints[at + 1 :]))
+    comment = "\n".join(filter(None, (one.comment, other.comment)))
+    return replace(one, trigger=trigger, evaluations=evaluations, comment=comment)
+
+
+def _remembers(rule: t.Rule) -> bool:
+    waits = any(isinstance(each, t.Predicate) and each.policy is t.Policy.ABSENT for each in rule.predicates)
+    return waits or rule.pause is not None or bool(rule.consuming)
+
+
+def _rest(rule: t.Rule) -> str:
+    """All that two rules have in common that are merged."""
+    trigger = replace(rule.trigger, constraints=())
+    return str(replace(rule, name="", named=False, trigger=trigger, evaluations=(), comment=""))
+
+
+def _null_together(held: list[t.Expression], one: t.Expression, other: t.Expression) -> bool:
+    """Whether `or` of them is null only where neither holds."""
+    known = Known(held)
+    if divides(one) or divides(other):
+        return False
+    return leaves(one) == leaves(other) or (known.never_null(one) and known.never_null(other))
+
+
+def _evaluations(
+    rules: RuleSet, one: t.Rule, other: t.Rule, mine: t.Expression, theirs: t.Expression
+) -> tuple[t.Evaluation, ...] | None:
+    """What both emit; a constant to which each rule holds an attribute of its trigger is that attribute."""
+    found = []
+    for each, there in zip(one.evaluations, other.evaluations, strict=True) if one.emits == other.emits else ():
+        if str(each) == str(there):
+            found.append(each)
+            continue
+        name = _held_to(rules, one, mine, each.value)
+        if each.name != there.name or name is None or name != _held_to(rules, other, theirs, there.value):
+            return None
+        found.append(replace(each, value=t.OtherAttribute(one.trigger.name, name)))
+    return tuple(found) if one.emits == other.emits else None
+
+
+def _held_to(rules: RuleSet, rule: t.Rule, constraint: t.Expression, value: t.Expression) -> str | None:
+    """The attribute of the trigger that a constraint sets equal to a constant, of a type with one value for each."""
+    if not isinstance(constraint, t.Operation) or constraint.operator != "==" or not isinstance(value, t.Literal):
+        return None
+    domains = rules.declarations[rule.trigger.type].domains
+    names = [each.name for each in rule.parts if isinstance(each, t.Predicate)]
+    for own, constant in (constraint.operands, constraint.operands[::-1]):
+        if not isinstance(own, t.OwnAttribute) or str(constant) != str(value) or names.count(rule.trigger.name) > 1:
+            continue
+        if {INT: int, STR: str, BOOL: bool}.get(domains[own.name]) is type(value.value):
+            return own.name
+    return None
+
+
+def _either(one: t.Expression, other: t.Expression) -> t.Expression:
+    """`one or other`; `x > 5 or x == 5` is `x >= 5`."""
+    if isinstance(one, t.Operation) and isinstance(other, t.Operation):
+        joined = {("<", "=="): "<=", ("==", ">"): ">="}.get(tuple(sorted((one.operator, other.operator))))  # type: ignore[arg-type]
+        if joined is not None and [str(each) for each in one.operands] == [str(each) for each in other.operands]:
+            return t.Operation(joined, one.operands)
+    return t.Operation("or", (one, other))

@@ -1,0 +1,90 @@
+"""What has been made of a rule set, step by step.
+
+The rule of this module: it is data and its text, and decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import ndiff
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.tesla.rule_set import RuleSet
+
+
+@dataclass(frozen=True)
+class RewritingStep:
+    """One step.
+
+    Attributes
+    ----------
+    by: the name of the law, or `model`.
+    why: what the law says, or what was left out.
+    before, after: the texts of the rules that are changed; after is empty where a rule is left out.
+    seconds: what it took to find it.
+    bounds: what a model's verdict rests on, one sentence each.
+    outcome: that verdict; empty for a law.
+    """
+
+    by: str
+    why: str
+    before: str
+    after: str
+    seconds: float
+    bounds: tuple[str, ...] = ()
+    outcome: str = ""
+
+
+@dataclass(frozen=True)
+class UndecidedRewriting:
+    """What might be left out, and is not known to change nothing."""
+
+    rule: str
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class RuleSimplification:
+    """A rule set made simpler.
+
+    Attributes
+    ----------
+    original, rules: before and after; `str` of a rule set reads back.
+    steps: how the one became the other.
+    undecided: what the model was asked, and what is not applied.
+    """
+
+    original: RuleSet
+    rules: RuleSet
+    steps: tuple[RewritingStep, ...]
+    undecided: tuple[UndecidedRewriting, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "rules": str(self.rules),
+            "steps": [{**vars(each), "bounds": list(each.bounds)} for each in self.steps],
+            "undecided": [vars(each) for each in self.undecided],
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        for number, step in enumerate(self.steps, 1):
+            yield f"{number}. {step.by}: {step.why} ({step.seconds:.2f} s)"
+            shown = ndiff(step.before.splitlines(), step.after.splitlines())
+            yield from (f"    {line}".rstrip() for line in shown if not line.startswith("?"))
+            if step.outcome:
+                yield f"    the model says it {step.outcome.replace('-', ' ')}, which rests on"
+                yield from (f"        {each}" for each in step.bounds)
+        for each in self.undecided:
+            yield f"not applied in {each.rule}: {each.what}: {each.reason}"
+        steps, rules, before = len(self.steps), len(self.rules.rules), len(self.original.rules)
+        if not steps:
+            yield f"{self.original.name} is not simplified: no law, and no verdict of the model, leaves anything out"
+        else:
+            yield f"{steps} step{'s' * (steps != 1)}; {before} rule{'s' * (before != 1)} before, {rules} after"
