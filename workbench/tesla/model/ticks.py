@@ -138,6 +138,7 @@ class ModelledRules(RuleProcessor, Keeping):
             for attribute in self.rules.declarations[name].domains
         ]
         found = [f"times are multiples of {of}{longest}"]
+        found += [f"{name} has any rows, at most {most}" for name, most in self.frame.given.items()]
         found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
         return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
 
@@ -154,7 +155,7 @@ class ModelledRules(RuleProcessor, Keeping):
         return replace(self, frame=replace(frame, layout=replace(frame.layout, columns=columns, waits=waits)))
 
     def waiting(self, state: State) -> tuple[int, ...]:
-        _, memory, kept, _ = state
+        _, memory, kept, *_ = state
         types = [event.type for event, _ in kept]
         waits = memory.awaiting if self.frame.absences and isinstance(memory, RuleMemory) else {}
         return (*map(types.count, self.frame.layout.columns), *(waits.get(r.name, 0) for r in self.frame.absences))
@@ -171,7 +172,7 @@ class ModelledRules(RuleProcessor, Keeping):
         return tuple(found)
 
     def held(self, state: State) -> tuple[Sequence[Value], ...]:
-        now, _, kept, _ = state
+        now, _, kept, *_ = state
         found: dict[str, list[Value]] = {name: [] for name in self.frame.layout.columns}
         for event, _ in kept:
             places, shown = self.rules.declarations[event.type].positions, self._attributes(event.type)
@@ -189,23 +190,27 @@ class ModelledRules(RuleProcessor, Keeping):
     # --- meaning and operation ---
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        now, events = 0, []
-        for place, each in streams[0]:
-            if place == 0:
-                now += ticks_of(each) * self.tick
+        now, events = 0, list[Occurrence]()
+        steps = [{self.ports[place]: each} for place, each in streams[0]]
+        for happens in self.happenings(steps):
+            if isinstance(happens, int):
+                now = happens
             else:
-                events.append(self.event(self.fed[place - 1], each, now))
-        return tuple(map(list, self._shown(self._meant(events, self.frame.facts, now))))
+                events.append(happens)
+        return tuple(map(list, self._shown(self._meant(events, self.with_facts(steps).frame.facts, now))))
 
     def initial(self) -> State:
-        return (0, "", (), 0)
+        return (0, "", (), 0, ())
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        (now, memory, kept, count), (place, given) = state, front
+        (now, memory, kept, count, rows), (place, given) = state, front
+        if place and self.fed[place - 1] in self.frame.given:
+            steps = [*rows, {self.fed[place - 1]: given}]
+            return (now, memory, kept, count, rows if isinstance(memory, RuleMemory) else tuple(steps)), self._silent
         if place == 0:
             now += ticks_of(given) * self.tick
         if not isinstance(memory, RuleMemory):
-            memory = RuleMemory(self._started, memory)
+            memory = RuleMemory(self.with_facts(rows)._started, memory)
         happens = now if place == 0 else self.event(self.fed[place - 1], given, now)
         memory, found = memory.after(happens)
         # what is made at a deadline has its time, and comes before what is now
@@ -216,7 +221,7 @@ class ModelledRules(RuleProcessor, Keeping):
                 kept = self._with_event(self._since(kept, each.time, count), replace(each, number=count - 1))
         kept = self._since(kept, now, count)
         self._bounded(memory, found)
-        return (now, memory, kept, count), tuple(map(emission, self._shown(found))) if found else self._silent
+        return (now, memory, kept, count, rows), tuple(map(emission, self._shown(found))) if found else self._silent
 
     def _bounded(self, memory: RuleMemory, found: Sequence[Occurrence]) -> None:
         """Overflow where more waits than the model has room for, or causes are longer chains than it follows."""
@@ -278,8 +283,22 @@ class ModelledRules(RuleProcessor, Keeping):
         for step in steps:
             for name, given in step.items():
                 place = self.ports.index(name)
-                now += given * self.tick if place == 0 else 0
-                yield now if place == 0 else self.event(self.fed[place - 1], given, now)
+                now += ticks_of(given) * self.tick if place == 0 else 0
+                if name not in self.frame.given:
+                    yield now if place == 0 else self.event(name, given, now)
+
+    def with_facts(self, steps: Iterable[Mapping[str, Value]]) -> Self:
+        """The same with the facts that are given at the start of a run, where any are."""
+        if not self.frame.given:
+            return self
+        found: dict[str, list[tuple[Value | None, ...]]] = {name: [] for name in self.frame.given}
+        for name, given in (each for step in steps for each in step.items()):
+            if name not in found:
+                break
+            if len(found[name]) < self.frame.given[name]:
+                found[name].append(self.event(name, given, 0).values)
+        frame = replace(self.frame, facts={**self.frame.facts, **found})
+        return replace(self, frame=frame, facts=frame.facts)
 
     def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
@@ -336,7 +355,10 @@ class ModelledRules(RuleProcessor, Keeping):
         ways.append((elapsed.present, course))
         for name, arrival in zip(self.fed, arrivals, strict=True):
             course = ModelCourse.read(frame, state)
-            course.happens(TRUE, name, self._read(name, arrival.value))
+            if name in frame.given:
+                course.gives(name, self._read(name, arrival.value))
+            else:
+                course.happens(TRUE, name, self._read(name, arrival.value))
             ways.append((arrival.present, course))
         beyond = either_all(both(when, each.beyond) for when, each in ways)
         if beyond is not FALSE:

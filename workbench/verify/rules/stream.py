@@ -34,17 +34,22 @@ class RuleStream:
     rules: windows are numbers of the unit of times.
     steps: events, and times that the clock has reached, in their order.
     unit: `us` where times are microseconds, None where they are bare numbers.
+    chosen: those of the facts that the model has chosen.
     """
 
     rules: RuleSet
     steps: tuple[Happens, ...]
     unit: str | None = None
     facts: Facts = field(default_factory=dict, repr=False)
+    chosen: tuple[Occurrence, ...] = ()
 
     @classmethod
     def of(cls, model: ModelledRules, inputs: Iterable[Mapping[str, Value]]) -> RuleStream:
         """The stream that the inputs of a model are, step by step."""
-        return cls(model.scaled, tuple(model.happenings(inputs)), model.unit, model.frame.facts)
+        inputs = list(inputs)
+        facts = model.with_facts(inputs).frame.facts
+        chosen = tuple(Occurrence(name, 0, row) for name in model.frame.given for row in facts[name])
+        return cls(model.scaled, tuple(model.happenings(inputs)), model.unit, facts, chosen)
 
     @property
     def events(self) -> tuple[Occurrence, ...]:
@@ -85,7 +90,7 @@ class RuleStream:
 
     def text(self) -> str:
         """The stream, and under each event what it causes."""
-        lines = []
+        lines = [f"there is {self._named(each)}" for each in self.chosen]
         for step, caused in zip(self.steps, self.caused(), strict=True):
             lines.append(self._shown(step) if isinstance(step, Occurrence) else f"it is {self._time(step)}")
             lines += [f"  -> {self._shown(each)} by {each.rule}" for each in caused]
@@ -97,6 +102,7 @@ class RuleStream:
             "events": [self._row(each) for each in self.events],
             "until": max((each if isinstance(each, int) else each.time for each in self.steps), default=0),
             "composites": [self._row(each) | {"rule": each.rule} for each in self.meant],
+            **({"facts": [self._row(each) for each in self.chosen]} if self.chosen else {}),
             "time_unit": self.unit,
             "confirmed": list(self.confirmed),
         }
@@ -106,9 +112,12 @@ class RuleStream:
         return {"type": event.type, "time": event.time, **dict(zip(names, event.values, strict=True))}
 
     def _shown(self, event: Occurrence) -> str:
+        return f"{self._named(event)} at {self._time(event.time)}"
+
+    def _named(self, event: Occurrence) -> str:
         names = self.rules.declarations[event.type].positions
         values = ", ".join(f"{name} = {json.dumps(value)}" for name, value in zip(names, event.values, strict=True))
-        return f"{event.type}{f'({values})' if values else ''} at {self._time(event.time)}"
+        return f"{event.type}{f'({values})' if values else ''}"
 
     def _time(self, time: int) -> str:
         return spelled(time) if self.unit and time else str(time)
