@@ -22,6 +22,12 @@ COUNT = 2
 
 def options(parser: argparse.ArgumentParser) -> None:
     """What bounds a model of rules."""
+    value_options(parser)
+    fact_files(parser)
+
+
+def value_options(parser: argparse.ArgumentParser) -> None:
+    """The times and values that events have in it."""
     parser.add_argument(
         "--tick", metavar="TIME",
         help="of rules: times are multiples of it, as '1 min' (default: the greatest of which all windows are)",
@@ -31,7 +37,6 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof "
         "(repeat; default: what rules compare it with, and what lies between)",
     )  # fmt: skip
-    fact_files(parser)
 
 
 def read(reference: str) -> RuleSet:
