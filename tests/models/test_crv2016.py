@@ -2,8 +2,10 @@
 
 import csv
 import gzip
+import json
 import random
 import re
+from html import escape
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 import workbench as wb
 from experiments import candidates_trace, pingus_trace, sql_trace
 from workbench import equivalent_to
+from workbench.cli.main import main
 from workbench.core.fields import FrozenMap
 from workbench.executors.reference.executor import Reference
 from workbench.executors.reference.refutation import Refutations
@@ -244,6 +247,26 @@ def test_positions_that_wait_are_told_where_they_began():
     running.run(status)
     assert [(each.step, each.known) for each in found.found] == [(1, 3), (2, 3)]
     assert told[0] == "step 1: 'forall' is false (known at step 3): id = 1"
+
+
+@pytest.mark.parametrize("bashes", [True, False])
+def test_a_page_says_who_did_it(tmp_path, capsys, bashes):
+    log, page = tmp_path / "game.jsonl", tmp_path / "why.html"
+    does = ["WALKER", *["BASHER" if bashes else "WALKER"] * 2, "BLOCKER", "WALKER"]
+    log.write_text("".join(json.dumps({"status": {"1": each}}) + "\n" for each in does))
+    run = ["run", f"{MODELS / 'bashing.pipe'}:naive", "--input", str(log), "--output", str(tmp_path / "out.csv")]
+    assert main([*run, "--html", str(page)]) == 0
+    told = re.sub("<[^>]*>", "", page.read_text().partition("<header>")[2])
+    said = [line.partition(": ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert len(said) == 2 * bashes
+    assert ("No quantifier is false." in told) == (not bashes)
+    for line in said:
+        heading, _, culprits = line.rpartition(": ")
+        assert f"{escape(heading)}\n\n{culprits}\n" in told
+    assert main([*run, "--html", str(log)]) == 2
+    assert "--html would take the place of what is read" in capsys.readouterr().err
+    assert main([*run, "--why", "--key", "status"]) == 2
+    assert "--why looks at one run" in capsys.readouterr().err
 
 
 STATES = "{WALKER, BLOCKER, BASHER, GONE}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import fact_files
-from workbench.errors import InputError
+from workbench.errors import InputError, refuse_unknown
 
 if TYPE_CHECKING:
     from workbench.core.domain import Domain, Value
@@ -24,6 +24,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     """What bounds a model of rules."""
     value_options(parser)
     fact_files(parser)
+    parser.add_argument(
+        "--facts-any", action="append", default=[], metavar="TYPE=ROWS",
+        help="of rules: for every table of a type of facts with at most so many rows, as Line=3 (repeat)",
+    )  # fmt: skip
 
 
 def value_options(parser: argparse.ArgumentParser) -> None:
@@ -55,13 +59,23 @@ def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds
     domains = {
         (name, attribute): domain
         for rules in rule_sets
-        for name in rules.events
+        for name in rules.declarations
         for attribute, domain in rules.declarations[name].domains.items()
     }
     values = dict(_values(text, domains) for text in args.values)
+    for name in (name for name, _ in map(_rows, args.facts_any)):
+        refuse_unknown(
+            "type of facts", name, [each.name for r in rule_sets for each in r.declarations.values() if each.fact]
+        )
     count = COUNT if args.N is None else args.N
     return RuleBounds(
-        room, pairs, values, count, None if args.tick is None else _tick(args.tick), facts=_facts(args, rule_sets)
+        room,
+        pairs,
+        values,
+        count,
+        None if args.tick is None else _tick(args.tick),
+        facts=_facts(args, rule_sets),
+        any_facts=dict(map(_rows, args.facts_any)),
     )
 
 
@@ -122,11 +136,20 @@ def _value(text: str, domain: Domain | None) -> Value:
     return float(text) if domain == FLOAT else text
 
 
+def _rows(text: str) -> tuple[str, int]:
+    name, _, most = text.partition("=")
+    if not most.strip().isdigit():
+        raise InputError(f"--facts-any {text}: at most how many rows?", hint="write --facts-any Line=3")
+    return name.strip(), int(most)
+
+
 def _facts(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> Mapping[str, Sequence[tuple[Value | None, ...]]]:
     if not args.facts:
         for name in (part.type for rules in rule_sets for rule in rules.rules for part in rule.parts):
+            if name in dict(map(_rows, args.facts_any)):
+                continue
             if any(rules.declarations[name].fact for rules in rule_sets if name in rules.declarations):
-                hint = f"give them: --facts bank.db, or --facts {name}=FILE.csv"
+                hint = f"give them: --facts bank.db, or --facts {name}=FILE.csv; or ask for any: --facts-any {name}=2"
                 raise InputError(f"rules look at facts, {name}", hint=hint)
         return {}
     from workbench.executors.table import Start

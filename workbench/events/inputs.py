@@ -43,8 +43,8 @@ def log_files(given: LogPath | Sequence[LogPath]) -> list[LogPath]:
 
 
 def see_apart(options: Any) -> None:
-    """InputError where rows that are kept would take the place of what is read or written besides."""
-    kept = {f"--{name.replace('_', '-')}": getattr(options, name, None) for name in ("bad_rows", "late_output")}
+    """InputError where rows that are kept, or a page, would take the place of what is read or written besides."""
+    kept = {f"--{name.replace('_', '-')}": getattr(options, name, None) for name in ("bad_rows", "late_output", "html")}
     files = {option: file for option, file in kept.items() if file not in (None, "error", "skip")}
     taken = {os.path.realpath(each): "what is read" for each in _all_read(options)} if files else {}
     if output := getattr(options, "output", None):

@@ -69,13 +69,18 @@ def test_machines_of_random_rules_do_what_engines_do():
         case, chosen = random_case(seed), random.Random(seed)
         try:
             trex = [0] if case.trex else []
-            (model,) = modelled([case.rules], RuleBounds(room=chosen.choice([1, 2]), facts=case.facts, trex=trex))
+            given = {"F": 2, "G": 1} if seed % 3 == 0 else {}
+            facts = {} if given else case.facts
+            bounds = RuleBounds(room=chosen.choice([1, 2]), facts=facts, any_facts=given, trex=trex)
+            (model,) = modelled([case.rules], bounds)
             system = outline(model, {})
         except Refused:
             continue
         for _ in range(2):
+            first = [(name, domain) for name, domain in model.inputs if name in given]
             inputs = [
-                {name: chosen.choice(list(domain.values()))} for name, domain in chosen.choices(model.inputs, k=15)
+                {name: chosen.choice(list(domain.values()))}
+                for name, domain in [*chosen.choices(first, k=3 if first else 0), *chosen.choices(model.inputs, k=15)]
             ]
             compared += same_steps(model, system, inputs)
     assert compared > 500
@@ -227,3 +232,21 @@ def test_runs_show_what_columns_hold():
     (x,) = steps[0].inputs["A"]
     assert waited in (2, 3)
     assert [step.contents["late.A"] for step in steps] == [[(0, x)], [(waited, x)], [(waited, x)]]
+
+
+@pytest.mark.parametrize(("rows", "steps"), [(1, None), (2, 3)])  # one row: no two to choose from; two, and a late bus
+def test_rules_that_join_facts_differ_for_the_smallest_table(rows, steps):
+    text = """declare Late(bus: int)
+declare fact Runs(bus: int, line: string)
+declare Notice(line: string)
+from Late and POLICY Runs(bus == Late.bus) ordered by line asc emit Notice(line = Runs.line)
+"""
+    both = [rules(text.replace("POLICY", policy), policy) for policy in ("first", "each")]
+    one, other = modelled(both, RuleBounds(any_facts={"Runs": rows}))
+    verdict = equivalent(one, other, "stepwise", SETTINGS)
+    if steps is None:
+        assert verdict.outcome is Outcome.HOLDS
+    else:
+        assert verdict.outcome is Outcome.FAILS
+        assert [name for step in verdict.counterexample.steps for name in step.inputs] == ["Runs", "Runs", "Late"]
+        assert verdict.counterexample.replay == "confirmed by execution"

@@ -12,6 +12,7 @@ from workbench.conformance.written_tests.recipe import Recipe, identifier, writt
 from workbench.conformance.written_tests.reproduce import MOST_ON_A_LINE, ROUNDS
 from workbench.core.pipeline import Pipeline
 from workbench.core.units import MICROSECONDS
+from workbench.errors import Refused
 from workbench.processors.held.group import flatten
 from workbench.tesla.formulas import TREX
 from workbench.tesla.meaning import meaning
@@ -30,7 +31,10 @@ def rules_in(pipeline: Pipeline) -> ModelledRules | None:
 
 
 def running_rules(model: ModelledRules) -> Recipe:
-    """The function that starts them."""
+    """The function that starts them; Refused where any facts were given to them."""
+    if model.frame.given:
+        hint = "give those that the run shows: --facts TYPE=FILE.csv"
+        raise Refused(f"a test of {model.rules.name} knows no facts of which any were given", hint=hint)
     unit, _ = _unit(model)
     given = f', unit="{unit}"' if unit else ""
     names = {name: list(model.rules.declarations[name].domains) for name in model.frame.facts}

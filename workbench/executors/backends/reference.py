@@ -2,38 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from workbench.errors import InputError
 from workbench.executors.table import FAULTS, KEYED, PROCESSES, BackendOption, BackendRow, Start
+from workbench.extensions import later
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
     from workbench.executors.backend import Backend
     from workbench.executors.keyed import KeyedSteps
+    from workbench.executors.reference.refutation import Refutation
+
+MOST = 10
+"""So often it is told of which values quantifiers are false, where nobody says how often."""
 
 
 def _make(pipeline: Program, start: Start) -> Backend:
     from workbench.executors.reference.executor import Reference
 
+    page = start.option("html")
+    most = start.option("why", MOST if page else None)
     if count := start.option("processes"):
-        if start.option("why"):
-            raise InputError("--why looks at the quantifiers of one process", hint="leave --processes or --why out")
+        if most:
+            raise InputError(
+                "--why looks at the quantifiers of one process", hint="leave --processes or --why and --html out"
+            )
         from workbench.executors.processes.executor import Processes
 
         return start.closing.enter_context(Processes(pipeline, count, oracle=start.oracle, live=start.live))
     running = Reference(pipeline, oracle=start.oracle)
-    if most := start.option("why"):
+    if most:
         from workbench.executors.reference.refutation import Refutations
 
-        Refutations(running, most, lambda found: start.say(str(found)))
+        found = Refutations(running, most, lambda found: start.say(str(found))).found
+        if page:
+            start.closing.enter_context(_page(page, f"{pipeline.kind} {pipeline.name}", found, most))
     return running
+
+
+@contextmanager
+def _page(path: str, program: str, found: Sequence[Refutation], most: int) -> Iterator[None]:
+    """A page of what is found in the block; a path to which it cannot be written is refused at once."""
+    from workbench.events.files import destination
+
+    refutation_page = later("workbench.show.refutation_page", "refutation_page")
+
+    with destination(path) as stream:
+        yield
+        stream.write(refutation_page(program, found, most))
 
 
 def _keyed(pipeline: Program, start: Start) -> KeyedSteps:
     from workbench.executors.keyed import KeyedSteps
     from workbench.executors.reference.executor import Reference
 
+    if start.option("why") or start.option("html"):
+        raise InputError("--why looks at one run, and --key makes many", hint="leave --key or --why and --html out")
     if start.option("processes"):
         raise InputError(
             "--processes divides one run, and --key makes many", hint="add --backend spark, or leave one out"
@@ -52,8 +79,9 @@ ROW = BackendRow(
         BackendOption(
             "--why",
             "tell of which values quantifiers are false, the first N times (default: 10)",
-            {"type": "positive", "nargs": "?", "const": 10, "metavar": "N"},
+            {"type": "positive", "nargs": "?", "const": MOST, "metavar": "N"},
         ),
+        BackendOption("--html", "write that as a page, with all of the values", {"metavar": "FILE"}),
         *KEYED,
     ),
     compared="the specification (the `denote` of every processor), step by step; pull mode, without its steps",

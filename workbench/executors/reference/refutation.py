@@ -58,11 +58,14 @@ class Refutation:
     known: int
     culprits: tuple[Culprit, ...]
 
-    def __str__(self) -> str:
+    @property
+    def heading(self) -> str:
+        """Which quantifier is false, and when."""
         later = f" (known at step {self.known})" if self.known > self.step else ""
-        return (
-            f"step {self.step}: '{self.quantifier}' is false{later}: {listed(self.culprits) or 'there are no values'}"
-        )
+        return f"step {self.step}: '{self.quantifier}' is false{later}"
+
+    def __str__(self) -> str:
+        return f"{self.heading}: {listed(self.culprits) or 'there are no values'}"
 
 
 def listed(culprits: Sequence[Culprit]) -> str:

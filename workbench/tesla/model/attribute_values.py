@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -134,7 +134,10 @@ def _constant(expression: t.Expression) -> Value | None:
 
 
 def tables(
-    rule_sets: Sequence[RuleSet], count: int, given: Mapping[AttributeKey, Sequence[Value]]
+    rule_sets: Sequence[RuleSet],
+    count: int,
+    given: Mapping[AttributeKey, Sequence[Value]],
+    facts: Collection[str] = (),
 ) -> dict[AttributeKey, ValueTable]:
     """The values of the attributes of events that come from outside.
 
@@ -142,12 +145,13 @@ def tables(
     ----------
     count: how many values an attribute has that is compared for equality only.
     given: the values of some of them.
+    facts: types of facts of which any rows are given.
     """
     found: dict[AttributeKey, ValueTable] = {}
     grouped = classes(rule_sets)
     asked = {attribute for rules in rule_sets for attribute in read_attributes(rules)}
     for rules in rule_sets:
-        for name in rules.primitives:
+        for name in (*rules.primitives, *facts):
             for attribute, domain in rules.declarations[name].domains.items():
                 key = (name, attribute)
                 if key in given:

@@ -42,7 +42,9 @@ class RuleBounds:
     tick: how much time one is, in microseconds where windows have units; None: the greatest of which all windows are
         multiples.
     facts: that rules look at.
+    any_facts: types of facts with the most rows that they have: a model has every such table.
     by_rule: whether what each rule emits is an output of its own, too.
+    chain: whether there is an output for what ends chains of causes of this length.
     trex: which of the rule sets that are modelled have windows and consumption as in T-Rex (0: the first).
     depth, waits: the most composites in a chain of causes, and matches of a rule that wait for something not to come.
     """
@@ -53,9 +55,11 @@ class RuleBounds:
     count: int = 2
     tick: int | None = None
     facts: Facts = field(default_factory=dict)
+    any_facts: Mapping[str, int] = field(default_factory=dict)
     depth: int = 4
     waits: int = 2
     by_rule: bool = False
+    chain: int = 0
     trex: Collection[int] = ()
 
 
@@ -72,7 +76,7 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     unit = "us" if united else None
     tick = bounds.tick or _tick([in_units(rules, unit) for rules in rule_sets], finer=bool(bounds.trex))
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
-    inputs = chosen_tables(ticked, bounds.count, bounds.values)
+    inputs = chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts)
     frames = _frames(ticked, inputs, replace(bounds, tick=tick))
     outputs: dict[tuple[str, str], ValueTable] = {}
     for frame in frames:
@@ -81,7 +85,7 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     waits = any(frame.absences for frame in frames)
     most = 1 if waits else max((frame.longest for frame in frames), default=0) + 1
     made = zip(rule_sets, frames, strict=True)
-    return tuple(_graph(rules, frame, (tick, unit), most, outputs, by_rule=bounds.by_rule) for rules, frame in made)
+    return tuple(_graph(rules, frame, (tick, unit), most, outputs, bounds=bounds) for rules, frame in made)
 
 
 def alike(left: RuleSet, right: RuleSet) -> tuple[RuleSet, RuleSet]:
@@ -114,22 +118,25 @@ def _graph(
     most: int,
     outputs: Mapping[tuple[str, str], ValueTable],
     *,
-    by_rule: bool,
+    bounds: RuleBounds,
 ) -> RuleGraph:
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
     processor = ModelledRules(
-        rules, rules.primitives, facts=frame.facts or None,
-        frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=most, outputs=own, by_rule=by_rule,
+        rules, (*rules.primitives, *frame.given), facts=frame.facts or None,
+        frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=most, outputs=own,
+        by_rule=bounds.by_rule, chain=bounds.chain,
     )  # fmt: skip
-    inputs = [("elapsed", pauses_shown(most)), *_inputs(rules, frame.tables)]
+    inputs = [("elapsed", pauses_shown(most)), *_inputs(processor.fed, rules, frame.tables)]
     pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)
     node = Node(rules.name, processor, tuple(name for name, _ in inputs), pipes)
     return RuleGraph(rules.name, tuple(inputs), (node,), tuple(zip(processor.results_named, pipes, strict=True)))
 
 
-def _inputs(rules: RuleSet, tables: Mapping[tuple[str, str], ValueTable]) -> Iterator[tuple[str, Domain]]:
-    """What streams of events carry."""
-    for name in rules.primitives:
+def _inputs(
+    fed: Sequence[str], rules: RuleSet, tables: Mapping[tuple[str, str], ValueTable]
+) -> Iterator[tuple[str, Domain]]:
+    """What streams of events carry, and of facts that are any."""
+    for name in fed:
         shown = {each: Shown.of(tables[name, each], exact=True).domain for each in rules.declarations[name].domains}
         yield name, Record(tuple(shown.values()), tuple(shown)) if shown else COMES
 
@@ -170,16 +177,20 @@ def _attempts(
         absences = [rule for rule in rules.rules if absence(rule) is not None]
         waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in absences}
         kept = replace(kept, waits=waits, tick=bounds.tick or 1)
-        frame = RuleFrame(rules, whole, kept, bounds.facts, _depth(rules, bounds.depth), without)
+        frame = RuleFrame(
+            rules, whole, kept, bounds.facts, bounds.any_facts, longest_chain(rules) or bounds.depth, without
+        )
         outputs = {key: whole[key] for key in made if key not in without}
-        processor = ModelledRules(rules, rules.primitives, frame=frame, tick=1, most=1, outputs=outputs)
-        processor.machine((Range(1, 1), *(domain for _, domain in _inputs(rules, whole))))
+        processor = ModelledRules(
+            rules, (*rules.primitives, *bounds.any_facts), frame=frame, tick=1, most=1, outputs=outputs
+        )
+        processor.machine((Range(1, 1), *(domain for _, domain in _inputs(processor.fed, rules, whole))))
         frames.append(frame)
     return frames
 
 
-def _depth(rules: RuleSet, most: int) -> int:
-    """The longest chain of causes; `most` where there is a circle of them."""
+def longest_chain(rules: RuleSet) -> int | None:
+    """The most composites in a chain of causes, as far as types tell; None where they go round in a circle."""
     causes: dict[str, set[str]] = {}
     for rule in rules.rules:
         causes.setdefault(rule.trigger.type, set()).add(rule.emits)
@@ -187,7 +198,7 @@ def _depth(rules: RuleSet, most: int) -> int:
     while reached := {emitted for name in reached for emitted in causes.get(name, ())}:
         length += 1
         if length > len(rules.rules):
-            return most
+            return None
     return length
 
 
@@ -243,7 +254,13 @@ def _known(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
     for name in bounds.rooms:
         if name not in (*names, *waits):
             raise InputError(f"there is no column of '{name}'", hint=did_you_mean(name, (*names, *waits)))
-    known = [f"{n}.{a}" for rules in rule_sets for n in rules.primitives for a in rules.declarations[n].domains]
+    for name in bounds.any_facts:
+        facts = [each.name for rules in rule_sets for each in rules.declarations.values() if each.fact]
+        if name not in facts or name in bounds.facts:
+            what = "are given already" if name in bounds.facts else "are no type of facts"
+            raise InputError(f"'{name}' {what}", hint=did_you_mean(name, facts))
+    shown = [(rules, name) for rules in rule_sets for name in (*rules.primitives, *bounds.any_facts)]
+    known = [f"{name}.{a}" for rules, name in shown for a in rules.declarations[name].domains]
     for name in map(".".join, bounds.values):
         if name not in known:
             raise InputError(f"events have no attribute '{name}'", hint=did_you_mean(name, known))

@@ -9,7 +9,7 @@ Sources: thesis, 2.4.4 and 2.4.5 (order of execution, consumption), listing 4.1 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -18,6 +18,7 @@ from workbench.core.ops import ADD, EQ, GE, LT, NE, both, either, held_in, ite, 
 from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, evaluated, exactly, holds, selected
+from workbench.tesla.model.fact_rows import GivenFacts
 from workbench.tesla.model.frame import RuleFrame, absence, asked_later, deadline, memory_of, several, waiting_of
 from workbench.tesla.model.kept import Line, merged
 from workbench.tesla.model.matching import TRIGGER, Partial, RuleMatching
@@ -32,12 +33,13 @@ ConsumedSlots = Mapping[tuple[str, str], Sequence[tuple[int, Term]]]
 
 @dataclass(frozen=True)
 class ModelComposite:
-    """What a rule emits: when, of which type, with which values."""
+    """What a rule emits: when, of which type, with which values, and as which member of a chain of causes."""
 
     when: Term
     type: str
     values: Values
     rule: str
+    chain: int = 0
 
 
 class ModelCourse:
@@ -53,6 +55,9 @@ class ModelCourse:
         self.full: dict[str, Any] = dict.fromkeys(frame.rooms, FALSE)
         self.beyond: Any = FALSE
         """Whether something leaves what the model has: values, or chains of causes."""
+        self.given: dict[str, GivenFacts] = {}
+        self.begun: Any = FALSE
+        """Whether anything has happened; facts that are any are given before."""
 
     # --- as state ---
 
@@ -74,7 +79,11 @@ class ModelCourse:
             ]
             for rule in frame.absences
         }
-        return cls(frame, Line.read(frame.layout, frame.tables, kept), since, waiting)
+        found = cls(frame, Line.read(frame.layout, frame.tables, kept), since, waiting)
+        for type, most in frame.given.items():
+            found.given[type] = GivenFacts.read(frame.fact_tables(type), most, values)
+        found.begun = next(values) if frame.given else TRUE
+        return found
 
     @property
     def lengths(self) -> tuple[Any, ...]:
@@ -96,12 +105,18 @@ class ModelCourse:
             for each in self.waiting[rule.name]:
                 starts = [each.starts] if several(rule) else []
                 waits += [each.left, *starts, *([each.tag] if self.frame.tags(rule) > 1 else []), *each.places]
-        return (*self.line.state, *since, *waits)
+        rows = [each for given in self.given.values() for each in given.state]
+        return (*self.line.state, *since, *waits, *rows, *([self.begun] if self.given else []))
 
     # --- what happens ---
 
+    def gives(self, type: str, values: Values) -> None:
+        """A row of facts that are any, before anything happens; nothing comes of it later."""
+        self.given[type] = self.given[type].with_row(negate(self.begun), values)
+
     def passes(self, when: Term, elapsed: Any) -> None:
         """Ticks pass: first the deadlines that lie before the new time (`elapsed` is then a single tick)."""
+        self.begun = either(self.begun, when)
         for rule in self.frame.absences:
             for _ in range(self.frame.waits[rule.name]):
                 self._judged(rule, when)
@@ -119,6 +134,7 @@ class ModelCourse:
 
     def happens(self, when: Term, type: str, values: Values, depth: int = 0) -> None:
         """An event comes, then all that it causes; it is no part of the history before (`meaning._processed`)."""
+        self.begun = either(self.begun, when)
         caused: list[ModelComposite] = []
         used: list[Any] = [FALSE] * self.frame.layout.marks
         for rule in self.frame.rules.rules:
@@ -134,7 +150,7 @@ class ModelCourse:
     def _publish(self, caused: Sequence[ModelComposite], depth: int) -> None:
         """Each in full before the next (listing 4.1)."""
         for each in caused:
-            self.composites.append(each)
+            self.composites.append(replace(each, chain=depth + 1))
             if each.type in self.frame.looked_at:
                 if depth >= self.frame.depth:
                     self.beyond = either(self.beyond, each.when)
@@ -145,7 +161,7 @@ class ModelCourse:
 
     def _triggered(self, rule: t.Rule, when: Term, values: Values, used: list[Any], depth: int) -> list[ModelComposite]:
         """What a rule makes of its trigger, and what it consumes."""
-        asked = RuleMatching(self.frame.rules, self.line, self.frame.facts, rule)
+        asked = RuleMatching(self.frame.rules, self.line, self.frame.facts, rule, self.given)
         matches = [
             (either_all(p.when for p in group), group)
             for group in map(list, _grouped(asked.matches(when, values)))

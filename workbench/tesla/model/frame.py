@@ -14,6 +14,7 @@ from typing import Any
 from workbench.core.domain import BOOL, Domain, Range, Value
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly
+from workbench.tesla.model.fact_rows import GivenFacts
 from workbench.tesla.model.kept import Line
 from workbench.tesla.model.layout import KeptLayout, Tables
 from workbench.tesla.occurrence import Facts
@@ -42,6 +43,7 @@ class RuleFrame:
     ----------
     rules: windows are numbers of ticks.
     tables: by type and attribute; of rules by `rule NAME` and `per 1`, ..., and `absent 1`, ...
+    given: how many rows a type of facts has at most of which any are given at the start.
     depth: the most composites in a chain of causes, where nothing else bounds it.
     without: attributes of composites that are times, which a model does not have.
     """
@@ -50,6 +52,7 @@ class RuleFrame:
     tables: Tables
     layout: KeptLayout
     facts: Facts = field(default_factory=dict)
+    given: Mapping[str, int] = field(default_factory=dict)
     depth: int = 4
     without: frozenset[tuple[str, str]] = frozenset()
     noted: Noted = field(default_factory=Noted)
@@ -110,6 +113,10 @@ class RuleFrame:
         """The attributes that a rule emits in a model: without those that are times."""
         return [each for each in rule.evaluations if (rule.emits, each.name) not in self.without]
 
+    def fact_tables(self, type: str) -> dict[str, ValueTable]:
+        """The values of the attributes of facts that are any."""
+        return {name: self.table(type, name) for name in self.rules.declarations[type].domains}
+
     def variables(self) -> list[tuple[str, Domain, Value]]:
         """Name, domain and initial value of each part of the state."""
         found = Line.variables(self.layout, self.tables)
@@ -126,7 +133,9 @@ class RuleFrame:
                     found.append((f"tag{number}_{place}", Range(0, tags - 1), 0))
                 tables = self.remembered(rule)
                 found += [(f"waits{number}_{place}_{i}", table.domain, 0) for i, (_, table) in enumerate(tables, 1)]
-        return found
+        for type, most in self.given.items():
+            found += GivenFacts.variables(type, self.fact_tables(type), most)
+        return [*found, ("begun", BOOL, False)] if self.given else found
 
 
 def absence(rule: t.Rule) -> t.Predicate | None:

@@ -18,6 +18,7 @@ from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, applied, either_of, evaluated, holds
+from workbench.tesla.model.fact_rows import GivenFacts, ModelRow
 from workbench.tesla.model.kept import Kept, Line
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
@@ -73,6 +74,7 @@ class RuleMatching:
     line: Line
     facts: Facts
     rule: t.Rule
+    given: Mapping[str, GivenFacts] = field(default_factory=dict)
 
     def matches(self, when: Term, trigger: Mapping[str, ChosenValue]) -> list[Partial]:
         """All matches of an event that comes when `when`, in their order, `where` included; those of `absent` pend."""
@@ -109,8 +111,9 @@ class RuleMatching:
     def _candidates(self, partial: Partial, part: t.Predicate) -> Iterator[Partial]:
         """What may be selected, or is there for `not`, in its order."""
         if self.rules.declarations[part.type].fact:
-            for row in self._rows(part):
-                if (found := self._bound(partial, part, row.__getitem__, None)) is not None:
+            for there, row in self._rows(part):
+                grown = replace(partial, when=both(partial.when, there))
+                if (found := self._bound(grown, part, row.__getitem__, None)) is not None:
                     yield found
             return
         binds, layout = part.policy.binds, self.line.layout
@@ -205,21 +208,23 @@ class RuleMatching:
 
     # --- facts ------------------------------------------------------------------------------------------
 
-    def _rows(self, part: t.Predicate | t.Aggregate) -> list[Mapping[str, ChosenValue]]:
+    def _rows(self, part: t.Predicate | t.Aggregate) -> list[ModelRow]:
         names = list(self.rules.declarations[part.type].positions)
-        rows = list(self.facts.get(part.type, ()))
-        for by in reversed(part.ordering if isinstance(part, t.Predicate) else ()):
+        rows, ordering = list(self.facts.get(part.type, ())), part.ordering if isinstance(part, t.Predicate) else ()
+        if part.type in self.given:
+            return self.given[part.type].ordered(ordering)
+        for by in reversed(ordering):
             place = names.index(by.name)
             rows.sort(key=lambda row: _rank(row[place]), reverse=by.descending)
-        return [{name: ChosenValue.constant(value) for name, value in zip(names, row, strict=True)} for row in rows]
+        return [(TRUE, {name: ChosenValue.constant(v) for name, v in zip(names, row, strict=True)}) for row in rows]
 
     # --- aggregates -------------------------------------------------------------------------------------
 
     def _aggregated(self, partial: Partial, part: t.Aggregate) -> Partial:
         members: list[tuple[Term, ChosenValue]] = []
         if self.rules.declarations[part.type].fact:
-            for row in self._rows(part):
-                members.append(self._member(partial, part, row.__getitem__, TRUE, None))
+            for there, row in self._rows(part):
+                members.append(self._member(partial, part, row.__getitem__, there, None))
         else:
             for slot, when in self._in_range(partial, part):
                 members.append(self._member(partial, part, self._own(part.type, slot), when, slot))

@@ -31,10 +31,12 @@ class SwappedEvents(Listening):
     Parameters
     ----------
     names: of the inputs behind the first; the first of them says how much time passes.
+    facts: how many of the last of them bring what has no order among events; it passes as time does.
     shapes: what they carry; typing fills it in.
     """
 
     names: tuple[str, ...]
+    facts: int = 0
     shapes: tuple[Domain, ...] = ()
 
     keyword: ClassVar[str] = ""
@@ -67,7 +69,7 @@ class SwappedEvents(Listening):
         came = [next((i, each.value) for i, each in enumerate(front) if each.present) for front in streams[0]]
         start = next((at for at, (place, _) in enumerate(came) if place == 0), len(came))
         first, second, turns = came[:start], came[:start], list[Value]()
-        pair = [each for each in came[start + 1 : start + 3] if each[0] > 1]
+        pair = [each for each in came[start + 1 : start + 3] if 1 < each[0] < self.in_arity - self.facts]
         if came[start + 1 : start + 2] == pair[:1]:
             turns = list(range(1, len(pair) + 1))
             first, second = first + pair, second + pair[1:]
@@ -79,11 +81,16 @@ class SwappedEvents(Listening):
         given = ([value for place, value in side if place == i] for side in (first, second) for i in places)
         return (*given, turns)
 
+    @property
+    def exchanged(self) -> slice:
+        """The inputs, behind the first, whose events are exchanged."""
+        return slice(1, len(self.names) - self.facts)
+
     def initial(self) -> State:
-        return (_TOGETHER, *(part for each in self.shapes[1:] for part in (False, each.default)))
+        return (_TOGETHER, *(part for each in self.shapes[self.exchanged] for part in (False, each.default)))
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        held = [(f"held{i}", f"value{i}", domain) for i, domain in enumerate(inputs[2:], 1)]
+        held = [(f"held{i}", f"value{i}", domain) for i, domain in enumerate(inputs[1:][self.exchanged], 1)]
         slots = [Slot("phase", Range(_TOGETHER, _OVER), _TOGETHER)]
         for here, value, domain in held:
             slots += [Slot(here, BOOL, False), Slot(value, domain, domain.default)]
@@ -91,7 +98,8 @@ class SwappedEvents(Listening):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         phase, *kept = state
-        swap, elapsed, *events = front
+        swap, elapsed, *_ = front
+        events, others = front[1:][self.exchanged], [elapsed, *front[1:][self.exchanged.stop :]]
         held = [Maybe(*kept[i : i + 2]) for i in range(0, len(kept), 2)]
         comes = disjunction(each.present for each in events)
 
@@ -99,19 +107,21 @@ class SwappedEvents(Listening):
             return disjunction(EQ(phase, each) for each in phases)
 
         alike, release = at(_TOGETHER, _DONE), both(swap.present, at(_OWED))
-        first = [_when(alike, elapsed), *(_when(either(alike, at(_ARMED, _HELD)), each) for each in events)]
-        second = [_when(alike, elapsed)]
+        still = [_when(alike, each) for each in others]
+        first = [still[0], *(_when(either(alike, at(_ARMED, _HELD)), each) for each in events), *still[1:]]
+        second = [still[0]]
         for each, owed in zip(events, held, strict=True):
             passes, late = _when(either(alike, at(_HELD)), each), _when(release, owed)
             second.append(Maybe(either(passes.present, late.present), ite(late.present, late.value, passes.value)))
         begins, follows = both(comes, at(_ARMED)), both(comes, at(_HELD))
         turn = Maybe(either(either(begins, follows), release), ite(begins, 1, ite(follows, 2, 3)))
-        after = ite(swap.present, _swapped(phase), ite(elapsed.present, ite(alike, phase, _OVER), _followed(phase)))
+        passes_by = disjunction(each.present for each in others)
+        after = ite(swap.present, _swapped(phase), ite(passes_by, ite(alike, phase, _OVER), _followed(phase)))
         keeps = []
-        for each, owed, domain in zip(events, held, self.shapes[1:], strict=True):
+        for each, owed, domain in zip(events, held, self.shapes[self.exchanged], strict=True):
             here = either(both(begins, each.present), both(follows, owed.present))
             keeps += [here, ite(here, ite(begins, each.value, owed.value), domain.default)]
-        return (after, *keeps), (*first, *second, turn)
+        return (after, *keeps), (*first, *second, *still[1:], turn)
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:

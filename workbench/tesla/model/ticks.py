@@ -22,7 +22,7 @@ from workbench.core.processor import Burst, Emission, Machine, Maybe, Slot, Stat
 from workbench.core.strict import leaves_domain
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.core.units import spelled
-from workbench.errors import Overflow
+from workbench.errors import EndlessChain, Overflow
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly, selected
 from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
@@ -34,17 +34,31 @@ from workbench.tesla.rule_processor import ALL, RuleProcessor
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
 
+CHAIN = "chain"
+"""The output with the last composites of chains."""
+
 
 class ModelOutput(NamedTuple):
-    """An output of rules in a model: what of all types has this one, if any, and is of this rule, if any."""
+    """An output of rules in a model: what of all types has this one, if any, and is of this rule, if any.
+
+    Attributes
+    ----------
+    chain: the length of the chains of causes whose last composites come out there, if it is about such.
+    """
 
     name: str
     type: str = ""
     rule: str = ""
+    chain: int = 0
 
-    def has(self, composite: Occurrence | ModelComposite) -> bool:
-        """Whether a composite comes out there."""
-        return self.type in ("", composite.type) and self.rule in ("", composite.rule)
+    def has(self, composite: Occurrence | ModelComposite, chain: int) -> bool:
+        """Whether a composite comes out there that is the last of a chain of this length."""
+        return self.type in ("", composite.type) and self.rule in ("", composite.rule) and self.chain in (0, chain)
+
+    @property
+    def typed(self) -> bool:
+        """Whether the type alone is told of what comes out."""
+        return not (self.type or self.rule)
 
 
 @dataclass(frozen=True)
@@ -58,11 +72,13 @@ class ModelledRules(RuleProcessor, Keeping):
     most: the most ticks that pass in one step.
     outputs: the values of the attributes of composites, as they are shown.
     by_rule: whether what each rule emits is an output, too, called by `output_of`.
+    chain: whether the last composites of chains of causes of this length are an output, too, called `CHAIN`.
     rooms_of: the capacities of the columns, where they are given.
     """
 
     frame: RuleFrame = field(hash=False, compare=False, repr=False, kw_only=True)
     by_rule: bool = field(default=False, kw_only=True)
+    chain: int = field(default=0, kw_only=True)
     tick: int = field(kw_only=True)
     unit: str | None = field(default=None, kw_only=True)
     most: int = field(kw_only=True)
@@ -89,7 +105,8 @@ class ModelledRules(RuleProcessor, Keeping):
     def _outputs(self) -> tuple[ModelOutput, ...]:
         found = [ModelOutput(name, type=name) for name in self.rules.composites]
         found.append(ModelOutput(ALL))
-        return (*found, *(ModelOutput(output_of(rule), rule=rule.name) for rule in self.rules.rules if self.by_rule))
+        found += [ModelOutput(output_of(rule), rule=rule.name) for rule in self.rules.rules if self.by_rule]
+        return (*found, ModelOutput(CHAIN, chain=self.chain)) if self.chain else tuple(found)
 
     @cached_property
     def scaled(self) -> RuleSet:
@@ -115,9 +132,10 @@ class ModelledRules(RuleProcessor, Keeping):
         return replace(self, shapes=inputs)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        found = [self._record(name) for name in self.rules.composites]
-        rules = self.rules.rules if self.by_rule else ()
-        return (*found, Enum(self.rules.composites), *(self._record(rule.emits) for rule in rules))
+        kinds = Enum(self.rules.composites)
+        emitted = {rule.name: rule.emits for rule in self.rules.rules}
+        types = (each.type or emitted.get(each.rule, "") for each in self._outputs)
+        return tuple(self._record(type) if type else kinds for type in types)
 
     def _record(self, type: str) -> Domain:
         shown = {name: each.domain for (of, name), each in self._shown_as.items() if of == type}
@@ -138,6 +156,7 @@ class ModelledRules(RuleProcessor, Keeping):
             for attribute in self.rules.declarations[name].domains
         ]
         found = [f"times are multiples of {of}{longest}"]
+        found += [f"{name} has any rows, at most {most}" for name, most in self.frame.given.items()]
         found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
         return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
 
@@ -154,7 +173,7 @@ class ModelledRules(RuleProcessor, Keeping):
         return replace(self, frame=replace(frame, layout=replace(frame.layout, columns=columns, waits=waits)))
 
     def waiting(self, state: State) -> tuple[int, ...]:
-        _, memory, kept, _ = state
+        _, memory, kept, *_ = state
         types = [event.type for event, _ in kept]
         waits = memory.awaiting if self.frame.absences and isinstance(memory, RuleMemory) else {}
         return (*map(types.count, self.frame.layout.columns), *(waits.get(r.name, 0) for r in self.frame.absences))
@@ -171,7 +190,7 @@ class ModelledRules(RuleProcessor, Keeping):
         return tuple(found)
 
     def held(self, state: State) -> tuple[Sequence[Value], ...]:
-        now, _, kept, _ = state
+        now, _, kept, *_ = state
         found: dict[str, list[Value]] = {name: [] for name in self.frame.layout.columns}
         for event, _ in kept:
             places, shown = self.rules.declarations[event.type].positions, self._attributes(event.type)
@@ -189,25 +208,32 @@ class ModelledRules(RuleProcessor, Keeping):
     # --- meaning and operation ---
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        now, events = 0, []
-        for place, each in streams[0]:
-            if place == 0:
-                now += ticks_of(each) * self.tick
+        now, events = 0, list[Occurrence]()
+        steps = [{self.ports[place]: each} for place, each in streams[0]]
+        for happens in self.happenings(steps):
+            if isinstance(happens, int):
+                now = happens
             else:
-                events.append(self.event(self.fed[place - 1], each, now))
-        return tuple(map(list, self._shown(self._meant(events, self.frame.facts, now))))
+                events.append(happens)
+        return tuple(map(list, self._shown(self._meant(events, self.with_facts(steps).frame.facts, now))))
 
     def initial(self) -> State:
-        return (0, "", (), 0)
+        return (0, "", (), 0, ())
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        (now, memory, kept, count), (place, given) = state, front
+        (now, memory, kept, count, rows), (place, given) = state, front
+        if place and self.fed[place - 1] in self.frame.given:
+            steps = [*rows, {self.fed[place - 1]: given}]
+            return (now, memory, kept, count, rows if isinstance(memory, RuleMemory) else tuple(steps)), self._silent
         if place == 0:
             now += ticks_of(given) * self.tick
         if not isinstance(memory, RuleMemory):
-            memory = RuleMemory(self._started, memory)
+            memory = RuleMemory(self.with_facts(rows)._started, memory)
         happens = now if place == 0 else self.event(self.fed[place - 1], given, now)
-        memory, found = memory.after(happens)
+        try:
+            memory, found = memory.after(happens)
+        except EndlessChain as error:
+            raise Overflow(error.what, hint="let a condition or a window end the cascade") from error
         # what is made at a deadline has its time, and comes before what is now
         came = [*found, happens] if place == 0 else [happens, *found]
         for each in came:
@@ -216,7 +242,7 @@ class ModelledRules(RuleProcessor, Keeping):
                 kept = self._with_event(self._since(kept, each.time, count), replace(each, number=count - 1))
         kept = self._since(kept, now, count)
         self._bounded(memory, found)
-        return (now, memory, kept, count), tuple(map(emission, self._shown(found))) if found else self._silent
+        return (now, memory, kept, count, rows), tuple(map(emission, self._shown(found))) if found else self._silent
 
     def _bounded(self, memory: RuleMemory, found: Sequence[Occurrence]) -> None:
         """Overflow where more waits than the model has room for, or causes are longer chains than it follows."""
@@ -226,10 +252,8 @@ class ModelledRules(RuleProcessor, Keeping):
                 queue = waiting_of(rule)
                 what = f"queue '{queue}' overflows: its capacity is {self.frame.waits[rule.name]} and more matches wait"
                 raise Overflow(what, hint=f"give it more room: -Q NAME.{queue}={waits[rule.name]}", queue=queue)
-        depths: dict[int, int] = {}
-        for each in found:
-            depths[each.number] = depths.get(each.sources[0], 0) + 1
-            if depths[each.number] > self.frame.depth and each.type in self.frame.looked_at:
+        for each, chain in _chains(found):
+            if chain > self.frame.depth and each.type in self.frame.looked_at:
                 raise Overflow(f"a chain of more than {self.frame.depth} composites", hint="allow longer ones: --depth")
 
     def _since(self, kept: tuple[Any, ...], now: int, count: int) -> tuple[Any, ...]:
@@ -278,12 +302,26 @@ class ModelledRules(RuleProcessor, Keeping):
         for step in steps:
             for name, given in step.items():
                 place = self.ports.index(name)
-                now += given * self.tick if place == 0 else 0
-                yield now if place == 0 else self.event(self.fed[place - 1], given, now)
+                now += ticks_of(given) * self.tick if place == 0 else 0
+                if name not in self.frame.given:
+                    yield now if place == 0 else self.event(name, given, now)
+
+    def with_facts(self, steps: Iterable[Mapping[str, Value]]) -> Self:
+        """The same with the facts that are given at the start of a run, where any are."""
+        if not self.frame.given:
+            return self
+        found: dict[str, list[tuple[Value | None, ...]]] = {name: [] for name in self.frame.given}
+        for name, given in (each for step in steps for each in step.items()):
+            if name not in found:
+                break
+            if len(found[name]) < self.frame.given[name]:
+                found[name].append(self.event(name, given, 0).values)
+        frame = replace(self.frame, facts={**self.frame.facts, **found})
+        return replace(self, frame=frame, facts=frame.facts)
 
     def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
-        for each in found:
+        for each, chain in _chains(found):
             names = self.rules.declarations[each.type].positions
             values = []
             for name, item in zip(names, each.values, strict=True):
@@ -296,8 +334,8 @@ class ModelledRules(RuleProcessor, Keeping):
                     )
                 values.append(shown.as_shown[exactly(item)])
             for output in self._outputs:
-                if output.has(each):
-                    outputs[output.name].append(each.type if output.name == ALL else tuple(values) if values else True)
+                if output.has(each, chain):
+                    outputs[output.name].append(each.type if output.typed else tuple(values) if values else True)
         return tuple(outputs.values())
 
     # --- the machine ---
@@ -336,7 +374,10 @@ class ModelledRules(RuleProcessor, Keeping):
         ways.append((elapsed.present, course))
         for name, arrival in zip(self.fed, arrivals, strict=True):
             course = ModelCourse.read(frame, state)
-            course.happens(TRUE, name, self._read(name, arrival.value))
+            if name in frame.given:
+                course.gives(name, self._read(name, arrival.value))
+            else:
+                course.happens(TRUE, name, self._read(name, arrival.value))
             ways.append((arrival.present, course))
         beyond = either_all(both(when, each.beyond) for when, each in ways)
         if beyond is not FALSE:
@@ -359,11 +400,11 @@ class ModelledRules(RuleProcessor, Keeping):
         """What is emitted, in the order of publication; of the ways that a step can go there is one."""
         outputs = []
         for output in self._outputs:
-            lines = [[(both(w, c.when), c) for c in course.composites if output.has(c)] for w, course in ways]
+            lines = [[(both(w, c.when), c) for c in course.composites if output.has(c, c.chain)] for w, course in ways]
             slots = []
             for number in range(max(map(len, lines))):
                 here = [line[number] for line in lines if number < len(line)]
-                slots.append(Maybe(either_all(when for when, _ in here), self._value(here, all=output.name == ALL)))
+                slots.append(Maybe(either_all(when for when, _ in here), self._value(here, all=output.typed)))
             outputs.append(slots)
         widest = max(1, *map(len, outputs))
         return tuple(
@@ -384,6 +425,14 @@ class ModelledRules(RuleProcessor, Keeping):
                 chosen = selected([(when, composite.values[attribute]) for when, composite in here])
                 fields.append(as_shown(chosen, shown))
         return tuple(fields) if fields else TRUE
+
+
+def _chains(found: Sequence[Occurrence]) -> Iterator[tuple[Occurrence, int]]:
+    """Composites that are published together, each with the length of the chain of causes that it ends."""
+    lengths: dict[int, int] = {}
+    for each in found:
+        lengths[each.number] = lengths.get(each.sources[0], 0) + 1
+        yield each, lengths[each.number]
 
 
 def output_of(rule: t.Rule) -> str:

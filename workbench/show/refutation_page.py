@@ -1,0 +1,56 @@
+"""What quantifiers are false of, as a page of HTML that needs nothing but itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from workbench.show.style import style
+
+if TYPE_CHECKING:
+    from workbench.executors.reference.refutation import Culprit, Refutation
+
+
+def refutation_page(program: str, found: Sequence[Refutation], most: int) -> str:
+    """The page: a section for each position, and in it all culprits, with those of the quantifiers inside.
+
+    Parameters
+    ----------
+    program: what has run.
+    most: how many positions are told at most.
+    """
+    many = (
+        f"the first {most:,} positions" if len(found) == most else f"{len(found):,} position{'s' * (len(found) != 1)}"
+    )
+    said = f"Quantifiers are false at {many}." if found else "No quantifier is false."
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(program)} - workbench</title>",
+            f"<style>{style('explanation')}</style></head><body><main>",
+            f"<header><p class=brand>workbench run --why</p><h1>{escape(program)}</h1></header>",
+            f'<p class="{"fails" if found else "holds"}">{said} Steps are counted from 0.</p>',
+            *(line for each in found for line in _section(each)),
+            "</main></body></html>",
+            "",
+        ]
+    )
+
+
+def _section(told: Refutation) -> Iterator[str]:
+    yield f'<section class="told fails"><h2>{escape(told.heading)}</h2>'
+    yield from _listed(told.culprits) if told.culprits else ["<ul><li>there are no values</li></ul>"]
+    yield "</section>"
+
+
+def _listed(culprits: Sequence[Culprit]) -> Iterator[str]:
+    yield "<ul>"
+    for each in culprits:
+        yield f"<li>{escape(f'{each.name} = {each.value}')}"
+        if each.because:
+            yield from _listed(each.because)
+        yield "</li>"
+    yield "</ul>"

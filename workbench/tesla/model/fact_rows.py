@@ -1,0 +1,88 @@
+"""Rows of facts that are any in a model: chosen at the start of a run, the same from then on.
+
+The rule of this module: rows are places in the tables of their attributes; those that are not there are zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.core.domain import Domain, Range, Value
+from workbench.core.ops import ADD, EQ, GT, both, held_in, ite
+from workbench.core.term import FALSE, Term
+from workbench.tesla import tree as t
+from workbench.tesla.model.chosen import ChosenValue, ValueTable, applied, either_of
+
+ModelRow = tuple[Term, Mapping[str, ChosenValue]]
+"""Whether a row is there, and its attributes."""
+
+
+@dataclass(frozen=True)
+class GivenFacts:
+    """The rows of a type of facts.
+
+    Attributes
+    ----------
+    tables: of its attributes, in their order.
+    count: how many are there.
+    rows: the places of the values of each.
+    """
+
+    tables: Mapping[str, ValueTable]
+    count: Any
+    rows: tuple[tuple[Any, ...], ...]
+
+    @staticmethod
+    def variables(type: str, tables: Mapping[str, ValueTable], most: int) -> Iterator[tuple[str, Domain, Value]]:
+        """Name, domain and initial value of what holds them."""
+        yield f"{type}_rows", Range(0, most), 0
+        for row in range(1, most + 1):
+            for name, table in tables.items():
+                yield f"{type}{row}_{name}", table.domain, 0
+
+    @classmethod
+    def read(cls, tables: Mapping[str, ValueTable], most: int, values: Iterator[Any]) -> GivenFacts:
+        """The rows that these variables hold."""
+        return cls(tables, next(values), tuple(tuple(next(values) for _ in tables) for _ in range(most)))
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What its variables are."""
+        return (self.count, *(place for row in self.rows for place in row))
+
+    def with_row(self, when: Term, values: Mapping[str, ChosenValue]) -> GivenFacts:
+        """The rows and another one, where `when` and there is room for it."""
+        places = [values[name].placed(table)[0] for name, table in self.tables.items()]
+        rows = tuple(
+            tuple(ite(both(when, EQ(self.count, number)), new, old) for new, old in zip(places, row, strict=True))
+            for number, row in enumerate(self.rows)
+        )
+        count = held_in(ADD(self.count, ite(when, 1, 0)), Range(0, len(self.rows)))
+        return GivenFacts(self.tables, count, rows)
+
+    def ordered(self, ordering: Sequence[t.OrderedBy]) -> list[ModelRow]:
+        """The rows in the order that is written, ties in their own."""
+        found: list[ModelRow] = []
+        for number, row in enumerate(self.rows):
+            own = {name: ChosenValue.at(p, table) for p, (name, table) in zip(row, self.tables.items(), strict=True)}
+            found.append((GT(self.count, number), own))
+        for by in reversed(ordering):  # the first counts most
+            for end in range(len(found) - 1, 0, -1):
+                for i in range(end):
+                    found[i : i + 2] = _exchanged(found[i], found[i + 1], by)
+        return found
+
+
+def _exchanged(one: ModelRow, other: ModelRow, by: t.OrderedBy) -> list[ModelRow]:
+    """Two rows, of which the second is there only if the first is, in their order."""
+
+    def before(a: Any, b: Any) -> bool:
+        return bool(a > b if by.descending else a < b)
+
+    swap = both(other[0], applied(before, (other[1][by.name], one[1][by.name])).is_true)
+    if swap is FALSE:
+        return [one, other]
+    first = {name: either_of(swap, other[1][name], value) for name, value in one[1].items()}
+    return [(one[0], first), (other[0], {name: either_of(swap, one[1][name], v) for name, v in other[1].items()})]
