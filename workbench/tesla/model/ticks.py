@@ -274,6 +274,8 @@ class ModelledRules(RuleProcessor, Keeping):
         if not any(all(value(each, Selected(), own) is True for each in asked) for asked in column.filters):
             return kept
         key = None if column.newest is None else tuple(exactly(own[name]) for name in column.newest)
+        if column.oldest and any(each[0].type == event.type and each[1] == key for each in kept):
+            return kept
         kept = tuple(each for each in kept if key is None or each[0].type != event.type or each[1] != key)
         if sum(each[0].type == event.type for each in kept) >= column.room:
             what = f"queue '{event.type}' overflows: its capacity is {column.room} and more events would be kept"
