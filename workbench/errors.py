@@ -166,6 +166,10 @@ class InputError(WorkbenchError, ValueError):
     """Input data (a row of a CSV file, a JSON line) cannot be read as the events it should hold."""
 
 
+class EndlessChain(InputError):
+    """Composites cause composites, and more of them than are followed."""
+
+
 class FactsError(InputError):
     """Static data cannot be had: a table that does not fit its declaration, a database that does not answer.
 

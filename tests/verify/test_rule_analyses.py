@@ -47,6 +47,14 @@ def test_each_covers_last_and_last_does_not_cover_each():
     }
 
 
+def test_long_pauses_are_times():
+    """`1 .. 12` from B: an A that came between 1 and 12 ticks before; one pause of many ticks is a time, too."""
+    (each,) = r.fires(rules(DECLARED + "from B and last A within 9 .. 12 from B emit C(x = 1)", "late"))
+    (stream,) = each.streams.values()
+    assert stream.confirmed == ("meaning", "cdp", "aip")
+    assert 9 <= stream.events[1].time - stream.events[0].time <= 12
+
+
 def test_what_says_nothing_new_can_be_dropped():
     """More than 1 is more than 0; an A of 1 or less and a B tell the rest from the rule."""
     text = """rule loose: from B and each A(x > 1, x > 0) within 2 from B where A.x != 0 emit C(x = A.x)
@@ -84,6 +92,26 @@ def test_rules_that_count_depend_on_their_order():
     assert one.differs_from(other)
     assert [each.values[0] for each in one.meant] == [1, 1, 2, 1, 3]
     assert [each.values[0] for each in other.meant] == [1, 2, 1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("back", "values", "answer"),
+    [
+        ("D.n", [1], ("do not end", 1)),  # C and D by turns
+        ("D.n - 1", [0, 1, 2], ("long", 1)),  # from 2: C, D, C, D, C
+        ("D.n - 1", [0, 1], ("end",)),  # from 1: C, D, C
+    ],
+)
+def test_cascades_are_followed(back, values, answer):
+    """Chains of five composites; the engines follow one that does not end as far as a thousand."""
+    text = f"""declare A(x: int) declare C(n: int) declare D(n: int)
+    rule start: from A emit C(n = A.x)
+    rule on: from C(n > 0) emit D(n = C.n)
+    rule back: from D emit C(n = {back})"""
+    (found,) = r.cascade(rules(text, "asked"), RuleBounds(values={("A", "x"): values}))
+    assert (found.answer, *(len(each.steps) for each in found.streams.values())) == answer
+    assert all(each.confirmed == ("meaning", "cdp", "aip") for each in found.streams.values())
+    assert all((each.meant is None) == (back == "D.n") for each in found.streams.values())
 
 
 def test_events_are_exchanged_as_the_specification_says():

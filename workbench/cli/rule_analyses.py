@@ -21,6 +21,7 @@ TITLES = {
     "droppable": ("what can be dropped", "there is nothing but triggers"),
     "competition": ("triggers that compete", "no rule consumes anything"),
     "order": ("order of rules and events", ""),
+    "cascade": ("cascades", ""),
 }
 """Of each analysis its title, and what is said where there is nothing to ask."""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from workbench.core.domain import Value
-from workbench.errors import InputError, did_you_mean
+from workbench.errors import EndlessChain, InputError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.formulas import Happened, satisfying, selections
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
@@ -192,7 +192,7 @@ def endless(chain: Sequence[str]) -> InputError:
     """The error of a chain of causes that is too long; names the rules in its last circle."""
     circle = next((chain[-i - 1 :] for i in range(1, len(chain)) if chain[-i - 1] == chain[-1]), chain[-2:])
     what = f"a cascade of more than {LONGEST} composites from one event: {' -> '.join(circle)}"
-    return InputError(what, hint="give one of the rules a constraint that ends it")
+    return EndlessChain(what, hint="give one of the rules a constraint that ends it")
 
 
 def _bound_at(rule: t.Rule, name: str) -> int:

@@ -49,6 +49,8 @@ RULES = {
     "order": "from B and each A(x == B.x) within 2 events from B and not A as Other within 2 events from A "
     "emit C(x = A.x, n = 0)",
     "ever": "from B and last A(x == B.x) within forever from B emit C(x = A.x, n = 0)",
+    "oldest": "from B and first A(x == B.x) within forever from B and not D within forever from B "
+    "emit C(x = A.x, n = 0)",
     "late": "from A and each B(x == A.x) within 1 from A and absent D within 1 after A limit 1 "
     "emit C(x = A.x, n = 0) consuming B",
     "cascade": "from A emit C(x = A.x, n = 1)\n"

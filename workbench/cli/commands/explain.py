@@ -71,10 +71,10 @@ def _answer(args: argparse.Namespace) -> RuleExplanation:
     assert isinstance(rules, RuleSet)
     output = int(args.output) if (args.output or "").isdigit() else args.output
     question = RuleQuestion(args.event, output, args.missing, args.most)
-    args.backend = AUTO
+    run = argparse.Namespace(**{**vars(args), "backend": AUTO, "html": None})  # the page is not the run's
     tally = Tally(_say)
     with tally.doing:
-        return explained(rules, Start(args, say=_say, tally=tally), question, lambda log: log.pieces(args.input))
+        return explained(rules, Start(run, say=_say, tally=tally), question, lambda log: log.pieces(args.input))
 
 
 def _say(text: str) -> None:

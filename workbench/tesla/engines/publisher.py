@@ -15,7 +15,7 @@ from heapq import heapify, heappop, heappush
 from time import process_time
 from typing import Any, NamedTuple
 
-from workbench.errors import InputError, LanguageError, PipelineError, did_you_mean
+from workbench.errors import EndlessChain, InputError, LanguageError, PipelineError, did_you_mean
 from workbench.stored import checksum, opened, sealed
 from workbench.tesla.check import rules as read_rules
 from workbench.tesla.engines.changes import begin, newcomers
@@ -338,12 +338,12 @@ def see_time(time: int, now: int | None, passed: int | None) -> None:
         raise InputError(what, hint="move the clock only as far as all events have come")
 
 
-def endless_chain(names: Sequence[str]) -> InputError:
+def endless_chain(names: Sequence[str]) -> EndlessChain:
     """The error of a chain of causes that is too long, given its rules, the last one first."""
     again = next((i for i, name in enumerate(names[1:], 1) if name == names[0]), len(names) - 1)
     cycle = " -> ".join(reversed(names[: again + 1]))
     what = f"an event causes a chain of more than {LONGEST_CHAIN} composites: {cycle}"
-    return InputError(what, hint="let a condition or a window end the cascade")
+    return EndlessChain(what, hint="let a condition or a window end the cascade")
 
 
 def _linked(composite: Occurrence, before: CauseLink | None) -> CauseLink:

@@ -58,14 +58,15 @@ def rule_engine(
 
     `compiled+cdp` and `compiled+aip` are two: the second one has the rules that the first one refuses.
     """
-    if name.startswith(BOTH):
-        mixed: RuleEngine = MIXED(rules, facts or {}, settings or EngineSettings(), name.removeprefix(BOTH))
-        return mixed
+    both, names = name.startswith(BOTH), [*rule_engines(), f"{BOTH}cdp", f"{BOTH}aip"]
     try:
-        row = rule_engines()[name]
+        row = rule_engines()[name.removeprefix(BOTH)]
     except KeyError:
-        raise PipelineError(f"there is no engine '{name}'", hint=did_you_mean(name, rule_engines())) from None
-    if settings is not None and settings.threads > 1 and not row.threads:
+        raise PipelineError(f"there is no engine '{name}'", hint=did_you_mean(name, names)) from None
+    if settings is not None and settings.threads > 1 and (both or not row.threads):
         others = " or ".join(f"--engine {each.name}" for each in rule_engines().values() if each.threads)
         raise InputError(f"the engine '{name}' has one thread", hint=f"leave --threads out, or add {others}")
+    if both:
+        mixed: RuleEngine = MIXED(rules, facts or {}, settings or EngineSettings(), row.name)
+        return mixed
     return row.make(rules, facts or {}, settings or EngineSettings())

@@ -44,6 +44,7 @@ class RuleBounds:
     facts: that rules look at.
     any_facts: types of facts with the most rows that they have: a model has every such table.
     by_rule: whether what each rule emits is an output of its own, too.
+    chain: whether there is an output for what ends chains of causes of this length.
     trex: which of the rule sets that are modelled have windows and consumption as in T-Rex (0: the first).
     depth, waits: the most composites in a chain of causes, and matches of a rule that wait for something not to come.
     """
@@ -58,6 +59,7 @@ class RuleBounds:
     depth: int = 4
     waits: int = 2
     by_rule: bool = False
+    chain: int = 0
     trex: Collection[int] = ()
 
 
@@ -83,7 +85,7 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     waits = any(frame.absences for frame in frames)
     most = 1 if waits else max((frame.longest for frame in frames), default=0) + 1
     made = zip(rule_sets, frames, strict=True)
-    return tuple(_graph(rules, frame, (tick, unit), most, outputs, by_rule=bounds.by_rule) for rules, frame in made)
+    return tuple(_graph(rules, frame, (tick, unit), most, outputs, bounds=bounds) for rules, frame in made)
 
 
 def alike(left: RuleSet, right: RuleSet) -> tuple[RuleSet, RuleSet]:
@@ -116,12 +118,13 @@ def _graph(
     most: int,
     outputs: Mapping[tuple[str, str], ValueTable],
     *,
-    by_rule: bool,
+    bounds: RuleBounds,
 ) -> RuleGraph:
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
     processor = ModelledRules(
         rules, (*rules.primitives, *frame.given), facts=frame.facts or None,
-        frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=most, outputs=own, by_rule=by_rule,
+        frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=most, outputs=own,
+        by_rule=bounds.by_rule, chain=bounds.chain,
     )  # fmt: skip
     inputs = [("elapsed", pauses_shown(most)), *_inputs(processor.fed, rules, frame.tables)]
     pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)
@@ -174,7 +177,9 @@ def _attempts(
         absences = [rule for rule in rules.rules if absence(rule) is not None]
         waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in absences}
         kept = replace(kept, waits=waits, tick=bounds.tick or 1)
-        frame = RuleFrame(rules, whole, kept, bounds.facts, bounds.any_facts, _depth(rules, bounds.depth), without)
+        frame = RuleFrame(
+            rules, whole, kept, bounds.facts, bounds.any_facts, longest_chain(rules) or bounds.depth, without
+        )
         outputs = {key: whole[key] for key in made if key not in without}
         processor = ModelledRules(
             rules, (*rules.primitives, *bounds.any_facts), frame=frame, tick=1, most=1, outputs=outputs
@@ -184,8 +189,8 @@ def _attempts(
     return frames
 
 
-def _depth(rules: RuleSet, most: int) -> int:
-    """The longest chain of causes; `most` where there is a circle of them."""
+def longest_chain(rules: RuleSet) -> int | None:
+    """The most composites in a chain of causes, as far as types tell; None where they go round in a circle."""
     causes: dict[str, set[str]] = {}
     for rule in rules.rules:
         causes.setdefault(rule.trigger.type, set()).add(rule.emits)
@@ -193,7 +198,7 @@ def _depth(rules: RuleSet, most: int) -> int:
     while reached := {emitted for name in reached for emitted in causes.get(name, ())}:
         length += 1
         if length > len(rules.rules):
-            return most
+            return None
     return length
 
 

@@ -9,7 +9,7 @@ Sources: thesis, 2.4.4 and 2.4.5 (order of execution, consumption), listing 4.1 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -33,12 +33,13 @@ ConsumedSlots = Mapping[tuple[str, str], Sequence[tuple[int, Term]]]
 
 @dataclass(frozen=True)
 class ModelComposite:
-    """What a rule emits: when, of which type, with which values."""
+    """What a rule emits: when, of which type, with which values, and as which member of a chain of causes."""
 
     when: Term
     type: str
     values: Values
     rule: str
+    chain: int = 0
 
 
 class ModelCourse:
@@ -149,7 +150,7 @@ class ModelCourse:
     def _publish(self, caused: Sequence[ModelComposite], depth: int) -> None:
         """Each in full before the next (listing 4.1)."""
         for each in caused:
-            self.composites.append(each)
+            self.composites.append(replace(each, chain=depth + 1))
             if each.type in self.frame.looked_at:
                 if depth >= self.frame.depth:
                     self.beyond = either(self.beyond, each.when)

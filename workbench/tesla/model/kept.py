@@ -209,6 +209,8 @@ class Line:
         replaced: list[Term] = [FALSE] * len(self.lined)
         if column.newest is not None:
             replaced = [both(slot.of(column), self._same(slot, column, values)) for slot in self.lined]
+        if column.oldest:
+            when, replaced = both(when, negate(disjunction(replaced))), [FALSE] * len(self.lined)
         full = both(both(when, EQ(self.length(column), column.room)), negate(disjunction(replaced)))
         shifted, before, gone = [], head, FALSE
         for slot, here in zip(self.lined, replaced, strict=True):

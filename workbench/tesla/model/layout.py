@@ -19,66 +19,13 @@ from workbench.core.domain import Range
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ValueTable
+from workbench.tesla.model.roles import Role, bound, roles_of
 from workbench.tesla.rule_set import RuleSet
 
 MOST_APART = 16
 """The most events of a column that have slots of their own."""
 Tables = Mapping[tuple[str, str], ValueTable]
 """The values of each attribute: by type and name."""
-
-
-@dataclass(frozen=True)
-class WindowReach:
-    """How far back something lies at most: so many ticks, so many places in the order of events; None: any number."""
-
-    ticks: int | None
-    places: int | None
-
-    def further(self, window: t.WithinWindow) -> WindowReach:
-        """How far back what lies in a window is that hangs there."""
-        if window.most is None:
-            return WindowReach(None, None)
-        far = int(window.most.amount)
-        if window.counted:
-            return WindowReach(None, None if self.places is None else self.places + far)
-        return WindowReach(None if self.ticks is None else self.ticks + far, None)
-
-    def __or__(self, other: WindowReach) -> WindowReach:
-        """How far back one of the two lies."""
-        ticks = None if None in (self.ticks, other.ticks) else max(self.ticks or 0, other.ticks or 0)
-        places = None if None in (self.places, other.places) else max(self.places or 0, other.places or 0)
-        return WindowReach(ticks, places)
-
-    @property
-    def endless(self) -> bool:
-        """Whether nothing bounds it."""
-        return self.ticks is None and self.places is None
-
-
-@dataclass(frozen=True)
-class Role:
-    """A predicate or aggregate of a rule that looks for events: where it stands, and how far back it reaches.
-
-    Attributes
-    ----------
-    trex: its window is open, as in T-Rex.
-    """
-
-    rule: t.Rule
-    place: int
-    part: t.Predicate | t.Aggregate
-    reach: WindowReach
-    trex: bool = False
-
-    @cached_property
-    def plain(self) -> tuple[t.Expression, ...]:
-        """The constraints that look at the event alone."""
-        return tuple(each for each in self.part.constraints if not _looks_elsewhere(each))
-
-    @cached_property
-    def linked(self) -> tuple[t.Expression, ...]:
-        """The others."""
-        return tuple(each for each in self.part.constraints if _looks_elsewhere(each))
 
 
 @dataclass(frozen=True)
@@ -113,6 +60,11 @@ class KeptColumn:
     def alike(self) -> bool:
         """Whether all that looks for them has the same constraints on the event alone, which all kept satisfy then."""
         return _alike(self.roles)
+
+    @cached_property
+    def oldest(self) -> bool:
+        """Whether it is the oldest event that is kept in place of the newest."""
+        return self.newest is not None and _oldest(self.roles)
 
     def with_room(self, room: int | None) -> KeptColumn:
         """The same with another capacity; one whose slots are known has the room that it needs."""
@@ -211,11 +163,6 @@ def consumes(rule: t.Rule, type: str) -> bool:
     return any(isinstance(p, t.Predicate) and p.policy.binds and p.type == type for p in rule.predicates)
 
 
-def bound(rule: t.Rule) -> list[t.Predicate]:
-    """The predicates of a rule that bind something."""
-    return [part for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds]
-
-
 def layouts(
     rule_sets: Sequence[RuleSet], tables: Tables, rooms: Mapping[str, int], room: int, trex: Container[int] = ()
 ) -> list[KeptLayout]:
@@ -231,7 +178,7 @@ def layouts(
     """
     found: dict[str, list[Role]] = {}
     for number, rules in enumerate(rule_sets):
-        for role in (role for rule in rules.rules for role in _roles(rules, rule, number in trex)):
+        for role in (role for rule in rules.rules for role in roles_of(rules, rule, number in trex)):
             found.setdefault(role.part.type, []).append(role)
     columns: dict[str, KeptColumn] = {}
     sizes: list[int] = []
@@ -259,33 +206,13 @@ def layouts(
     return [KeptLayout(rules, columns, tuple(sizes), n in trex) for n, rules in enumerate(rule_sets)]
 
 
-def _roles(rules: RuleSet, rule: t.Rule, trex: bool) -> Iterator[Role]:
-    reach = {rule.trigger.name: WindowReach(0, 0)}
-    for place, part in enumerate(rule.predicates, 1):
-        if rules.declarations[part.type].fact:
-            continue
-        window = part.window
-        if isinstance(window, t.AfterWindow):
-            continue  # what must not come later is asked when it comes
-        if isinstance(window, t.BetweenWindow):
-            far = reach[window.one] | reach[window.two]
-            if trex and far.ticks is None:
-                far = WindowReach(None, None)  # it lies between times, and only so many places are known
-        else:
-            assert isinstance(window, t.WithinWindow)
-            far = reach[window.of].further(window)
-        if isinstance(part, t.Predicate) and part.policy.binds:
-            reach[part.name] = far
-        yield Role(rule, place, part, far, trex)
-
-
 def _refused(role: Role) -> Refused:
     """Why a window that is not bounded has no finite model."""
     window = role.part.window
     assert window is not None
     if isinstance(window, t.WithinWindow) and window.most is None:
         return Refused(
-            f"a window without an end, {window}, has no finite model where more than the newest events count",
+            f"a window without an end, {window}, has no finite model where more than the newest or oldest events count",
             where=window.where,
             hint="write the longest time that matters, within 5 min from ...; or last, and equations",
         )
@@ -300,12 +227,14 @@ def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
     """The attributes of which the newest event alone counts, for those that are equal in them; None: it does not.
 
     It does where all that looks for the events takes the last one, or asks whether there is one, in a window that ends
-    at the trigger, and compares them by equality only: what holds of an older event holds of the newer one then.
+    at the trigger, and compares them by equality only: what holds of an older event holds of the newer one then. In
+    windows without an end the same is true of the oldest one, and the first.
     """
     found: dict[str, None] = {}
+    taken = t.Policy.FIRST if _oldest(roles) else t.Policy.LAST
     for role in roles:
         part, window = role.part, role.part.window
-        if not isinstance(part, t.Predicate) or part.policy not in (t.Policy.LAST, t.Policy.NOT):
+        if not isinstance(part, t.Predicate) or part.policy not in (taken, t.Policy.NOT):
             return None
         if not isinstance(window, t.WithinWindow) or window.of != role.rule.trigger.name:
             return None
@@ -324,6 +253,12 @@ def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
         for constraint in () if _alike(roles) else role.plain:
             found |= {leaf.name: None for leaf in t.within(constraint) if isinstance(leaf, t.OwnAttribute)}
     return tuple(found)
+
+
+def _oldest(roles: Sequence[Role]) -> bool:
+    first = any(isinstance(role.part, t.Predicate) and role.part.policy is t.Policy.FIRST for role in roles)
+    windows = (role.part.window for role in roles)
+    return first and all(isinstance(window, t.WithinWindow) and window.most is None for window in windows)
 
 
 def _alike(roles: Sequence[Role]) -> bool:
@@ -395,7 +330,3 @@ def written(rule: t.Rule) -> Iterator[t.Expression]:
     yield from rule.where_clause
     yield from (each.value for each in rule.evaluations)
     yield from rule.per
-
-
-def _looks_elsewhere(expression: t.Expression) -> bool:
-    return any(isinstance(e, t.OtherAttribute | t.BoundParameter | t.TimeOf) for e in t.within(expression))

@@ -22,7 +22,7 @@ from workbench.core.processor import Burst, Emission, Machine, Maybe, Slot, Stat
 from workbench.core.strict import leaves_domain
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.core.units import spelled
-from workbench.errors import Overflow
+from workbench.errors import EndlessChain, Overflow
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly, selected
 from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
@@ -34,17 +34,31 @@ from workbench.tesla.rule_processor import ALL, RuleProcessor
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
 
+CHAIN = "chain"
+"""The output with the last composites of chains."""
+
 
 class ModelOutput(NamedTuple):
-    """An output of rules in a model: what of all types has this one, if any, and is of this rule, if any."""
+    """An output of rules in a model: what of all types has this one, if any, and is of this rule, if any.
+
+    Attributes
+    ----------
+    chain: the length of the chains of causes whose last composites come out there, if it is about such.
+    """
 
     name: str
     type: str = ""
     rule: str = ""
+    chain: int = 0
 
-    def has(self, composite: Occurrence | ModelComposite) -> bool:
-        """Whether a composite comes out there."""
-        return self.type in ("", composite.type) and self.rule in ("", composite.rule)
+    def has(self, composite: Occurrence | ModelComposite, chain: int) -> bool:
+        """Whether a composite comes out there that is the last of a chain of this length."""
+        return self.type in ("", composite.type) and self.rule in ("", composite.rule) and self.chain in (0, chain)
+
+    @property
+    def typed(self) -> bool:
+        """Whether the type alone is told of what comes out."""
+        return not (self.type or self.rule)
 
 
 @dataclass(frozen=True)
@@ -58,11 +72,13 @@ class ModelledRules(RuleProcessor, Keeping):
     most: the most ticks that pass in one step.
     outputs: the values of the attributes of composites, as they are shown.
     by_rule: whether what each rule emits is an output, too, called by `output_of`.
+    chain: whether the last composites of chains of causes of this length are an output, too, called `CHAIN`.
     rooms_of: the capacities of the columns, where they are given.
     """
 
     frame: RuleFrame = field(hash=False, compare=False, repr=False, kw_only=True)
     by_rule: bool = field(default=False, kw_only=True)
+    chain: int = field(default=0, kw_only=True)
     tick: int = field(kw_only=True)
     unit: str | None = field(default=None, kw_only=True)
     most: int = field(kw_only=True)
@@ -89,7 +105,8 @@ class ModelledRules(RuleProcessor, Keeping):
     def _outputs(self) -> tuple[ModelOutput, ...]:
         found = [ModelOutput(name, type=name) for name in self.rules.composites]
         found.append(ModelOutput(ALL))
-        return (*found, *(ModelOutput(output_of(rule), rule=rule.name) for rule in self.rules.rules if self.by_rule))
+        found += [ModelOutput(output_of(rule), rule=rule.name) for rule in self.rules.rules if self.by_rule]
+        return (*found, ModelOutput(CHAIN, chain=self.chain)) if self.chain else tuple(found)
 
     @cached_property
     def scaled(self) -> RuleSet:
@@ -115,9 +132,10 @@ class ModelledRules(RuleProcessor, Keeping):
         return replace(self, shapes=inputs)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        found = [self._record(name) for name in self.rules.composites]
-        rules = self.rules.rules if self.by_rule else ()
-        return (*found, Enum(self.rules.composites), *(self._record(rule.emits) for rule in rules))
+        kinds = Enum(self.rules.composites)
+        emitted = {rule.name: rule.emits for rule in self.rules.rules}
+        types = (each.type or emitted.get(each.rule, "") for each in self._outputs)
+        return tuple(self._record(type) if type else kinds for type in types)
 
     def _record(self, type: str) -> Domain:
         shown = {name: each.domain for (of, name), each in self._shown_as.items() if of == type}
@@ -212,7 +230,10 @@ class ModelledRules(RuleProcessor, Keeping):
         if not isinstance(memory, RuleMemory):
             memory = RuleMemory(self.with_facts(rows)._started, memory)
         happens = now if place == 0 else self.event(self.fed[place - 1], given, now)
-        memory, found = memory.after(happens)
+        try:
+            memory, found = memory.after(happens)
+        except EndlessChain as error:
+            raise Overflow(error.what, hint="let a condition or a window end the cascade") from error
         # what is made at a deadline has its time, and comes before what is now
         came = [*found, happens] if place == 0 else [happens, *found]
         for each in came:
@@ -231,10 +252,8 @@ class ModelledRules(RuleProcessor, Keeping):
                 queue = waiting_of(rule)
                 what = f"queue '{queue}' overflows: its capacity is {self.frame.waits[rule.name]} and more matches wait"
                 raise Overflow(what, hint=f"give it more room: -Q NAME.{queue}={waits[rule.name]}", queue=queue)
-        depths: dict[int, int] = {}
-        for each in found:
-            depths[each.number] = depths.get(each.sources[0], 0) + 1
-            if depths[each.number] > self.frame.depth and each.type in self.frame.looked_at:
+        for each, chain in _chains(found):
+            if chain > self.frame.depth and each.type in self.frame.looked_at:
                 raise Overflow(f"a chain of more than {self.frame.depth} composites", hint="allow longer ones: --depth")
 
     def _since(self, kept: tuple[Any, ...], now: int, count: int) -> tuple[Any, ...]:
@@ -255,6 +274,8 @@ class ModelledRules(RuleProcessor, Keeping):
         if not any(all(value(each, Selected(), own) is True for each in asked) for asked in column.filters):
             return kept
         key = None if column.newest is None else tuple(exactly(own[name]) for name in column.newest)
+        if column.oldest and any(each[0].type == event.type and each[1] == key for each in kept):
+            return kept
         kept = tuple(each for each in kept if key is None or each[0].type != event.type or each[1] != key)
         if sum(each[0].type == event.type for each in kept) >= column.room:
             what = f"queue '{event.type}' overflows: its capacity is {column.room} and more events would be kept"
@@ -302,7 +323,7 @@ class ModelledRules(RuleProcessor, Keeping):
 
     def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
-        for each in found:
+        for each, chain in _chains(found):
             names = self.rules.declarations[each.type].positions
             values = []
             for name, item in zip(names, each.values, strict=True):
@@ -315,8 +336,8 @@ class ModelledRules(RuleProcessor, Keeping):
                     )
                 values.append(shown.as_shown[exactly(item)])
             for output in self._outputs:
-                if output.has(each):
-                    outputs[output.name].append(each.type if output.name == ALL else tuple(values) if values else True)
+                if output.has(each, chain):
+                    outputs[output.name].append(each.type if output.typed else tuple(values) if values else True)
         return tuple(outputs.values())
 
     # --- the machine ---
@@ -381,11 +402,11 @@ class ModelledRules(RuleProcessor, Keeping):
         """What is emitted, in the order of publication; of the ways that a step can go there is one."""
         outputs = []
         for output in self._outputs:
-            lines = [[(both(w, c.when), c) for c in course.composites if output.has(c)] for w, course in ways]
+            lines = [[(both(w, c.when), c) for c in course.composites if output.has(c, c.chain)] for w, course in ways]
             slots = []
             for number in range(max(map(len, lines))):
                 here = [line[number] for line in lines if number < len(line)]
-                slots.append(Maybe(either_all(when for when, _ in here), self._value(here, all=output.name == ALL)))
+                slots.append(Maybe(either_all(when for when, _ in here), self._value(here, all=output.typed)))
             outputs.append(slots)
         widest = max(1, *map(len, outputs))
         return tuple(
@@ -406,6 +427,14 @@ class ModelledRules(RuleProcessor, Keeping):
                 chosen = selected([(when, composite.values[attribute]) for when, composite in here])
                 fields.append(as_shown(chosen, shown))
         return tuple(fields) if fields else TRUE
+
+
+def _chains(found: Sequence[Occurrence]) -> Iterator[tuple[Occurrence, int]]:
+    """Composites that are published together, each with the length of the chain of causes that it ends."""
+    lengths: dict[int, int] = {}
+    for each in found:
+        lengths[each.number] = lengths.get(each.sources[0], 0) + 1
+        yield each, lengths[each.number]
 
 
 def output_of(rule: t.Rule) -> str:

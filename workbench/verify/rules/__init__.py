@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.errors import refuse_unknown
 from workbench.tesla.rule_set import RuleSet
+from workbench.verify.rules.cascade import cascade
 from workbench.verify.rules.competition import competition
 from workbench.verify.rules.covers import covers
 from workbench.verify.rules.droppable import droppable
@@ -22,6 +23,7 @@ QUESTIONS: Mapping[str, Callable[..., tuple[RuleFinding, ...]]] = {
     "droppable": droppable,
     "competition": competition,
     "order": order,
+    "cascade": cascade,
 }
 """What can be asked, in the order in which it is told."""
 
@@ -32,4 +34,4 @@ def answers(rules: RuleSet, question: str, **options: Any) -> tuple[RuleFinding,
     return QUESTIONS[question](rules, **options)
 
 
-__all__ = ["QUESTIONS", "answers", "competition", "covers", "droppable", "fires", "order"]
+__all__ = ["QUESTIONS", "answers", "cascade", "competition", "covers", "droppable", "fires", "order"]

@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.units import spelled
-from workbench.errors import Refused
+from workbench.errors import EndlessChain, Refused
 from workbench.tesla.model.ticks import ModelledRules
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_memory import Happens, feed
@@ -57,19 +58,27 @@ class RuleStream:
         return tuple(each for each in self.steps if isinstance(each, Occurrence))
 
     def caused(self, engine: str = ENGINES[0]) -> list[list[Occurrence]]:
-        """The composites of each step, as an engine publishes them."""
+        """The composites of each step, as an engine publishes them, up to one that causes some without end."""
         from workbench.tesla.engines.table import rule_engine
 
-        running = rule_engine(self.rules, engine, self.facts)
-        return [feed(running, each) for each in self.steps]
+        running, found = rule_engine(self.rules, engine, self.facts), list[list[Occurrence]]()
+        for each in self.steps:
+            try:
+                found.append(feed(running, each))
+            except EndlessChain:
+                break
+        return found
 
     @cached_property
-    def meant(self) -> tuple[Occurrence, ...]:
-        """The composites that the rules mean, in the order of publication."""
+    def meant(self) -> tuple[Occurrence, ...] | None:
+        """The composites that the rules mean, in the order of publication; None where there is no end of them."""
         from workbench.tesla.meaning import meaning
 
         times = [each for each in self.steps if isinstance(each, int)]
-        return tuple(meaning(self.rules, self.events, self.facts, until=times[-1] - 1 if times else None))
+        try:
+            return tuple(meaning(self.rules, self.events, self.facts, until=times[-1] - 1 if times else None))
+        except EndlessChain:
+            return None
 
     @cached_property
     def confirmed(self) -> tuple[str, ...]:
@@ -77,23 +86,25 @@ class RuleStream:
         found = ["meaning"]
         for name in ENGINES:
             try:
-                made = [each for caused in self.caused(name) for each in caused]
+                steps = self.caused(name)
             except Refused:
                 continue
-            if list(map(_told, made)) == list(map(_told, self.meant)):
+            made = None if len(steps) < len(self.steps) else [each for caused in steps for each in caused]
+            if _all_told(made) == _all_told(self.meant):
                 found.append(name)
         return tuple(found)
 
     def differs_from(self, other: RuleStream) -> bool:
         """Whether other composites are made of another stream, whatever their order."""
-        return Counter(map(_told, self.meant)) != Counter(map(_told, other.meant))
+        return Counter(_all_told(self.meant)) != Counter(_all_told(other.meant))
 
     def text(self) -> str:
         """The stream, and under each event what it causes."""
         lines = [f"there is {self._named(each)}" for each in self.chosen]
-        for step, caused in zip(self.steps, self.caused(), strict=True):
+        for step, caused in zip_longest(self.steps, self.caused()):
             lines.append(self._shown(step) if isinstance(step, Occurrence) else f"it is {self._time(step)}")
-            lines += [f"  -> {self._shown(each)} by {each.rule}" for each in caused]
+            lines += [f"  -> {self._shown(each)} by {each.rule}" for each in caused or ()]
+            lines += ["  -> composites without end"] if caused is None else []
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -101,7 +112,8 @@ class RuleStream:
         return {
             "events": [self._row(each) for each in self.events],
             "until": max((each if isinstance(each, int) else each.time for each in self.steps), default=0),
-            "composites": [self._row(each) | {"rule": each.rule} for each in self.meant],
+            "composites": [self._row(each) | {"rule": each.rule} for each in self.meant or ()],
+            "ends": self.meant is not None,
             **({"facts": [self._row(each) for each in self.chosen]} if self.chosen else {}),
             "time_unit": self.unit,
             "confirmed": list(self.confirmed),
@@ -121,6 +133,10 @@ class RuleStream:
 
     def _time(self, time: int) -> str:
         return spelled(time) if self.unit and time else str(time)
+
+
+def _all_told(composites: Iterable[Occurrence] | None) -> list[Any]:
+    return ["without end"] if composites is None else [_told(each) for each in composites]
 
 
 def _told(event: Occurrence) -> tuple[str, int, tuple[str, ...], str]:

@@ -1,0 +1,63 @@
+"""Whether composites cause composites without end: rules whose triggers go round in a circle.
+
+Where there is no circle of triggers, chains of causes are no longer than the rules that lead from one type to the next.
+Else a chain of a given length is looked for; an engine, which stops at 1000, says of the stream whether it goes on.
+Source: design of rules in the model, "does a cascade end".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.tesla.engines.publisher import LONGEST_CHAIN
+from workbench.tesla.model.build import RuleBounds, longest_chain, modelled
+from workbench.tesla.model.ticks import CHAIN
+from workbench.tesla.rule_set import RuleSet
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.verdict import Outcome
+from workbench.verify.ask.properties import Property, can
+from workbench.verify.rules.finding import WITHIN, RuleFinding, not_known
+from workbench.verify.rules.problems import WITH_TIME, rule_problem
+from workbench.verify.rules.stream import RuleStream, modelled_in
+
+CHAINS = "chains of causes"
+
+
+def cascade(
+    rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
+) -> tuple[RuleFinding, ...]:
+    """Whether chains of causes are bounded; if a long one is found, whether it ends, with the shortest stream.
+
+    Parameters
+    ----------
+    bounds: a chain of one more composite than `depth` is long.
+    deepen: whether larger models are asked where bounds are met.
+
+    Raises
+    ------
+    Refused: the rules have no finite model.
+    """
+    bounds = bounds or RuleBounds()
+    longest = longest_chain(rules)
+    if longest is not None:
+        return (RuleFinding(CHAINS, "end", f"they end: none has more than {longest} composites, whatever comes"),)
+    length = bounds.depth + 1
+    bounds = replace(bounds, depth=length, chain=length)
+    verdict = rule_problem(rules, _chain(length), bounds, settings, deepen=deepen).decide()
+    if verdict.outcome is Outcome.HOLDS and verdict.counterexample is not None:
+        (model,) = modelled([rules], bounds)
+        stream = RuleStream.of(modelled_in(model), (step.inputs for step in verdict.counterexample.steps))
+        answer, says = ("long", f"one has {length} composites, and ends")
+        if stream.meant is None:
+            answer, says = "do not end", f"one goes on without end: more than {LONGEST_CHAIN} composites"
+        return (RuleFinding(CHAINS, answer, says, verdict, {"": stream}),)
+    if verdict.within_bounds or verdict.outcome is Outcome.FAILS:
+        limits = f", {WITHIN}" if verdict.within_bounds else ", with these values"
+        return (RuleFinding(CHAINS, "end", f"none has {length} composites{limits}", verdict),)
+    return (not_known(CHAINS, verdict),)
+
+
+def _chain(length: int) -> Property:
+    """A chain has so many composites; one that goes on leaves the model at the same step, and counts."""
+    long = can(lambda system: system.pipes[dict(system.outputs)[CHAIN]].present, f"a chain of {length} composites")
+    return Property(str(long), lambda system: replace(long.question(system), about_overflow=True))
