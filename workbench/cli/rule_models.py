@@ -22,6 +22,16 @@ COUNT = 2
 
 def options(parser: argparse.ArgumentParser) -> None:
     """What bounds a model of rules."""
+    value_options(parser)
+    fact_files(parser)
+    parser.add_argument(
+        "--facts-any", action="append", default=[], metavar="TYPE=ROWS",
+        help="of rules: for every table of a type of facts with at most so many rows, as Line=3 (repeat)",
+    )  # fmt: skip
+
+
+def value_options(parser: argparse.ArgumentParser) -> None:
+    """The times and values that events have in it."""
     parser.add_argument(
         "--tick", metavar="TIME",
         help="of rules: times are multiples of it, as '1 min' (default: the greatest of which all windows are)",
@@ -30,11 +40,6 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--values", action="append", default=[], metavar="TYPE.ATTRIBUTE=VALUES",
         help="of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof "
         "(repeat; default: what rules compare it with, and what lies between)",
-    )  # fmt: skip
-    fact_files(parser)
-    parser.add_argument(
-        "--facts-any", action="append", default=[], metavar="TYPE=ROWS",
-        help="of rules: for every table of a type of facts with at most so many rows, as Line=3 (repeat)",
     )  # fmt: skip
 
 

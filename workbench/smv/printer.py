@@ -17,7 +17,7 @@ from workbench.core.fold import postorder
 from workbench.core.ops import AND, ITE, NOT
 from workbench.core.term import Term
 from workbench.ir.system import Instance, System, by_instance, instance_of, local_of
-from workbench.smv.terms import SmvTerms, bare, constant, enum_labels, type_of
+from workbench.smv.terms import SmvTerms, as_word, bare, constant, enum_labels, type_of
 
 RESERVED = frozenset(
     """MODULE DEFINE MDEFINE CONSTANTS VAR IVAR FROZENVAR INIT TRANS INVAR SPEC CTLSPEC LTLSPEC PSLSPEC COMPUTE
@@ -208,7 +208,7 @@ class _Printer:
         if body in self.bodies:
             return self.bodies[body]
         words = re.sub(r"\S+", lambda m: SIGNS.get(m[0], m[0]), re.sub(r"([(),])", r" \1 ", instance.module))
-        base = re.sub(r"\W+", "_", words).strip("_") or "Module"
+        base = as_word(re.sub(r"\W+", "_", words).strip("_")) or "Module"
         base = base if base not in RESERVED and base[0].isalpha() else f"M_{base}"
         name = base
         while name in self.module_names:
@@ -253,7 +253,7 @@ def _bits(name: str, width: int) -> list[str]:
 
 
 def _local(name: str) -> str:
-    text = re.sub(r"\W", "_", local_of(name))
+    text = as_word(local_of(name))
     return f"{text}_" if text in RESERVED else text
 
 
@@ -266,7 +266,7 @@ def _unique(names: Sequence[str], taken: Set[str] = frozenset()) -> dict[str, st
     found: dict[str, str] = {}
     used = set(taken)
     for name in names:
-        base = re.sub(r"\W", "_", name)
+        base = as_word(name)
         base = f"{base}_" if base in RESERVED or not (base[0].isalpha() or base[0] == "_") else base
         candidate, count = base, 1
         while candidate in used:

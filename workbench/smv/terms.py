@@ -49,13 +49,18 @@ def constant(domain: Domain, value: Value, labels: Mapping[str, str]) -> str:
     return labels[value] if isinstance(domain, Enum) else str(value)
 
 
+def as_word(text: str) -> str:
+    """The text in letters that SMV has, the others by their numbers, so that different letters stay different."""
+    return re.sub(r"\W|[^\x00-\x7f]", lambda m: "_" if m[0].isascii() else f"u{ord(m[0]):x}", text)
+
+
 def enum_labels(domains: Iterable[Domain], taken: Set[str]) -> dict[str, str]:
     """SMV constants for the labels of all enumerations: the labels themselves where nothing else is so called."""
     names = dict.fromkeys(label for d in domains if isinstance(d, Enum) for label in d.labels)
     found: dict[str, str] = {}
     used = set(taken)
     for label in names:
-        base = re.sub(r"\W", "_", label)
+        base = as_word(label)
         base = base if base[:1].isalpha() or base[:1] == "_" else f"c_{base}"
         while base in used:
             base += "_"

@@ -252,3 +252,11 @@ from Late and POLICY Runs(bus == Late.bus) ordered by line asc emit Notice(line 
         assert verdict.outcome is Outcome.FAILS
         assert [name for step in verdict.counterexample.steps for name in step.inputs] == ["Runs", "Runs", "Late"]
         assert verdict.counterexample.replay == "confirmed by execution"
+
+
+def test_texts_of_other_alphabets_have_names_in_a_model():
+    """Names in the printed model have letters of ASCII only, and different texts different ones."""
+    text = "declare A(s: string)\ndeclare T(s: string)\nfrom A(s == 'é' or s == 'ü') emit T(s = A.s)".replace("'", '"')
+    (model,) = modelled([rules(text, "texts")])
+    inputs = [{"A": (each,)} for each in ("é", "ü", "é")]
+    assert [step.pipes["texts_T"] for step in Simulated(model, {}).trace(inputs)] == [("é",), ("ü",), ("é",)]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli import rule_models
 from workbench.cli.rule_runs import fact_files
+from workbench.errors import InputError
 from workbench.events.reading import reading_options
 
 if TYPE_CHECKING:
@@ -56,7 +58,8 @@ def _simplify_options(action: argparse.ArgumentParser) -> None:
     action.add_argument("--json", action="store_true", help="the steps and the rules as JSON")
     o.queue_options(action)
     action.add_argument("-N", type=o.positive, metavar="N", help="how many values has what is compared for equality")
-    rule_models.options(action)
+    rule_models.value_options(action)
+    action.set_defaults(facts=[], facts_any=[])
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -84,7 +87,11 @@ def _simplify(rules: RuleSet, args: argparse.Namespace) -> None:
 
     from workbench.events.files import replacing
 
-    bounds = rule_models.bounds(args, [rules]) if args.seconds else None
+    if not args.seconds >= 0:
+        raise InputError(f"--seconds {args.seconds:g} is no time", hint="write how many seconds a question may take")
+    facts = {name for name, each in rules.declarations.items() if each.fact}
+    asked = [each for each in rules.rules if facts.isdisjoint(each.types)]
+    bounds = rule_models.bounds(args, [replace(rules, rules=tuple(asked))])
     found = rules.simplified(bounds=bounds, within_bounds=args.within_bounds, seconds=args.seconds)
     if args.output not in (None, "-"):
         with replacing(Path(os.path.realpath(args.output))) as name:

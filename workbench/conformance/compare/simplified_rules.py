@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.budget import Budget
@@ -18,7 +18,7 @@ from workbench.errors import LimitMet, WorkbenchError
 from workbench.tesla import tree as t
 from workbench.tesla.meaning import meaning
 from workbench.tesla.model.build import RuleBounds
-from workbench.tesla.occurrence import Facts, Occurrence, has_units, in_units
+from workbench.tesla.occurrence import Occurrence, has_units, in_units
 from workbench.tesla.rewriting.candidates import smaller
 from workbench.tesla.rewriting.lawful import by_laws, differing, renumbered
 from workbench.tesla.rule_set import RuleSet
@@ -43,66 +43,79 @@ def simplified_rules(
     within_bounds: whether what holds as far as no column of the model is full is applied, too.
     seconds: how long one question to the model may take; 0: it is asked nothing, and what is done holds without bounds.
     """
-    made, steps, undecided = rules, list[RewritingStep](), list[UndecidedRewriting]()
+    made, steps = rules, list[RewritingStep]()
+    asking = _Asking(bounds or RuleBounds(), within_bounds, seconds)
     while True:
         for step, fewer in by_laws(made):
             steps.append(step)
             made = fewer
-        undecided = []
-        asking = _Asking(made, bounds or RuleBounds(), within_bounds, seconds, undecided)
-        found = asking.step() if seconds else None
+        found = asking.step(made) if seconds else None
         if found is None:
-            return RuleSimplification(rules, made, tuple(steps), tuple(undecided))
+            return RuleSimplification(rules, made, tuple(steps), tuple(asking.undecided))
         step, made = found
         steps.append(step)
 
 
 @dataclass
 class _Asking:
-    """What is asked of the model about one rule set."""
+    """What is asked of the model.
 
-    rules: RuleSet
+    Attributes
+    ----------
+    refused: the pairs of rules that are not known to be the same, with the reason; it is empty where they differ.
+    undecided: what is not known of the rules that were asked about last.
+    """
+
     bounds: RuleBounds
     within_bounds: bool
     seconds: float
-    undecided: list[UndecidedRewriting]
+    refused: dict[tuple[str, str], str] = field(default_factory=dict)
+    undecided: list[UndecidedRewriting] = field(default_factory=list)
 
-    def step(self) -> tuple[RewritingStep, RuleSet] | None:
+    def step(self, rules: RuleSet) -> tuple[RewritingStep, RuleSet] | None:
         """The first step that the model allows."""
-        for at, rule in enumerate(self.rules.rules):
+        self.undecided = []
+        for at, rule in enumerate(rules.rules):
             for what, other in smaller(rule):
-                after = replace(self.rules, rules=(*self.rules.rules[:at], other, *self.rules.rules[at + 1 :]))
+                after = replace(rules, rules=(*rules.rules[:at], other, *rules.rules[at + 1 :]))
+                one, two = _alone(rules, rule), _alone(after, other)
+                if one is None or two is None:  # it looks at what it emits itself
+                    one, two = rules, after
                 begun = time.perf_counter()
-                if (found := self._same(rule, other, after, what)) is not None:
+                if (found := self._same(one, two)) is not None:
                     seconds = time.perf_counter() - begun
-                    step = RewritingStep("model", what, *differing(self.rules, after), seconds, *found)
-                    return step, renumbered(after)
+                    return RewritingStep("model", what, *differing(rules, after), seconds, *found), renumbered(after)
+                if reason := self.refused[str(one), str(two)]:
+                    self.undecided.append(UndecidedRewriting(rule.name, what, reason))
         return None
 
-    def _same(self, rule: t.Rule, other: t.Rule, after: RuleSet, what: str) -> tuple[tuple[str, ...], str] | None:
+    def _same(self, one: RuleSet, two: RuleSet) -> tuple[tuple[str, ...], str] | None:
         """What the verdict rests on, and the verdict; None if it does not allow the step."""
-        one, two = _alone(self.rules, rule), _alone(after, other)
-        if one is None or two is None:  # it looks at what it emits itself
-            one, two = self.rules, after
-        if told_apart(one, two, self.bounds.facts):
+        key = str(one), str(two)
+        if key in self.refused:
             return None
-        reason = ""
+        self.refused[key] = ""
+        if told_apart(one, two):
+            return None
+        if any(one.declarations[name].fact for rule in one.rules for name in rule.types):
+            self.refused[key] = "it looks at facts, whose values a model does not have"
+            return None
         try:
             with Budget(self.seconds, None):
                 settings = replace(WITH_TIME, seconds=self.seconds)
                 verdict = rule_comparison(one, two, self.bounds, settings).decide()
         except LimitMet:
-            reason = f"not decided in {self.seconds:g} s"
+            self.refused[key] = f"not decided in {self.seconds:g} s"
+            return None
         except WorkbenchError as error:
-            reason = error.what
-        else:
-            if verdict.outcome is Outcome.FAILS:
-                return None
-            if verdict.outcome is Outcome.HOLDS or (verdict.outcome is Outcome.WITHIN_BOUNDS and self.within_bounds):
-                return verdict.rests_on, str(verdict.outcome)
-            limited = verdict.outcome is Outcome.WITHIN_BOUNDS
+            self.refused[key] = error.what
+            return None
+        limited = verdict.outcome is Outcome.WITHIN_BOUNDS
+        if verdict.outcome is Outcome.HOLDS or (limited and self.within_bounds):
+            return verdict.rests_on, str(verdict.outcome)
+        if verdict.outcome is not Outcome.FAILS:
             reason = "it holds within bounds; --within-bounds applies it" if limited else verdict.reason
-        self.undecided.append(UndecidedRewriting(rule.name, what, reason or "not decided"))
+            self.refused[key] = reason or "not decided"
         return None
 
 
@@ -115,20 +128,20 @@ def _alone(rules: RuleSet, rule: t.Rule) -> RuleSet | None:
     return replace(rules, declarations=declared, rules=(rule,), warnings=())
 
 
-def told_apart(one: RuleSet, other: RuleSet, facts: Facts | None = None) -> bool:
+def told_apart(one: RuleSet, other: RuleSet) -> bool:
     """Whether a random stream tells two rule sets from each other."""
     unit = "us" if has_units(one) else None
     one, other = in_units(one, unit), in_units(other, unit)
-    return any(_differ(one, other, seed, facts) for seed in range(STREAMS))
+    return any(_differ(one, other, seed) for seed in range(STREAMS))
 
 
-def _differ(one: RuleSet, other: RuleSet, seed: int, facts: Facts | None) -> bool:
+def _differ(one: RuleSet, other: RuleSet, seed: int) -> bool:
     case, rng = stream_case(one, seed, EVENTS), random.Random(seed)
     events = [replace(each, values=tuple(_or_null(each.values, rng))) for each in case.events]
     both: list[object] = []
     for rules in (one, other):
         try:
-            both.append(_told(meaning(rules, events, facts or case.facts, until=case.until)))
+            both.append(_told(meaning(rules, events, case.facts, until=case.until)))
         except WorkbenchError as error:  # a cascade that does not end
             both.append(error.what)
     return both[0] != both[1]

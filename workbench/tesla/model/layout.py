@@ -189,7 +189,7 @@ def layouts(
         keys = [] if newest is None else [len(tables[name, each]) for each in newest]
         apart = newest is not None and math.prod(keys) <= MOST_APART and _apart(roles, newest, tables)
         attributes: dict[str, int] = {}
-        for attribute in sorted(kept, key=lambda each: -len(tables[name, each])):
+        for attribute in sorted(kept, key=lambda each: (-len(tables[name, each]), each)):
             if (size := len(tables[name, attribute])) > 1:
                 place = attributes[attribute] = len(attributes)
                 if not apart:
