@@ -130,7 +130,6 @@ SEEN = """machine m(x: KEYS) -> int {
     ("keys", "values", "start", "args", "reason"),
     [
         ("int", "bool", "true", ["check", "-N", 65], "has 65 keys, and a map in a model has 64 at most"),
-        ("{A, B, C}", "int", "1", ["run", "--backend", "numba"], "whose values, int, are not finite"),
         ("any", "int", "1", ["run", "--backend", "numba"], "carries any"),
     ],
 )

@@ -65,6 +65,8 @@ GIVEN = {
     "often-true": "often-true",
     "bounded-liveness": "bounded-liveness(3)",
     "always": "always(y >= 0)",
+    "never": "never(y)",
+    "can": "can(y >= 0)",
     "ctl": "ctl(AG EF out.present)",
     "ltl": "ltl(p U q)",
     "equivalent": "equivalent(other)",

@@ -70,6 +70,7 @@ class Body(args.Reader):
     def __init__(self, file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> None:
         super().__init__({}, file.functions, file.labels_in(syntax))
         self.file, self.syntax = file, syntax
+        self._streams: dict[int, tuple[s.Expression, frozenset[str], bool]] = {}
         self.lost: set[str] = set()
         """Names that have no meaning because of a mistake."""
         self.sound = True
@@ -333,6 +334,13 @@ class Body(args.Reader):
             raise FollowUp if first.name in self.lost else error
 
     def _is_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
+        """Whether a part of an expression is a stream; of what lies inside others that is asked again and again."""
+        found = self._streams.get(id(e))
+        if found is None or found[0] is not e or found[1] != words:
+            found = self._streams[id(e)] = e, words, self._has_stream(e, words)
+        return found[2]
+
+    def _has_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
         if isinstance(e, s.Identifier):
             if e.name in self.scope:
                 return isinstance(self.scope[e.name], BuiltStream | NamedStreams)
