@@ -58,12 +58,12 @@ def test_what_is_refused(pipeline: Pipeline) -> None:
         Compiled(pipeline, dict.fromkeys(flatten(pipeline).queues, 40))
 
 
-@pytest.mark.parametrize("together", [True, False], ids=["every input", "some inputs"])
 def draws(one: Any) -> bool:
     """Whether events can be drawn from its domains."""
     return not any(isinstance(part, Texts) for _, domain in flatten(one.values[0]).inputs for part in within(domain))
 
 
+@pytest.mark.parametrize("together", [True, False], ids=["every input", "some inputs"])
 @pytest.mark.parametrize("pipeline", [one for one in every() if runs(one) and draws(one)])
 def test_a_model(pipeline: Pipeline, together: bool) -> None:
     """Queues of 40 events: some overflow, in the same step on both sides."""
