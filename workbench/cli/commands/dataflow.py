@@ -144,13 +144,7 @@ def _show(args: argparse.Namespace) -> int:
 
         print(json.dumps(history.to_json(), indent=2))
     if args.output is not None:
-        import os
-        from pathlib import Path
-
-        from workbench.events.files import replacing
-
-        with replacing(Path(os.path.realpath(args.output))) as name:
-            Path(name).write_text(history_page(history), encoding="utf-8")
+        write_atomically(args.output, history_page(history))
     elif not args.json:
         sys.stdout.write(history_text(history))
     return 0

@@ -85,7 +85,7 @@ def _simplify(rules: RuleSet, args: argparse.Namespace) -> None:
     """Make rules simpler, and say how."""
     import json
 
-    from workbench.events.files import replacing
+    from workbench.events.files import write_atomically
 
     if not args.seconds >= 0:
         raise InputError(f"--seconds {args.seconds:g} is no time", hint="write how many seconds a question may take")
@@ -94,8 +94,7 @@ def _simplify(rules: RuleSet, args: argparse.Namespace) -> None:
     bounds = rule_models.bounds(args, [replace(rules, rules=tuple(asked))])
     found = rules.simplified(bounds=bounds, within_bounds=args.within_bounds, seconds=args.seconds)
     if args.output not in (None, "-"):
-        with replacing(Path(os.path.realpath(args.output))) as name:
-            Path(name).write_text(str(found.rules), encoding="utf-8")
+        write_atomically(args.output, str(found.rules))
     if args.json:
         print(json.dumps(found.to_json()))
     elif args.output == "-":
