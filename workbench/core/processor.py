@@ -226,6 +226,7 @@ class Processor(ABC):
     marks: (of one that merges several inputs) its front is the number of an input and the event, and so is what stands
         in the stream of its denotation.
     lockstep: every front makes every output carry exactly one event.
+    singly: its machine is that of steps in which one of its inputs carries an event, and has no meaning for others.
     constants: the labels of enumerations that it makes itself; a text that calls it may use them.
     """
 
@@ -236,6 +237,7 @@ class Processor(ABC):
     merges: ClassVar[bool] = False
     marks: ClassVar[bool] = False
     lockstep: ClassVar[bool] = False
+    singly: ClassVar[bool] = False
     constants: ClassVar[tuple[str, ...]] = ()
 
     # --- shape ---

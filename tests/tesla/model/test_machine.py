@@ -260,3 +260,9 @@ def test_texts_of_other_alphabets_have_names_in_a_model():
     (model,) = modelled([rules(text, "texts")])
     inputs = [{"A": (each,)} for each in ("é", "ü", "é")]
     assert [step.pipes["texts_T"] for step in Simulated(model, {}).trace(inputs)] == [("é",), ("ü",), ("é",)]
+
+
+def test_a_model_is_refused_where_several_events_come_at_a_step():
+    """Its machine has no meaning there, so that a verdict would say nothing."""
+    with pytest.raises(Refused, match="takes one event at a step, and the inputs are free"):
+        check(modelled_rules(RULES["each"]), "never(C)")

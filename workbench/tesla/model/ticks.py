@@ -73,7 +73,6 @@ class ModelledRules(RuleProcessor, Keeping):
     outputs: the values of the attributes of composites, as they are shown.
     by_rule: whether what each rule emits is an output, too, called by `output_of`.
     chain: whether the last composites of chains of causes of this length are an output, too, called `CHAIN`.
-    rooms_of: the capacities of the columns, where they are given.
     """
 
     frame: RuleFrame = field(hash=False, compare=False, repr=False, kw_only=True)
@@ -86,6 +85,7 @@ class ModelledRules(RuleProcessor, Keeping):
 
     keyword: ClassVar[str] = ""
     holds: ClassVar[str] = "events"
+    singly: ClassVar[bool] = True
 
     # --- shape ---
 
@@ -254,7 +254,9 @@ class ModelledRules(RuleProcessor, Keeping):
                 raise Overflow(what, hint=f"give it more room: -Q NAME.{queue}={waits[rule.name]}", queue=queue)
         for each, chain in _chains(found):
             if chain > self.frame.depth and each.type in self.frame.looked_at:
-                raise Overflow(f"a chain of more than {self.frame.depth} composites", hint="allow longer ones: --depth")
+                raise Overflow(
+                    f"a chain of more than {self.frame.depth} composites", hint="let a condition end the cascade sooner"
+                )
 
     def _since(self, kept: tuple[Any, ...], now: int, count: int) -> tuple[Any, ...]:
         """What is still asked for at a time, when so many events have come."""
@@ -332,7 +334,7 @@ class ModelledRules(RuleProcessor, Keeping):
                 if exactly(item) not in shown.as_shown or exactly(item) not in self.frame.table(each.type, name).places:
                     raise Overflow(
                         f"{each.type}.{name} is {item!r}, which is not among the values that the model has",
-                        hint=f"give it more: --values {each.type}.{name}=...",
+                        hint="give the attributes of events fewer values: --values TYPE.ATTRIBUTE=1..4",
                     )
                 values.append(shown.as_shown[exactly(item)])
             for output in self._outputs:

@@ -16,7 +16,7 @@ from workbench.core.fold import substitute
 from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term
-from workbench.errors import EngineDisagreement, LimitMet, refuse_unknown
+from workbench.errors import EngineDisagreement, LimitMet, Refused, refuse_unknown
 from workbench.ir.compose import DEFAULT_CAPACITY, outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
@@ -99,6 +99,11 @@ class Prepared:
 
 def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     """Everything up to the engine; `pipeline` is resolved to finite domains."""
+    alone = next((node for node in flatten(pipeline).nodes if node.processor.singly), None)
+    if alone is not None and settings.environment.arrivals != "one":
+        given = settings.environment.arrivals
+        what = f"the model of `{alone.processor}` takes one event at a step, and the inputs are {given}"
+        raise Refused(what, hint='ask with Settings(environment=Environment("one")), as `rule_problem` does')
     question, structure = _alike(settings.environment.adapt(prop.question(outline(pipeline, settings.q))))
     model = focus(question.system, tuple(question.formula.atoms()))
     hidden = FALSE if question.about_overflow else model.overflow
