@@ -2,6 +2,7 @@
 
 import json
 
+from tests.cli.conftest import program
 from tests.tesla.test_language import OLDER
 from workbench.tesla.check import load_rules
 
@@ -85,3 +86,11 @@ def test_the_model_is_asked_what_no_law_says(workbench, tmp_path):
     assert (found["steps"], found["undecided"], found["rules"]) == ([], [], made)
     again = workbench("rules", "simplify", tmp_path / "made.tesla", "--seconds", "0").out
     assert again == "made is not simplified: no law, and no verdict of the model, leaves anything out\n"
+
+
+def test_rules_that_are_written_to_a_stream_do_not_take_its_place(tmp_path):
+    """`-o` of a pipe or a device writes there, as other commands do."""
+    (tmp_path / "r.tesla").write_text(MODEL)
+    done = program("rules", "simplify", tmp_path / "r.tesla", "--seconds", "0", "-o", "/dev/stdout")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("declare A(x: int)\ndeclare B(x: int)\ndeclare P(x: int)\n\n# Kept.\nrule one:\n")
