@@ -161,11 +161,17 @@ def program(
     """The pipeline or the rules that an argument names; see `load`. `types` of events are known from elsewhere."""
     if not is_rules(reference):
         return load(reference, params, faults).pipeline
-    from workbench.errors import InputError
+    if params or faults:
+        from workbench.errors import InputError
+
+        raise InputError("rules have no parameters and no faults", hint="leave --param and --fault out")
+    return rules(reference, types)
+
+
+def rules(reference: str, types: Mapping[str, Declaration] | None = None) -> RuleSet:
+    """The rules of a file; warnings are told. `types` of events are known from elsewhere."""
     from workbench.tesla.check import load_rules
 
-    if params or faults:
-        raise InputError("rules have no parameters and no faults", hint="leave --param and --fault out")
     found = load_rules(reference, types)
     for warning in found.warnings:
         print(f"warning: {warning}", file=sys.stderr)

@@ -43,11 +43,6 @@ def value_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def read(reference: str) -> RuleSet:
-    """The rules of a file; warnings are told."""
-    return o.program(reference, (), ())  # type: ignore[return-value]
-
-
 def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds:
     """What the arguments say of a model's bounds."""
     from workbench.tesla.model.build import RuleBounds

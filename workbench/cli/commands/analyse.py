@@ -74,7 +74,7 @@ def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Ca
 
 
 def _of_rules(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Callable[[], Section]]]:
-    settings, rules = rule_models.settings(args), rule_models.read(args.file)
+    settings, rules = rule_models.settings(args), o.rules(args.file)
     from workbench.cli.rule_analyses import rule_sections
 
     return {"rules": rules.name}, rule_sections(rules, rule_models.bounds(args, [rules]), settings, deepen=not args.Q)

@@ -64,7 +64,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def _rules(args: argparse.Namespace) -> int:
     """The same of the model of rules: by default, whether each type of composites can come."""
-    settings, rules = rule_models.settings(args), rule_models.read(args.file)
+    settings, rules = rule_models.settings(args), o.rules(args.file)
     from workbench.cli.output import decide_all
     from workbench.verify.rules.problems import rule_problem
 

@@ -70,8 +70,8 @@ def _rules(args: argparse.Namespace) -> int:
     from workbench.cli.output import decide_all
     from workbench.verify.rules.problems import rule_comparison
 
-    left = rule_models.read(args.left)
-    right = _variant(left if args.right is None else rule_models.read(args.right), args)
+    left = o.rules(args.left)
+    right = _variant(left if args.right is None else o.rules(args.right), args)
     bounds = replace(rule_models.bounds(args, [left, right]), trex=[1] if args.compat else [])
     return decide_all([rule_comparison(left, right, bounds, settings, args.mode or "stepwise")], args)
 

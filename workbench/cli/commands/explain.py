@@ -65,10 +65,8 @@ def _answer(args: argparse.Namespace) -> RuleExplanation:
     if not o.is_rules(args.file):
         raise InputError("this is no file of rules", where=args.file, hint="pipelines are explained by check and draw")
     from workbench.logs.rule_explained import RuleQuestion, explained
-    from workbench.tesla.rule_set import RuleSet
 
-    rules = o.program(args.file, (), (), types_of_log(args))
-    assert isinstance(rules, RuleSet)
+    rules = o.rules(args.file, types_of_log(args))
     output = int(args.output) if (args.output or "").isdigit() else args.output
     question = RuleQuestion(args.event, output, args.missing, args.most)
     run = argparse.Namespace(**{**vars(args), "backend": AUTO, "html": None})  # the page is not the run's

@@ -60,7 +60,7 @@ def _of_pipeline(args: argparse.Namespace) -> str:
 
 def _of_rules(args: argparse.Namespace) -> str:
     """The model of rules; asked, where nothing is said, is whether each type of composites can come."""
-    settings, rules = rule_models.settings(args), rule_models.read(args.file)
+    settings, rules = rule_models.settings(args), o.rules(args.file)
     from workbench.language import parse_property
     from workbench.tesla.model.build import modelled
 
