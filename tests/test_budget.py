@@ -99,7 +99,7 @@ def test_nothing_comes_after_the_end() -> None:
 
 def test_an_interrupt_comes_before_another_thread_watches(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: dict[object, object] = {}
-    inner, me = Budget(LONG), threading.get_ident()
+    outer, inner, me, held = Budget(LONG), Budget(LONG), threading.get_ident(), threading.Event()
 
     def throw() -> None:  # while the thread that works waits for the lock, as when an outer budget is spent then
         with budget._LOCK:
@@ -110,14 +110,17 @@ def test_an_interrupt_comes_before_another_thread_watches(monkeypatch: pytest.Mo
             outer._interrupt.met = LimitMet("a limit", "waiting")
             budget._throw_into(me, outer._interrupt)
 
-    held = threading.Event()
-    with pytest.raises(LimitMet, match="a limit met while waiting"), Budget(LONG) as outer:
-        thread = threading.Thread(target=throw)
-        thread.start()
-        held.wait()
-        monkeypatch.setattr("_thread.start_new_thread", begun.setdefault)  # no step of Python's is in it
-        with inner:
-            busy()
+    def begin() -> None:
+        with outer:
+            thread.start()
+            held.wait()
+            monkeypatch.setattr("_thread.start_new_thread", begun.setdefault)  # no step of Python's is in it
+            with inner:
+                busy()
+
+    thread = threading.Thread(target=throw)
+    with pytest.raises(LimitMet, match="a limit met while waiting"):
+        begin()
     thread.join()
     assert not begun
 
