@@ -50,7 +50,7 @@ class Section:
 
 
 def _resolved(pipeline: Pipeline, settings: Settings) -> Pipeline:
-    return flatten(pipeline.resolve(settings.domain))
+    return flatten(settings.over(pipeline)[0])
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from workbench.errors import InputError, refuse_unknown
 
 if TYPE_CHECKING:
     from workbench.core.domain import Domain, Value
+    from workbench.core.pipeline import Pipeline
     from workbench.tesla.model.build import RuleBounds
     from workbench.tesla.rule_set import RuleSet
     from workbench.verify.answer.check import Settings
@@ -74,6 +75,36 @@ def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds
     )
 
 
+def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None:
+    """The same of a pipeline with rules in it, whose values are those of its inputs; None: there are no rules."""
+    if not pipeline.clocks:
+        for option in ("tick", "values", "facts", "facts_any"):
+            if getattr(args, option, None):
+                what = f"--{option.replace('_', '-')} is for rules, and there are none in {pipeline.name}"
+                raise InputError(what, hint="leave it out")
+        return None
+    from workbench.core.fields import Record
+    from workbench.processors.held.group import flatten
+    from workbench.tesla.model.build import RuleBounds
+    from workbench.tesla.rule_processor import RuleProcessor
+
+    found = [node.processor for node in flatten(pipeline).nodes]
+    rule_sets = [each.rules for each in found if isinstance(each, RuleProcessor) and each.looks_up]
+    domains: dict[tuple[str, str], Domain] = {}
+    for name, domain in pipeline.inputs:
+        parts = zip(domain.labels, domain.fields, strict=True) if isinstance(domain, Record) else [("", domain)]
+        domains |= {(name, label): part for label, part in parts}
+    numbers = [item[""] for item in getattr(args, "Q", []) if "" in item]
+    facts = [_facts(args, [rules]) for rules in rule_sets] if getattr(args, "facts", None) else []
+    return RuleBounds(
+        (numbers or [o.Q])[-1],
+        values=dict(_values(text, domains) for text in getattr(args, "values", [])),
+        tick=None if getattr(args, "tick", None) is None else _tick(args.tick),
+        facts={name: rows for each in facts for name, rows in each.items()},
+        any_facts=dict(map(_rows, getattr(args, "facts_any", []))),
+    )
+
+
 def settings(args: argparse.Namespace) -> Settings:
     """How the models are checked: at each step one event comes, or time passes."""
     from workbench.verify.answer.check import Settings
@@ -108,7 +139,7 @@ def _tick(text: str) -> int:
 def _values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[tuple[str, str], list[Value]]:
     name, equals, listed = text.partition("=")
     type, dot, attribute = name.strip().partition(".")
-    if not (equals and dot and listed.strip()):
+    if not (equals and (dot or (type, "") in domains) and listed.strip()):
         raise InputError(f"--values {text}: which values has which attribute?", hint="write --values Temp.value=44..46")
     domain = domains.get((type, attribute))
     found: list[Value] = []

@@ -104,7 +104,7 @@ def latency_below(source: str, output: str, k: int) -> Property:
 def latency(pipeline: Program, source: str, output: str, settings: Settings | None = None) -> Latency:
     """The most steps from an event of an input to an output event that it causes."""
     settings = settings or Settings()
-    flat = flatten(pipeline.pipeline.resolve(settings.domain))
+    flat = flatten(settings.over(pipeline)[0])
     following = tagged(flat, source)
     verdict = check(following, waiting(source, output), settings)
     steps = None if not verdict.length else verdict.length - 1

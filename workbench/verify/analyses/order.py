@@ -117,7 +117,7 @@ def fits(queue: str) -> Property:
 def order(pipeline: Program, settings: Settings | None = None) -> Order:
     """What depends on the order in which the inputs' events arrive."""
     settings = settings or Settings()
-    flat = flatten(pipeline.pipeline.resolve(settings.domain))
+    flat = flatten(settings.over(pipeline)[0])
     inputs = flat.ports.arrivals
     unsure = tuple(node.name for node in flat.nodes if node.processor.in_arity > 1 and not node.processor.joins)
     queues = flat.queues if len(inputs) > 1 else ()

@@ -219,7 +219,7 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
 def _buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
     start = time.monotonic()
     found: list[Buffer] = []
-    flat = flatten(pipeline.pipeline.resolve(settings.domain)).with_capacities({})  # else no queue could be named
+    flat = flatten(settings.over(pipeline)[0]).with_capacities({})  # else no queue could be named
     try:
         with Budget(settings.seconds, settings.memory_mb):
             _each(flat, settings, most, found)
