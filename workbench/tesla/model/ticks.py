@@ -148,17 +148,21 @@ class ModelledRules(RuleProcessor, Keeping):
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        of = spelled(self.tick) if self.unit else str(self.tick)
         longest = "" if self.most == 1 else f", and longer pauses than {self.most} of them do what one of so many does"
         values = [
             f"{name}.{attribute} is {self._tables[name, attribute].domain}"
             for name in self.fed
             for attribute in self.rules.declarations[name].domains
         ]
-        found = [f"times are multiples of {of}{longest}"]
+        found = [f"times are multiples of {self._time(1)}{longest}"]
         found += [f"{name} has any rows, at most {most}" for name, most in self.frame.given.items()]
+        rates = self.frame.rates.items()
+        found += [f"at most {rate.count} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
         found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
         return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
+
+    def _time(self, ticks: int) -> str:
+        return spelled(ticks * self.tick) if self.unit else str(ticks * self.tick)
 
     # --- queues inside ---
 
@@ -167,10 +171,7 @@ class ModelledRules(RuleProcessor, Keeping):
         return dict(self.frame.rooms)
 
     def with_rooms(self, rooms: Mapping[str, int]) -> Self:
-        frame = self.frame
-        columns = {name: each.with_room(rooms.get(name)) for name, each in frame.layout.columns.items()}
-        waits = {rule.name: rooms.get(waiting_of(rule), frame.waits[rule.name]) for rule in frame.absences}
-        return replace(self, frame=replace(frame, layout=replace(frame.layout, columns=columns, waits=waits)))
+        return replace(self, frame=self.frame.with_rooms(rooms))
 
     def waiting(self, state: State) -> tuple[int, ...]:
         _, memory, kept, *_ = state
@@ -364,6 +365,7 @@ class ModelledRules(RuleProcessor, Keeping):
                 queues=tuple(frame.rooms),
                 lengths=lambda s: ModelCourse.read(frame, s).lengths,
                 shares=True,
+                comes=self._may_come if frame.rates else None,
             ),
             width,
         )
@@ -391,6 +393,11 @@ class ModelledRules(RuleProcessor, Keeping):
             after = tuple(ite(when, a, b) for a, b in zip(each.state, after, strict=True))
         full = tuple(either_all(both(when, each.full[name]) for when, each in ways) for name in frame.rooms)
         return (*after, *full), self._emitted(ways)
+
+    def _may_come(self, state: State) -> Mapping[int, Term]:
+        """On which inputs an event keeps its rate, if it comes."""
+        recent = ModelCourse.read(self.frame, state).recent
+        return {self.ports.index(type): rate.may_come(recent[type]) for type, rate in self.frame.rates.items()}
 
     def _read(self, name: str, given: Any) -> dict[str, ChosenValue]:
         """The attributes of an event of a stream."""
