@@ -82,7 +82,7 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     unit = "us" if united else None
     tick = bounds.tick or _tick([in_units(rules, unit) for rules in rule_sets], bounds)
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
-    inputs = chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts)
+    inputs = chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts)
     rates = _rates(rule_sets, bounds, tick, united=united)
     frames = _frames(ticked, inputs, replace(bounds, tick=tick), rates)
     outputs: dict[tuple[str, str], ValueTable] = {}
