@@ -85,7 +85,7 @@ class ModelCourse:
         for type, most in frame.given.items():
             found.given[type] = GivenFacts.read(frame.fact_tables(type), most, values)
         found.begun = next(values) if frame.given else TRUE
-        found.recent = {type: [next(values) for _ in range(rate.count)] for type, rate in frame.rates.items()}
+        found.recent = {type: [next(values) for _ in range(rate.most)] for type, rate in frame.rates.items()}
         return found
 
     @property

@@ -23,40 +23,40 @@ ANY_TYPE = ""
 
 
 class RuleRate(NamedTuple):
-    """At most `count` events in any stretch of `time`, its end not counted.
+    """At most `most` events in any stretch of `time`, its end not counted.
 
     Attributes
     ----------
-    count: at least 1.
+    most: at least 1.
     time: microseconds where it is written with a unit, else a bare number.
     united: whether it is.
     """
 
-    count: int
+    most: int
     time: int
     united: bool
 
     def in_ticks(self, tick: int) -> EventRate:
         """The same where times are multiples of a tick."""
-        return EventRate(self.count, math.ceil(self.time / tick))
+        return EventRate(self.most, math.ceil(self.time / tick))
 
     def __str__(self) -> str:
-        return f"{self.count} in any {spelled(self.time) if self.united else self.time}"
+        return f"{self.most} in any {spelled(self.time) if self.united else self.time}"
 
 
 class EventRate(NamedTuple):
     """The same in ticks."""
 
-    count: int
+    most: int
     ticks: int
 
     def within(self, reach: int) -> int:
         """How many events at most are between 0 and `reach` ticks old."""
-        return self.count * (reach // self.ticks + 1)
+        return self.most * (reach // self.ticks + 1)
 
     def variables(self, name: str) -> list[tuple[str, Domain, Value]]:
         """Name, domain and initial value of what it keeps in mind: the ages of the last events, the newest first."""
-        return [(f"{name}_{i}", Range(0, self.ticks), self.ticks) for i in range(1, self.count + 1)]
+        return [(f"{name}_{i}", Range(0, self.ticks), self.ticks) for i in range(1, self.most + 1)]
 
     def may_come(self, ages: Sequence[Any]) -> Term:
         """Whether one more event keeps it."""

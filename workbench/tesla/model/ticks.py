@@ -142,7 +142,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         found = [f"times are multiples of {self._time(1)}{longest}"]
         found += [f"{name} has any rows, at most {most}" for name, most in self.frame.given.items()]
         rates = self.frame.rates.items()
-        found += [f"at most {rate.count} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
+        found += [f"at most {rate.most} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
         found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
         return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
 
