@@ -7,6 +7,8 @@ import pytest
 
 import workbench as wb
 from workbench.logs import rule_facts
+from workbench.tesla.engines.facts import tables
+from workbench.tesla.engines.facts.database import FactDatabase
 
 RULES = """
 declare Late(bus: int, minutes: float)
@@ -68,6 +70,15 @@ def test_answers_are_cached(run, workbench, city):
     assert "facts" not in workbench(*asked).err
     assert "did you mean 'sieve'" in run("~/city.db", options=("--facts-cache", "sive"), code=2)
     assert "hint: --facts-cache auto" in run("~/city.db", options=("--facts-cache-shared",), code=2)
+
+
+def test_events_that_were_read_together_share_a_look(workbench, city, monkeypatch):
+    looks, see = [], FactDatabase.see
+    monkeypatch.setattr(FactDatabase, "see", lambda database: looks.append(1) or see(database))
+    monkeypatch.setattr(tables, "LOOK", 60.0)
+    (city / "in.csv").write_text("type,time,bus,minutes\n" + "".join(f"Late,{time},1,7.5\n" for time in range(9)))
+    workbench("run", city / "r.tesla", "--input", city / "in.csv", "--facts", city / "city.db", "--engine", "cdp")
+    assert len(looks) == 2  # by the first event, and behind it, when the time begins
 
 
 def test_facts_that_are_nowhere_or_twice(run):
