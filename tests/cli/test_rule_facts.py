@@ -3,6 +3,8 @@
 import json
 import sqlite3
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import workbench as wb
@@ -73,11 +75,17 @@ def test_answers_are_cached(run, workbench, city):
 
 
 def test_events_that_were_read_together_share_a_look(workbench, city, monkeypatch):
-    looks, see = [], FactDatabase.see
-    monkeypatch.setattr(FactDatabase, "see", lambda database: looks.append(1) or see(database))
+    looks, see = list[FactDatabase](), FactDatabase.see
+
+    def seen(database):
+        looks.append(database)
+        see(database)
+
+    monkeypatch.setattr(FactDatabase, "see", seen)
     monkeypatch.setattr(tables, "LOOK", 60.0)
-    (city / "in.csv").write_text("type,time,bus,minutes\n" + "".join(f"Late,{time},1,7.5\n" for time in range(9)))
-    workbench("run", city / "r.tesla", "--input", city / "in.csv", "--facts", city / "city.db", "--engine", "cdp")
+    log = pa.table({"type": ["Late"] * 9, "time": range(9), "bus": [1] * 9, "minutes": [7.5] * 9})
+    pq.write_table(log, city / "in.parquet")
+    workbench("run", city / "r.tesla", "--input", city / "in.parquet", "--facts", city / "city.db", "--engine", "cdp")
     assert len(looks) == 2  # by the first event, and behind it, when the time begins
 
 

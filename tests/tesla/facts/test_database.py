@@ -174,12 +174,15 @@ class Writer:
         loop = "for line in sys.stdin: exec(line); print(flush=True)"
         command = [sys.executable, "-c", f"{setup}\n{loop}"]
         self._process = Popen(command, stdin=PIPE, stdout=PIPE, text=True, bufsize=1, cwd=path.parent)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._tells, self._told = self._process.stdin, self._process.stdout
 
     def does(self, code):
-        self._process.stdin.write(f"{code}\n")
-        while not select.select([self._process.stdout], [], [], 0)[0]:
+        self._tells.write(f"{code}\n")
+        while not select.select([self._told], [], [], 0)[0]:
             self._goes_on()
-        assert self._process.stdout.readline() == "\n"
+        assert self._told.readline() == "\n"
 
     def close(self):
         self._process.communicate()

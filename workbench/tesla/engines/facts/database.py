@@ -104,7 +104,7 @@ class FactDatabase:
     def __getstate__(self) -> Mapping[str, Any]:
         """The file and what is wanted of it: whoever gets it opens it anew; what is in memory is sent along."""
         image = self._connected().serialize() if self.in_memory else None
-        here = {"_connection": None, "_watcher": None, "open": False, "changed": [], "_state": ()}
+        here: Mapping[str, Any] = {"_connection": None, "_watcher": None, "open": False, "changed": [], "_state": ()}
         return {**vars(self), **here, "_image": image}
 
     @property
