@@ -76,7 +76,7 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     unit = "us" if united else None
     tick = bounds.tick or _tick([in_units(rules, unit) for rules in rule_sets], finer=bool(bounds.trex))
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
-    inputs = chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts)
+    inputs = chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts)
     frames = _frames(ticked, inputs, replace(bounds, tick=tick))
     outputs: dict[tuple[str, str], ValueTable] = {}
     for frame in frames:
