@@ -24,7 +24,7 @@ _tag, _text = attrgetter("tag"), attrgetter("text")
 
 RowShape = tuple[tuple[str, ...], tuple[int, ...]]
 CellTexts = tuple["str | None", ...]
-Taker = Callable[[Sequence["str | None"]], CellTexts]
+TextsTaker = Callable[[Sequence["str | None"]], CellTexts]
 
 
 class PathElements(NamedTuple):
@@ -37,8 +37,8 @@ class PathElements(NamedTuple):
 class PathTexts(NamedTuple):
     """What takes their texts out of those of all elements of a row of a shape, in the order of the document."""
 
-    keys: Taker | None
-    values: Taker
+    keys: TextsTaker | None
+    values: TextsTaker
 
 
 class PlainCell(NamedTuple):
@@ -92,7 +92,7 @@ class RowShapes:
         return plan
 
 
-def _taker(elements: Sequence[Element], position: Mapping[int, int]) -> Taker:
+def _taker(elements: Sequence[Element], position: Mapping[int, int]) -> TextsTaker:
     places = [position[id(element)] for element in elements]
     return itemgetter(*places) if len(places) > 1 else lambda texts: tuple([texts[i] for i in places])
 
