@@ -181,13 +181,16 @@ def test_not_all_is_over_while_a_thread_is_on_its_way_back():
     plan = Dataflow(lanes(1), compiled=True)._machine_plan()
     run = MachineRun(plan, iter([{"x": 1, "y": 2}]), 0, FirstFailure(threading), ThreadManager(), 8, batch=2)
     reading = run._take(caller=True)
+    assert reading
     run._end(reading, run._run(reading))
     batch = run._take(caller=False)
+    assert batch
     found = run._run(batch)
     assert run._sets.complete == run._sets.begun == 1
-    assert not run._all_over
+    over = [run._all_over]
     run._end(batch, found)
-    assert run._all_over
+    over.append(run._all_over)
+    assert over == [False, True]
     assert len(run._done) == 1
 
 
