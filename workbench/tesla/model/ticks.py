@@ -143,7 +143,9 @@ class RulesInTicks(RuleProcessor, Keeping):
         found = [f"times are multiples of {of}{longest}"]
         found += [f"{name} has any rows, at most {most}" for name, most in self.frame.given.items()]
         found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
-        return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
+        nulls = any(None in self.frame.tables[key].values for key in self._tables)
+        rest = "no other one is null" if nulls else "none is null"
+        return (*found, *([f"{', '.join(values)}; {rest}"] if values else []))
 
     # --- queues inside ---
 
