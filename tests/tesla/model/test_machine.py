@@ -13,7 +13,7 @@ from tests.examples import examples
 from workbench.conformance.compare.executables import Denoting
 from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.conformance.generate.rule_cases import random_case
-from workbench.core.domain import Overflowing
+from workbench.core.domain import Overflowing, Value
 from workbench.errors import Overflow, PipelineError, Refused
 from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import outline
@@ -59,7 +59,7 @@ RULES = {
 }
 
 
-NULLS = {
+NULLS: dict[tuple[str, str], list[Value | None]] = {
     ("A", "x"): [0, None, 2], ("A", "f"): [0.5, None, 1.0], ("B", "x"): [None, 1, 2], ("B", "s"): ["a", None, "null"],
     ("C", "b"): [True, None, False],
 }  # fmt: skip
