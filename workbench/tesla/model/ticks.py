@@ -144,7 +144,9 @@ class RulesInTicks(RuleProcessor, Keeping):
         rates = self.frame.rates.items()
         found += [f"at most {rate.most} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
         found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
-        return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
+        nulls = any(None in self.frame.tables[key].values for key in self._tables)
+        rest = "no other one is null" if nulls else "none is null"
+        return (*found, *([f"{', '.join(values)}; {rest}"] if values else []))
 
     def _time(self, ticks: int) -> str:
         return spelled(ticks * self.tick) if self.unit else str(ticks * self.tick)
