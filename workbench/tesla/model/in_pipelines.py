@@ -62,7 +62,9 @@ def _known(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
     if bounds.any_facts:
         raise InputError("rules in a pipeline look at facts that are given", hint="write --facts, not --facts-any")
     inputs = {name: domain for each in flat for name, domain in each.inputs}
-    for name, part in bounds.values:
+    for (name, part), values in bounds.values.items():
+        if None in values:
+            raise InputError("inputs of a pipeline have no null in a model", hint="leave null out of --values")
         fields = getattr(inputs.get(name), "labels", ())
         if name not in inputs or (part not in fields if part or fields else False):
             known = [*inputs, *(f"{name}.{each}" for each in fields)]
@@ -187,7 +189,7 @@ def _modelled(
                 _has_constants(rules, integers)
     ticked = in_units(rules.rules, unit, trex=rules.trex, tick=tick)
     own = replace(bounds, facts=facts, trex=[0] if rules.trex else ())
-    (frame,) = frames_of([ticked], tables, own, rules.fed)
+    (frame,) = frames_of([ticked], tables, own, {}, rules.fed)
     return RulesInPipeline(
         rules.rules, rules.fed, shapes=tuple(shapes), facts=facts or None, integers=integers, trex=rules.trex,
         frame=frame, tick=tick, unit=unit, most=1, outputs=shown_tables([frame]),

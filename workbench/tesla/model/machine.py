@@ -7,7 +7,7 @@ Source: design of rules in the model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -63,6 +63,7 @@ class ModelledRules(RulesInTicks):
                 queues=tuple(frame.rooms),
                 lengths=lambda s: ModelCourse.read(frame, s).lengths,
                 shares=True,
+                comes=self._may_come if frame.rates else None,
             ),
             width,
         )
@@ -92,6 +93,11 @@ class ModelledRules(RulesInTicks):
         else:
             course.happens(TRUE, name, self._read(name, given))
         return course
+
+    def _may_come(self, state: State) -> Mapping[int, Term]:
+        """On which inputs an event keeps its rate, if it comes."""
+        recent = ModelCourse.read(self.frame, state).recent
+        return {self.ports.index(type): rate.may_come(recent[type]) for type, rate in self.frame.rates.items()}
 
     def _read(self, name: str, given: Any) -> dict[str, ChosenValue]:
         """The attributes of an event of a stream."""
