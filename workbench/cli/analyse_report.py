@@ -85,7 +85,10 @@ def silence(pipeline: Pipeline, settings: Settings) -> Section:
 
 def latency(pipeline: Pipeline, settings: Settings) -> Section:
     """The latency from every input to every output."""
-    found = a.latencies(pipeline, settings)
+    try:
+        found = a.latencies(pipeline, settings)
+    except Refused as error:
+        return Section("latency", (f"? {error.what}",), (), {"latency": [], "reason": error.what}, False)
     lines, details = _measured(found, _resolved(pipeline, settings))
     data = {"latency": [measure.to_json() for measure in found]}
     return Section("latency", tuple(lines or ["  no input leads to an output"]), tuple(details), data, _decided(found))

@@ -51,7 +51,7 @@ def value_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--values", action="append", default=[], metavar="TYPE.ATTRIBUTE=VALUES",
         help="of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof,null "
-        "(repeat; default: what rules compare it with, and what lies between)",
+        "or of a pipeline's input: temp=44..46 (repeat; default: what rules compare it with, and what lies between)",
     )  # fmt: skip
 
 

@@ -1,12 +1,14 @@
 """Rules in a pipeline: their model does what they do there, held to the pipeline as it runs, time and all."""
 
 import random
+from pathlib import Path
 
 import pytest
 
 import workbench as wb
 from tests.tesla.model.test_machine import same_steps
 from workbench.conformance.generate.rule_pipelines import INTEGERS, random_rule_pipeline
+from workbench.conformance.written_tests.counterexamples import to_test
 from workbench.core.domain import Enum, Unknown
 from workbench.core.fields import Record
 from workbench.core.processor import events_of
@@ -123,6 +125,15 @@ def test_verdicts_rest_on_what_they_say(pipe):
     assert verdict.n == 5
     never = Settings(n=5, rules=RuleBounds(values={("temp", ""): [0, 1, 2]}))
     assert str(wb.check(pipe("return found.Fire"), "never(out)", never).outcome) == "holds-within-bounds"
+
+
+def test_runs_are_written_as_tests_of_the_pipeline_itself(pipe):
+    """With times where it has ticks, and fractions that it has by name."""
+    loaded = pipe("return found.Fire")
+    verdict = wb.check(loaded, "can(out)", Settings(n=5))
+    names: dict = {"__file__": str(Path.cwd() / "test_it.py")}
+    exec(to_test([verdict]), names)
+    next(each for name, each in names.items() if name.startswith("test_can"))()
 
 
 def test_inputs_that_are_synchronised_bring_time_that_may_stand_still(pipe):
