@@ -54,7 +54,7 @@ def single(run: Trace, function: str, asked: str, syntax: PropertySyntax | None 
 def played(run: Trace, function: str) -> Iterator[str]:
     """That a pipeline, which `function` builds, shows at these inputs what it does when this is written."""
     assert run.pipeline is not None
-    inputs = [dict(step.inputs) for step in run.steps]
+    inputs: list[InputRow] = [step.inputs for step in run.steps]
     outputs, overflow = _executed(Reference(run.pipeline, run.capacities), inputs)
     yield from _run(run, _Played(inputs[: len(outputs) + bool(overflow)], outputs, overflow), f"{function}()")
 
