@@ -17,6 +17,7 @@ import pytest
 from tests.tesla.events import Kind
 from workbench.errors import FactsError, InputError, Refused, StateError
 from workbench.executors.compiled.rules import running
+from workbench.executors.compiled.rules.outputs import composites
 from workbench.tesla.caches.table import FactCaching
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
@@ -28,6 +29,7 @@ from workbench.tesla.engines.facts.query import FactQuery
 from workbench.tesla.engines.facts.table import FactTable
 from workbench.tesla.engines.facts.tables import LOOK, FactTables, tables_in
 from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.event_block import event_block
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import in_units
 
@@ -489,6 +491,46 @@ def test_compiled_rules_ask_for_each_block_where_tables_are_large(file, tables, 
     file.execute("DROP TABLE Line")
     assert found.process(Late(4, 1)) == []
     assert facts.dropped.total() == 1
+
+
+def test_compiled_rules_ask_for_each_block_between_bounds(file, tables, monkeypatch):
+    """By numbers, whole and not, from two sides, of triggers and of facts; where that is too much `cdp` asks."""
+    monkeypatch.setattr(running, "MOST_SCANNED", 2)
+    monkeypatch.setattr(running, "MOST_RANGED", 12)
+    text = """
+    declare Probe(low: float, high: float)
+    declare Named(name: string)
+    declare fact Line(bus: int, name: string)
+    declare fact Step(size: float, count: int)
+    declare Told(rule: int, size: float, count: int)
+    from Probe[$l = low, $h = high] and each Step(size > $l, $h >= size, count > 2)
+    emit Told(rule = 1, size = Step.size, count = Step.count)
+    from Probe as It and last Step(count >= It.low, count < It.high) ordered by size
+    emit Told(rule = 2, size = Step.size, count = Step.count)
+    from Probe[$l = low](high > 3.0) as It and $n = COUNT(Step(size > $l, size < It.high))
+    and not Step(count < $n, count > $l, count < It.high)
+    emit Told(rule = 3, size = 0.0, count = $n)
+    from Named and each Line[$b = bus](name == Named.name) and each Step(count >= $b, count <= $b)
+    emit Told(rule = 4, size = Step.size, count = $b)
+    """
+    file.execute("CREATE TABLE Step (size REAL, count INTEGER)")
+    rows = [(i / 2 if i % 7 else None, i % 9 if i % 5 else None) for i in range(30)]
+    file.executemany("INSERT INTO Step VALUES (?, ?)", rows)
+    found, events = engine(tables(text), "compiled", text, plain=True), []
+    assert found.by_blocks
+    for i in range(60):
+        low, high = i * 7 % 11 / 1, i % 13 / 2 + i * 7 % 11
+        probe = Kind("Probe")(i, low if i % 5 else None, high if i != 9 else 99.0)
+        events.append(probe if i % 4 else Named(i, "ring" if i % 8 else "north"))
+    made = list(found.parts_of(event_block(found.rules, events, found.texts.put), composites, list))
+    assert len(made) > 4
+    facts = {"Line": list(file.execute("SELECT * FROM Line")), "Step": rows}
+    expected = meaning(rules(text), events, facts)
+    assert {each.values[0] for each in expected} == {1, 2, 3, 4}
+    assert [each for part in made for each in part] == expected
+    one_sided = text.replace(", count <= $b", "")
+    with pytest.raises(Refused, match="by equations or two bounds"):
+        engine(tables(one_sided), "compiled", one_sided)
 
 
 def test_rules_that_ask_the_same_have_one_query(file, tables):
