@@ -116,7 +116,12 @@ class RunningProgram:
     def _differs(self) -> bool:
         """Whether they have; of what is asked for each block nothing is known that could be outdated."""
         assert isinstance(self.facts, FactTables)
-        version = self.facts.version()
+        try:
+            version = self.facts.version()
+        except FactsError:
+            if self.facts.settings.failure != "drop":
+                raise
+            return True  # `cdp` gives up the matches that ask
         return bool(version != self.version) and (not self.by_blocks or any(map(len, self._kept.values())))
 
     @property
