@@ -188,53 +188,53 @@ def threads(most: int, what: str) -> None:
     print(f"\nthreads: a chain of 8 vertices that {what}; times as fast as one thread, the median of")
     print(f"{TURNS} turns; 'bare': threads that only hash, in the same turns; 'CPU': of all threads, beside one's")
     heads = " ".join(f"{f'{n} threads':>10} {'bare':>5} {'CPU':>5}" for n in counts)
-    cost = per_byte()
     print(f"{'us a vertex':>12} {'one thread, us a pair':>22} {heads}")
     for microseconds in (5, 20, 50, 200, 1000) if what == "hash" else (5, 20, 50, 100):
-        count, data = max(50, int(60_000 / microseconds)), bytes(int(microseconds / cost))
+        count = max(50, int(60_000 / microseconds))
         with ThreadManager(0) as alone, ThreadManager(most - 1) as manager:
-            one, several = (_chain(what, microseconds, cost, each) for each in (alone, manager))
+            one, several = (working(what, 8, microseconds, each) for each in (alone, manager))
             turns = []
             for _ in range(TURNS):
-                turns.append([_turn(one, alone, count, data)])
+                turns.append([timed(one, alone, count, microseconds)])
                 for n in counts:
                     manager.limit = n - 1
-                    turns[-1].append(_turn(several, manager, count, data))
+                    turns[-1].append(timed(several, manager, count, microseconds))
         found = []
         for i in range(1, len(counts) + 1):
             found.append(median(turn[0][0] / turn[i][0] for turn in turns))
             found.append(median(turn[0][2] / turn[i][2] for turn in turns))
             found.append(median(turn[i][1] / turn[0][1] for turn in turns))
         shown = " ".join(f"{a:>10.2f} {b:>5.2f} {c:>5.2f}" for a, b, c in zip(*[iter(found)] * 3, strict=True))
-        ones = median(turn[0][0] for turn in turns)
-        print(f"{microseconds:>12} {ones / count / 8 * 1e6:>22.1f} {shown}", flush=True)
+        print(f"{microseconds:>12} {median(turn[0][0] for turn in turns):>22.1f} {shown}", flush=True)
 
 
-def _chain(what: str, microseconds: float, cost: float, manager: ThreadManager) -> Dataflow:
-    """Eight vertices that take so long: of Python, or machine code, which has been made."""
+def working(what: str, depth: int, microseconds: float, manager: ThreadManager) -> Dataflow:
+    """A chain of vertices that take about so long: of Python, that hash, or machine code, which has been made."""
     if what == "hash":
-        return Dataflow(hashing(8, microseconds, cost), manager)
+        return Dataflow(hashing(depth, microseconds, per_byte()), manager)
     executor.PATIENCE = executor.PATIENT = 0
-    return warm(computing(8, microseconds), manager=manager)
+    return warm(computing(depth, microseconds), manager=manager)
 
 
-def _turn(running: Dataflow, manager: ThreadManager, count: int, data: bytes) -> tuple[float, float, float]:
-    """Seconds of so many phases, and of CPU, with the threads of a manager; seconds of bare ones."""
+def timed(running: Dataflow, manager: ThreadManager, count: int, microseconds: float) -> tuple[float, float, float]:
+    """Microseconds of a vertex and phase, and of CPU, in so many phases; of bare threads that hash as long."""
     ((name, _),) = running.flat.inputs
     steps, n = [{name: k} for k in range(count)], 1 + (manager.limit or 0)
+    data, pairs = bytes(int(microseconds / per_byte())), count * (len(running.vertices.names) - 1)
     begin = time.process_time()
     wall = clocked(partial(drained, running.streamed(steps)), time.perf_counter)
     spent = time.process_time() - begin
 
-    def hash_all(count: int) -> None:
-        for _ in range(count):
+    def hash_all() -> None:
+        for _ in range(pairs // n):
             hashlib.sha256(data)
 
     def bare() -> None:
-        for task in [manager.start(partial(hash_all, count * 8 // n)) for _ in range(n)]:
+        for task in [manager.start(hash_all) for _ in range(n)]:
             task.wait_for()
 
-    return wall, spent, clocked(bare, time.perf_counter)
+    alone = clocked(bare, time.perf_counter)
+    return wall / pairs * 1e6, spent / pairs * 1e6, alone / pairs * 1e6
 
 
 def main() -> None:
