@@ -92,7 +92,7 @@ def computing(depth: int, microseconds: float) -> Pipeline:
     """A chain of called pipelines that divide great numbers again and again, which takes about so long."""
     great = partial(math.fmod, 1e300, 3e-300)
     each = min(clocked(lambda: [great() for _ in range(1000)], time.perf_counter) for _ in range(TURNS)) * 1e3
-    count = max(1, round(microseconds / each))
+    count = round(float(f"{max(microseconds / each, 1):.1g}"))  # roughly: code is kept for the next time
     divides = [f"v{i + 1} = divided(v{i})" for i in range(count)]
     calls = [f"w{i + 1} = vertex(w{i})" for i in range(depth)]
     source = wb.parse(
