@@ -301,7 +301,7 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     def growing(self, steps: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
         """The matches of each rule."""
-        from workbench.tesla.explain.growth import growing
+        from workbench.tesla.growth import growing
 
         whole, happens, place = self.with_facts(steps), list(self.happenings(steps)), 0
         at: list[Occurrence | int | None] = []
