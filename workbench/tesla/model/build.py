@@ -19,8 +19,8 @@ from workbench.tesla.model.attribute_values import tables as chosen_tables
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.frame import MEMORY, Noted, RuleFrame, absence, waiting_of
 from workbench.tesla.model.layout import layouts, written
+from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.shown import COMES, Shown, pauses_shown
-from workbench.tesla.model.ticks import ModelledRules
 from workbench.tesla.model.time_degrees import TimeDegrees
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.rule_processor import RuleGraph
