@@ -12,8 +12,8 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from workbench.core.domain import Value
 from workbench.events.files import is_stream
@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     from workbench.executors.threaded.manager import ThreadManager
 
 
-READERS = 2
-"""Blocks that are read at a time."""
+READ, FOUND, WRITTEN = 3, 2, 2
+"""How many blocks are read, looked at and written before somebody waits: the turns that threads get are uneven."""
+KEPT = {-1: 1 << 26, -3: 1 << 25}
+"""Options of the C library: bytes that are kept when they are free, and that a block may have for that."""
+T = TypeVar("T")
 
 
 @contextmanager
@@ -41,12 +44,22 @@ def overlapping(start: Start, threads: int, blocks: Iterator[LogBlock], writer: 
         return
     from workbench.executors.threaded.manager import ThreadManager
 
-    with ThreadManager(READERS + 2) as manager, ExitStack() as stack:
+    _keep_freed()
+    with ThreadManager(READ + FOUND + WRITTEN) as manager, ExitStack() as stack:
         ahead = stack.enter_context(closing(_ahead(blocks, manager)))
         start.closing.callback(ahead.close)  # before what it reads is closed
         behind = WriterBehind(writer, manager)
         stack.callback(behind.wait)
         yield LogFlow(ahead, behind, manager, stack)
+
+
+def _keep_freed() -> None:
+    """Have the memory of a block for the next one: the system gives it page by page, to one thread at a time."""
+    import ctypes
+
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        for option, size in KEPT.items():
+            ctypes.CDLL(None).mallopt(option, size)
 
 
 class BlockTask(NamedTuple):
@@ -84,49 +97,64 @@ def _tasks(
         block = next(blocks, None)
         return None if block is None else make(block)
 
-    pending = manager.start(found)
-    try:
-        while (task := pending.wait_for()) is not None:
-            if not task.alone:
-                pending = manager.start(found)
-            yield task
-            if task.alone:
-                pending = manager.start(found)
-    finally:
-        with suppress(Exception):  # told before, or nobody's business any more
-            pending.wait_for()
+    return _in_order(found, manager, FOUND, alone=lambda task: task.alone)
 
 
 def _ahead(blocks: Iterator[LogBlock], manager: ThreadManager) -> Generator[LogBlock]:
     """The blocks, with their columns, some of which are parsed at the same time while one before them is used."""
-    turn, numbers = Lock(), count()
+    return _in_order(partial(next, blocks, None), manager, READ, finished=_with_columns)
 
-    def read() -> tuple[int, Done[LogBlock | None]]:
+
+def _in_order(
+    one: Callable[[], T | None],
+    manager: ThreadManager,
+    ahead: int,
+    *,
+    finished: Callable[[T], T] = lambda found: found,
+    alone: Callable[[T], bool] = lambda _: False,
+) -> Generator[T]:
+    """What is found one after the other, until it is None, in threads that are so many ahead.
+
+    Parameters
+    ----------
+    finished: makes it ready, several at the same time.
+    alone: whether nothing behind it may be looked for while it is used.
+    """
+    turn, numbers, halted = Lock(), count(), Event()
+
+    def found() -> tuple[int, Done[T | None]] | None:
         with turn:
-            number, block = next(numbers), Done(partial(next, blocks, None))
-        return number, Done(lambda: _with_columns(block.wait_for()))
+            if halted.is_set():
+                return None
+            number, made = next(numbers), Done(one)
+            item = None if made.failed else made.wait_for()
+            if item is None or alone(item):
+                halted.set()
+        return number, made if item is None else Done(partial(finished, item))
 
-    pending = deque(manager.start(read) for _ in range(READERS))
-    there: dict[int, Done[LogBlock | None]] = {}
+    pending: deque[Pending[tuple[int, Done[T | None]] | None]] = deque()
+    there: dict[int, Done[T | None]] = {}
     try:
         for wanted in count():
             while wanted not in there:
-                number, found = pending.popleft().wait_for()
-                there[number] = found
-                pending.append(manager.start(read))
-            block = there.pop(wanted).wait_for()
-            if block is None:
+                pending += (manager.start(found) for _ in range(ahead - len(pending)))
+                there |= filter(None, [pending.popleft().wait_for()])
+            item = there.pop(wanted).wait_for()
+            if item is None:
                 return
-            yield block
+            if not halted.is_set():
+                pending.append(manager.start(found))
+            yield item
+            if alone(item):
+                halted.clear()
     finally:
         for each in pending:
-            each.wait_for()
+            with suppress(Exception):  # nobody's business any more
+                each.wait_for()
 
 
-def _with_columns(block: LogBlock | None) -> LogBlock | None:
+def _with_columns(block: LogBlock) -> LogBlock:
     """The same with columns that are there already."""
-    if block is None:
-        return None
     columns = block.columns()
     return LogBlock(block.steps, lambda: columns)
 
@@ -142,17 +170,29 @@ class WriterBehind:
     def __init__(self, writer: RowWriter, manager: ThreadManager) -> None:
         self.domains = writer.domains
         self._writer, self._manager = writer, manager
-        self._last: Pending[Any] = Done(lambda: None)
+        self._given: deque[Pending[Any]] = deque()
 
-    def wait(self) -> None:
-        """Until all that was given is written; its error is raised here, once."""
-        last, self._last = self._last, Done(lambda: None)
-        last.wait_for()
+    def wait(self, left: int = 0) -> None:
+        """Until all that was given is written, but for so many tables; an error of that is raised here, once."""
+        try:
+            while len(self._given) > left:
+                self._given.popleft().wait_for()
+        except BaseException:
+            while self._given:
+                with suppress(Exception):  # the same
+                    self._given.popleft().wait_for()
+            raise
 
     def table(self, table: Any) -> None:
         """See `RowWriter`."""
-        self.wait()
-        self._last = self._manager.start(partial(self._writer.table, table))
+        self.wait(WRITTEN - 1)
+        before = self._given[-1] if self._given else Done(lambda: None)
+
+        def write() -> None:
+            before.wait_for()
+            self._writer.table(table)
+
+        self._given.append(self._manager.start(write))
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
         """See `RowWriter`."""
