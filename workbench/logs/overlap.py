@@ -7,13 +7,13 @@ whatever happens. So values, order and errors are those of one thread.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
-from threading import Event, Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Value
 from workbench.events.files import is_stream
@@ -27,30 +27,37 @@ if TYPE_CHECKING:
     from workbench.executors.threaded.manager import ThreadManager
 
 
-READ, FOUND, WRITTEN = 3, 2, 2
-"""How many blocks are read, looked at and written before somebody waits: the turns that threads get are uneven."""
+READ = 2
+"""Blocks that are read at a time."""
 KEPT = {-1: 1 << 26, -3: 1 << 25}
 """Options of the C library: bytes that are kept when they are free, and that a block may have for that."""
-T = TypeVar("T")
 
 
 @contextmanager
-def overlapping(start: Start, threads: int, blocks: Iterator[LogBlock], writer: RowWriter) -> Iterator[LogFlow]:
+def overlapping(
+    start: Start, threads: int, blocks: Iterator[LogBlock], writer: RowWriter
+) -> Iterator[tuple[Iterator[LogBlock], RowWriter | WriterBehind]]:
     """Blocks that are read ahead and a writer that writes behind, where threads and files allow that; else the same."""
-    args = start.options
-    files = all(Path(each).is_file() for each in named_files(args.input) or [""])  # a pipe may keep a thread for ever
-    if threads < 2 or not files or is_stream(args.output) or start.option("head") is not None:
-        yield LogFlow(blocks, writer)
+    if not overlaps(start, threads):
+        yield blocks, writer
         return
     from workbench.executors.threaded.manager import ThreadManager
 
-    _keep_freed()
-    with ThreadManager(READ + FOUND + WRITTEN) as manager, ExitStack() as stack:
-        ahead = stack.enter_context(closing(_ahead(blocks, manager)))
+    with ThreadManager(READ + 1) as manager, closing(_ahead(blocks, manager)) as ahead, ExitStack() as stack:
         start.closing.callback(ahead.close)  # before what it reads is closed
         behind = WriterBehind(writer, manager)
         stack.callback(behind.wait)
-        yield LogFlow(ahead, behind, manager, stack)
+        yield ahead, behind
+
+
+def overlaps(start: Start, threads: int) -> bool:
+    """Whether threads and files allow it; then what is freed is kept."""
+    args = start.options
+    files = all(Path(each).is_file() for each in named_files(args.input) or [""])  # a pipe may keep a thread for ever
+    if threads < 2 or not files or is_stream(args.output) or start.option("head") is not None:
+        return False
+    _keep_freed()
+    return True
 
 
 def _keep_freed() -> None:
@@ -62,99 +69,36 @@ def _keep_freed() -> None:
             ctypes.CDLL(None).mallopt(option, size)
 
 
-class BlockTask(NamedTuple):
-    """What is to be done with a block.
-
-    Attributes
-    ----------
-    run: does it.
-    alone: whether the next block may only be looked at when that is done.
-    """
-
-    run: Callable[[], None]
-    alone: bool
-
-
-class LogFlow(NamedTuple):
-    """What is read and what is written, each perhaps by a thread of its own."""
-
-    blocks: Iterator[LogBlock]
-    writer: RowWriter | WriterBehind
-    manager: ThreadManager | None = None
-    closing: ExitStack | None = None
-
-    def tasks(self, make: Callable[[LogBlock], BlockTask]) -> Iterator[BlockTask]:
-        """What is to be done with each block, which is found out while the one before it is done."""
-        if self.manager is None or self.closing is None:
-            return map(make, self.blocks)
-        return self.closing.enter_context(closing(_tasks(self.blocks, make, self.manager)))
-
-
-def _tasks(
-    blocks: Iterator[LogBlock], make: Callable[[LogBlock], BlockTask], manager: ThreadManager
-) -> Generator[BlockTask]:
-    def found() -> BlockTask | None:
-        block = next(blocks, None)
-        return None if block is None else make(block)
-
-    return _in_order(found, manager, FOUND, alone=lambda task: task.alone)
-
-
 def _ahead(blocks: Iterator[LogBlock], manager: ThreadManager) -> Generator[LogBlock]:
     """The blocks, with their columns, some of which are parsed at the same time while one before them is used."""
-    return _in_order(partial(next, blocks, None), manager, READ, finished=_with_columns)
+    turn, numbers = Lock(), count()
 
-
-def _in_order(
-    one: Callable[[], T | None],
-    manager: ThreadManager,
-    ahead: int,
-    *,
-    finished: Callable[[T], T] = lambda found: found,
-    alone: Callable[[T], bool] = lambda _: False,
-) -> Generator[T]:
-    """What is found one after the other, until it is None, in threads that are so many ahead.
-
-    Parameters
-    ----------
-    finished: makes it ready, several at the same time.
-    alone: whether nothing behind it may be looked for while it is used.
-    """
-    turn, numbers, halted = Lock(), count(), Event()
-
-    def found() -> tuple[int, Done[T | None]] | None:
+    def read() -> tuple[int, Done[LogBlock | None]]:
         with turn:
-            if halted.is_set():
-                return None
-            number, made = next(numbers), Done(one)
-            item = None if made.failed else made.wait_for()
-            if item is None or alone(item):
-                halted.set()
-        return number, made if item is None else Done(partial(finished, item))
+            number, block = next(numbers), Done(partial(next, blocks, None))
+        return number, Done(lambda: _with_columns(block.wait_for()))
 
-    pending: deque[Pending[tuple[int, Done[T | None]] | None]] = deque()
-    there: dict[int, Done[T | None]] = {}
+    pending = deque(manager.start(read) for _ in range(READ))
+    there: dict[int, Done[LogBlock | None]] = {}
     try:
         for wanted in count():
             while wanted not in there:
-                pending += (manager.start(found) for _ in range(ahead - len(pending)))
-                there |= filter(None, [pending.popleft().wait_for()])
-            item = there.pop(wanted).wait_for()
-            if item is None:
+                number, found = pending.popleft().wait_for()
+                there[number] = found
+                pending.append(manager.start(read))
+            block = there.pop(wanted).wait_for()
+            if block is None:
                 return
-            if not halted.is_set():
-                pending.append(manager.start(found))
-            yield item
-            if alone(item):
-                halted.clear()
+            yield block
     finally:
         for each in pending:
-            with suppress(Exception):  # nobody's business any more
-                each.wait_for()
+            each.wait_for()
 
 
-def _with_columns(block: LogBlock) -> LogBlock:
+def _with_columns(block: LogBlock | None) -> LogBlock | None:
     """The same with columns that are there already."""
+    if block is None:
+        return None
     columns = block.columns()
     return LogBlock(block.steps, lambda: columns)
 
@@ -170,29 +114,17 @@ class WriterBehind:
     def __init__(self, writer: RowWriter, manager: ThreadManager) -> None:
         self.domains = writer.domains
         self._writer, self._manager = writer, manager
-        self._given: deque[Pending[Any]] = deque()
+        self._last: Pending[Any] = Done(lambda: None)
 
-    def wait(self, left: int = 0) -> None:
-        """Until all that was given is written, but for so many tables; an error of that is raised here, once."""
-        try:
-            while len(self._given) > left:
-                self._given.popleft().wait_for()
-        except BaseException:
-            while self._given:
-                with suppress(Exception):  # the same
-                    self._given.popleft().wait_for()
-            raise
+    def wait(self) -> None:
+        """Until all that was given is written; its error is raised here, once."""
+        last, self._last = self._last, Done(lambda: None)
+        last.wait_for()
 
     def table(self, table: Any) -> None:
         """See `RowWriter`."""
-        self.wait(WRITTEN - 1)
-        before = self._given[-1] if self._given else Done(lambda: None)
-
-        def write() -> None:
-            before.wait_for()
-            self._writer.table(table)
-
-        self._given.append(self._manager.start(write))
+        self.wait()
+        self._last = self._manager.start(partial(self._writer.table, table))
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
         """See `RowWriter`."""
