@@ -132,10 +132,10 @@ def remaining() -> Remaining:
     )
 
 
-def share(parts: int) -> Budget:
-    """One of so many equal parts of the time that is left, and all the memory."""
+def share(parts: int, kept: float = 0.0) -> Budget:
+    """One of so many equal parts of the time that is left but for `kept` seconds, and all the memory."""
     rest = remaining()
-    found = Budget(None if rest.seconds is None else rest.seconds / parts, rest.memory_mb)
+    found = Budget(None if rest.seconds is None else max(rest.seconds - kept, 0.0) / parts, rest.memory_mb)
     found.said = rest.of_seconds if parts == 1 else found.seconds, rest.of_memory_mb
     return found
 

@@ -2,9 +2,15 @@
 
 import os
 import pickle
+import select
 import signal
 import sqlite3
+import sys
+from contextlib import nullcontext
+from itertools import count
+from subprocess import PIPE, Popen
 from threading import Event
+from time import sleep
 
 import pytest
 
@@ -15,11 +21,12 @@ from workbench.tesla.caches.table import FactCaching
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.facts import database as database_module
-from workbench.tesla.engines.facts.ahead import looked_ahead
+from workbench.tesla.engines.facts import tables as tables_module
+from workbench.tesla.engines.facts.ahead import EarlyAnswer, looked_ahead
 from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
 from workbench.tesla.engines.facts.query import FactQuery
 from workbench.tesla.engines.facts.table import FactTable
-from workbench.tesla.engines.facts.tables import FactTables, tables_in
+from workbench.tesla.engines.facts.tables import LOOK, FactTables, tables_in
 from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import in_units
@@ -156,6 +163,85 @@ def test_a_change_is_seen_at_the_next_event(file, tables, name):
     assert lines(running.process(Late(1, 1))) == ["north", "metro"]
     file.execute("DELETE FROM Line")
     assert running.process(Late(2, 1)) == []
+
+
+class Writer:
+    """Another process, which changes the database while events go on."""
+
+    def __init__(self, path, goes_on):
+        self._goes_on = goes_on
+        setup = f"import os, sqlite3, sys; c = sqlite3.connect({str(path)!r}, isolation_level=None, timeout=30)"
+        loop = "for line in sys.stdin: exec(line); print(flush=True)"
+        command = [sys.executable, "-c", f"{setup}\n{loop}"]
+        self._process = Popen(command, stdin=PIPE, stdout=PIPE, text=True, bufsize=1, cwd=path.parent)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._tells, self._told = self._process.stdin, self._process.stdout
+
+    def does(self, code):
+        self._tells.write(f"{code}\n")
+        while not select.select([self._told], [], [], 0)[0]:
+            self._goes_on()
+        assert self._told.readline() == "\n"
+
+    def close(self):
+        self._process.communicate()
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+def test_what_another_process_changes_is_seen(file, tmp_path, tables, mode, together):
+    """By the next event; by one of those that share a look as soon as that is over."""
+    file.execute(f"PRAGMA journal_mode = {mode}")
+    file.close()
+    facts, times = tables(caching=FactCaching("lru")), count()
+    running = engine(facts)
+
+    def found():
+        return lines(running.process(Late(next(times), 1)))
+
+    writer = Writer(tmp_path / "city.db", found)
+    with facts.together() if together else nullcontext():
+        assert found() == ["north", "ring"]
+        for i, rest in enumerate(["VACUUM", "PRAGMA user_version = 7", "PRAGMA wal_checkpoint(TRUNCATE)"]):
+            for code in (f"UPDATE Line SET name = 'line {i}' WHERE name <> 'ring' AND bus = 1", rest):
+                writer.does(f'c.execute("{code}").fetchall()')
+                if together:
+                    sleep(LOOK)
+                    found()  # may be the last one that shares the look
+                assert found() == [f"line {i}", "ring"]
+        writer.does("n = sqlite3.connect('new.db'); n.execute('CREATE TABLE Line (name TEXT, bus INTEGER)')")
+        writer.does("n.execute('INSERT INTO Line VALUES (?, 1)', ['only']); n.commit(); n.close()")
+        writer.does(f"os.replace('new.db', {str(tmp_path / 'city.db')!r})")
+        if together:
+            sleep(LOOK)
+            found()
+        assert found() == ["only"]
+        looks = facts.databases[0].version
+    assert 4 <= looks <= 8
+    writer.close()
+
+
+def test_events_that_share_a_look_do_so_until_it_is_over(file, tables, monkeypatch):
+    """Who looks again after a while, or gives composites away, sees what others have written meanwhile."""
+    file.execute("PRAGMA journal_mode = WAL")
+    facts = tables()
+    running, now = engine(facts), [0.0]
+    monkeypatch.setattr(tables_module, "monotonic", lambda: now[0])
+    now[0] = 1.0
+    with facts.together():
+        assert len(running.process(Late(0, 1))) == 2
+        file.execute("DELETE FROM Line WHERE name = 'ring'")
+        assert len(running.process(Late(0, 1))) == 1  # the first one had no look to share
+        file.execute("INSERT INTO Line VALUES (1, 'new')")
+        now[0] += LOOK / 2
+        assert len(running.process(Late(0, 1))) == 1
+        facts.release()
+        assert len(running.process(Late(0, 1))) == 2
+        file.execute("DELETE FROM Line")
+        now[0] += LOOK
+        assert len(running.process(Late(0, 1))) == 2
+        assert len(running.process(Late(0, 1))) == 0
 
 
 def test_who_promises_that_nothing_changes_does_not_look(file, tables):
@@ -437,7 +523,7 @@ def expecting(running, events):
 @pytest.mark.parametrize("name", ["cdp", "aip"])
 def test_what_is_asked_ahead_is_told_in_its_place(file, tables, name):
     file.executemany("INSERT INTO Line VALUES (?, ?)", [(i % 50, f"line {i}") for i in range(200)])
-    events = [event for i in range(400) for event in (Late(i, i * 7 % 60), Named(i, f"line {i}"))]
+    events = [event for i in range(150) for event in (Late(i, i * 7 % 60), Named(i, f"line {i}"))]
     facts = tables(ahead=2)
     found = expecting(engine(facts, name), events)
     assert found == meaning(rules(LINES), events, {"Line": list(facts["Line"])})
@@ -476,6 +562,31 @@ def test_what_was_asked_ahead_is_asked_again_after_a_change(file, tables):
     file.execute("DROP TABLE Line")
     with pytest.raises(FactsError, match="no such table"):
         expecting(running, [Late(2, 1)])
+
+
+def test_what_is_asked_ahead_of_a_later_state_is_asked_again(file, tables, monkeypatch):
+    """The event has looked when others write, and what was asked ahead is answered behind that."""
+    file.execute("PRAGMA journal_mode = WAL")
+    goes_on, get = Event(), EarlyAnswer.get
+
+    def waits(query, values, database=None, asked=FactQuery.asked):
+        if database is not None:
+            assert goes_on.wait(timeout=30)
+        return asked(query, values, database)
+
+    def late(early):
+        file.execute("DELETE FROM Line WHERE name = 'ring'")
+        goes_on.set()
+        found = get(early)
+        assert len(found) == 1
+        return found
+
+    monkeypatch.setattr(FactQuery, "asked", waits)
+    monkeypatch.setattr(EarlyAnswer, "get", late)
+    running = engine(tables(ahead=1))
+    running.process(Named(0, ""))  # now the state of the database is known
+    running.expect(Late(1, 1))
+    assert lines(running.process(Late(1, 1))) == ["north", "ring"]
 
 
 def test_errors_of_what_is_asked_ahead_are_told_when_its_event_comes(file, tables):

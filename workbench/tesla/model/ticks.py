@@ -133,17 +133,23 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        of = spelled(self.tick) if self.unit else str(self.tick)
         longest = "" if self.most == 1 else f", and longer pauses than {self.most} of them do what one of so many does"
         values = [
             f"{name}.{attribute} is {self._tables[name, attribute].domain}"
             for name in self.fed
             for attribute in self.rules.declarations[name].domains
         ]
-        found = [f"times are multiples of {of}{longest}"]
+        found = [f"times are multiples of {self._time(1)}{longest}"]
         found += [f"{name} has any rows, at most {most}" for name, most in self.frame.given.items()]
+        rates = self.frame.rates.items()
+        found += [f"at most {rate.most} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
         found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
-        return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
+        nulls = any(None in self.frame.tables[key].values for key in self._tables)
+        rest = "no other one is null" if nulls else "none is null"
+        return (*found, *([f"{', '.join(values)}; {rest}"] if values else []))
+
+    def _time(self, ticks: int) -> str:
+        return spelled(ticks * self.tick) if self.unit else str(ticks * self.tick)
 
     # --- queues inside ---
 
@@ -152,10 +158,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         return dict(self.frame.rooms)
 
     def with_rooms(self, rooms: Mapping[str, int]) -> Self:
-        frame = self.frame
-        columns = {name: each.with_room(rooms.get(name)) for name, each in frame.layout.columns.items()}
-        waits = {rule.name: rooms.get(waiting_of(rule), frame.waits[rule.name]) for rule in frame.absences}
-        return replace(self, frame=replace(frame, layout=replace(frame.layout, columns=columns, waits=waits)))
+        return replace(self, frame=self.frame.with_rooms(rooms))
 
     def waiting(self, state: State) -> tuple[int, ...]:
         _, memory, kept, *_ = state
