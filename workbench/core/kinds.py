@@ -164,6 +164,11 @@ class Keeping(Processor):
         del state
         return ()
 
+    def growing(self, steps: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
+        """By name what grows inside at each step of a run, as people read it; a step is what comes on its ports."""
+        del steps
+        return {}
+
 
 class Deferring(Keeping):
     """A processor in which positions wait, as events do in a queue: in `queue(NAME.pending)`."""
