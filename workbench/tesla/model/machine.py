@@ -7,7 +7,7 @@ Source: design of rules in the model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -63,6 +63,7 @@ class ModelledRules(RulesInTicks):
                 queues=tuple(frame.rooms),
                 lengths=lambda s: ModelCourse.read(frame, s).lengths,
                 shares=True,
+                comes=self._may_come if frame.rates else None,
             ),
             width,
         )
@@ -90,6 +91,11 @@ class ModelledRules(RulesInTicks):
             after = tuple(ite(when, a, b) for a, b in zip(each.state, after, strict=True))
         full = tuple(either_all(both(when, each.full[name]) for when, each in ways) for name in frame.rooms)
         return (*after, *full), self._emitted(ways)
+
+    def _may_come(self, state: State) -> Mapping[int, Term]:
+        """On which inputs an event keeps its rate, if it comes."""
+        recent = ModelCourse.read(self.frame, state).recent
+        return {self.ports.index(type): rate.may_come(recent[type]) for type, rate in self.frame.rates.items()}
 
     def _read(self, name: str, given: Any) -> dict[str, ChosenValue]:
         """The attributes of an event of a stream."""
