@@ -128,7 +128,10 @@ def _carried(item: Constancy, pipeline: Pipeline) -> str:
 
 def order(pipeline: Pipeline, settings: Settings) -> Section:
     """What depends on the order of arrival."""
-    found = a.order(pipeline, settings)
+    try:
+        found = a.order(pipeline, settings)
+    except Refused as error:
+        return Section("order of arrival", (f"? {error.what}",), (), {"order": None, "reason": error.what}, False)
     if len(found.inputs) < 2:
         lines = ["  there is one input: nothing to interleave"]
     elif found.determined:

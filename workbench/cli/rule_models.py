@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from workbench.cli import options as o
 from workbench.cli.rule_runs import fact_files
 from workbench.errors import InputError, refuse_unknown
 
@@ -62,7 +61,7 @@ def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds
     pairs: dict[str, int] = {}
     for item in args.Q:
         pairs |= {name.rpartition(".")[2]: size for name, size in item.items()}
-    room = pairs.pop("", o.Q)
+    room = pairs.pop("", RuleBounds.room)
     domains = {
         (name, attribute): domain
         for rules in rule_sets
@@ -111,7 +110,7 @@ def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None
     numbers = [item[""] for item in getattr(args, "Q", []) if "" in item]
     facts = [_facts(args, [rules]) for rules in rule_sets] if getattr(args, "facts", None) else []
     return RuleBounds(
-        (numbers or [o.Q])[-1],
+        (numbers or [RuleBounds.room])[-1],
         values=dict(_values(text, domains) for text in getattr(args, "values", [])),
         tick=None if getattr(args, "tick", None) is None else _time(args.tick, "--tick"),
         facts={name: rows for each in facts for name, rows in each.items()},

@@ -36,9 +36,9 @@ INPUTS = "temp: int, smoke: {area: str, density: float}"
 @pytest.fixture
 def pipe(tmp_path):
     """Makes a pipeline of a body, in which `found` is what the rules emit."""
-    (tmp_path / "fire.tesla").write_text(RULES)
 
-    def made(body, inputs=INPUTS, outputs="any"):
+    def made(body, inputs=INPUTS, outputs="any", rules=RULES):
+        (tmp_path / "fire.tesla").write_text(rules)
         text = f'pipeline p({inputs}) -> {outputs} {{ found = rules("fire.tesla", temp, smoke) {body} }}'
         (tmp_path / "p.pipe").write_text(text)
         return wb.load(tmp_path / "p.pipe")
@@ -125,6 +125,15 @@ def test_verdicts_rest_on_what_they_say(pipe):
     assert verdict.n == 5
     never = Settings(n=5, rules=RuleBounds(values={("temp", ""): [0, 1, 2]}))
     assert str(wb.check(pipe("return found.Fire"), "never(out)", never).outcome) == "holds-within-bounds"
+
+
+def test_queues_behind_rules_are_bounded_only_where_columns_have_room_for_all(pipe):
+    """Means keep all temperatures; without them the newest is enough, and the queues of a sum grow for ever."""
+    body = "return found.Fire.value + temp"
+    with pytest.raises(Refused, match="may keep more events than there is room for"):
+        wb.buffers(pipe(body), Settings(n=5))
+    newest = wb.buffers(pipe(body, rules=RULES.partition("rule mean")[0].replace("declare Mean(value: float)\n", "")))
+    assert [str(each.status) for each in newest.queues] == ["unbounded", "unbounded"]
 
 
 def test_runs_are_written_as_tests_of_the_pipeline_itself(pipe):

@@ -30,6 +30,7 @@ from workbench.verify.answer.check import Settings
 from workbench.verify.answer.replay import CONFIRMED, contents, heard
 from workbench.verify.answer.rests_on import FOR_EVERY_N, ending, explain_numbers, misfortunes
 from workbench.verify.answer.verdict import Trace, TraceStep
+from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.buffers.pending import waiting
 from workbench.verify.buffers.pumping import Pump
 from workbench.verify.buffers.region import Regions
@@ -222,6 +223,7 @@ def _buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
     flat = flatten(settings.over(pipeline)[0]).with_capacities({})  # else no queue could be named
     try:
         with Budget(settings.seconds, settings.memory_mb):
+            columns_hold(flat, settings)
             _each(flat, settings, most, found)
     except LimitMet as met:  # between two queues
         found += [_undecided(flat, queue, met) for _, queue in _queues(flat)[len(found) :]]
