@@ -346,6 +346,6 @@ _FAILURES = {
         "it is read only; one in WAL mode needs a folder in which its -shm file can be made",
     ),
     sqlite3.SQLITE_READONLY: ("other", "the database cannot be written", "see who may write the file and its folder"),
-    sqlite3.SQLITE_IOERR: ("damaged", "the database cannot be read", ""),
+    sqlite3.SQLITE_IOERR: ("damaged", "the database cannot be read, or not be written", ""),
 }  # fmt: skip
 """By SQLite's numbers: a word for it, what is told, and what helps."""
