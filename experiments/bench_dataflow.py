@@ -46,14 +46,18 @@ def chain(length: int) -> Pipeline:
     return builder.build(stream)
 
 
-def side_by_side(width: int, depth: int) -> Pipeline:
-    """So many chains, each with an input of its own; what the first one says comes out."""
+def side_by_side(width: int, depth: int, *functions: Callable[[int], int]) -> Pipeline:
+    """So many chains, each with an input of its own; what the first one says comes out.
+
+    Vertices do nothing, or apply a function for each place in a chain.
+    """
     builder = Builder("lanes")
     outputs: dict[str, BuiltStream] = {}
+    steps = [ApplyFunction(user_function(f, result=INT, name=f"{f.__name__}{i}")) for i, f in enumerate(functions)]
     for i in range(width):
         stream = builder.input(f"x{i}", INT)
-        for _ in range(depth):
-            stream = Passthrough()(stream)
+        for j in range(depth):
+            stream = (steps[j] if steps else Passthrough())(stream)
         outputs.setdefault("y", stream)
     return builder.build(outputs)
 
@@ -67,19 +71,15 @@ def in_groups(count: int, length: int) -> Pipeline:
     return builder.build(stream)
 
 
-def hashing(depth: int, microseconds: float, per_byte: float) -> Pipeline:
-    """A chain of vertices that hash a buffer, which takes so long."""
-    data = bytes(int(microseconds / per_byte))
+def hashing(depth: int, width: int, microseconds: float) -> Pipeline:
+    """Chains of vertices that hash a buffer, which takes so long."""
+    data = bytes(int(microseconds / per_byte()))
 
     def work(value: int) -> int:
         hashlib.sha256(data)
         return value
 
-    builder = Builder("hashing")
-    stream = builder.input("x", INT)
-    for i in range(depth):
-        stream = ApplyFunction(user_function(work, result=INT, name=f"hash{i}"))(stream)
-    return builder.build(stream)
+    return side_by_side(width, depth, *[work] * depth)
 
 
 def per_byte() -> float:
@@ -92,7 +92,7 @@ def computing(depth: int, microseconds: float) -> Pipeline:
     """A chain of called pipelines that divide great numbers again and again, which takes about so long."""
     great = partial(math.fmod, 1e300, 3e-300)
     each = min(clocked(lambda: [great() for _ in range(1000)], time.perf_counter) for _ in range(TURNS)) * 1e3
-    count = max(1, round(microseconds / each))
+    count = round(float(f"{max(microseconds / each, 1):.1g}"))  # roughly: code is kept for the next time
     divides = [f"v{i + 1} = divided(v{i})" for i in range(count)]
     calls = [f"w{i + 1} = vertex(w{i})" for i in range(depth)]
     source = wb.parse(
@@ -208,18 +208,18 @@ def threads(most: int, what: str) -> None:
         print(f"{microseconds:>12} {median(turn[0][0] for turn in turns):>22.1f} {shown}", flush=True)
 
 
-def working(what: str, depth: int, microseconds: float, manager: ThreadManager) -> Dataflow:
-    """A chain of vertices that take about so long: of Python, that hash, or machine code, which has been made."""
+def working(what: str, depth: int, microseconds: float, manager: ThreadManager, width: int = 1) -> Dataflow:
+    """Chains of vertices that take about so long: of Python, that hash, or one of machine code, which has been made."""
     if what == "hash":
-        return Dataflow(hashing(depth, microseconds, per_byte()), manager)
+        return Dataflow(hashing(depth, width, microseconds), manager)
     executor.PATIENCE = executor.PATIENT = 0
     return warm(computing(depth, microseconds), manager=manager)
 
 
 def timed(running: Dataflow, manager: ThreadManager, count: int, microseconds: float) -> tuple[float, float, float]:
     """Microseconds of a vertex and phase, and of CPU, in so many phases; of bare threads that hash as long."""
-    ((name, _),) = running.flat.inputs
-    steps, n = [{name: k} for k in range(count)], 1 + (manager.limit or 0)
+    names, n = [name for name, _ in running.flat.inputs], 1 + (manager.limit or 0)
+    steps: Steps = [dict.fromkeys(names, k) for k in range(count)]
     data, pairs = bytes(int(microseconds / per_byte())), count * (len(running.vertices.names) - 1)
     begin = time.process_time()
     wall = clocked(partial(drained, running.streamed(steps)), time.perf_counter)

@@ -40,14 +40,14 @@ DEPTH, PHASES = 8, 256
 
 
 @suite.experiment(
-    Region(threads=[1, 2], work=[5, 20, 100, 500], depth=[2, DEPTH]),
+    Region(threads=[1, 2], work=[5, 20, 100, 500], depth=[2, DEPTH], width=[1, 4]),
     limits=Limits(seconds=300, memory_mb=2000), repeat=3,
     wall=Output("wall time of a vertex and phase", unit="us"), cpu=Output("CPU time of them", unit="us"),
     bare=Output("wall time where threads only hash", unit="us"),
 )  # fmt: skip
-def speedup(threads: int, work: int, depth: int) -> dict[str, float]:
-    """A chain of vertices that hash."""
-    return _threads("hash", threads, work, depth)
+def speedup(threads: int, work: int, depth: int, width: int) -> dict[str, float]:
+    """Chains of vertices that hash, so many side by side."""
+    return _threads("hash", threads, work, depth, width)
 
 
 @suite.experiment(
@@ -61,11 +61,12 @@ def machine(threads: int, work: int, depth: int) -> dict[str, float]:
     return _threads("compute", threads, work, depth)
 
 
-def _threads(what: str, threads: int, work: int, depth: int) -> dict[str, float]:
+def _threads(what: str, threads: int, work: int, depth: int, width: int = 1) -> dict[str, float]:
     from workbench.executors.threaded.manager import ThreadManager
 
     with ThreadManager(threads - 1) as manager:
-        found = timed(working(what, depth, work, manager), manager, max(PHASES, 400_000 // (work * depth)), work)
+        running, count = working(what, depth, work, manager, width), max(PHASES, 400_000 // (work * depth * width))
+        found = timed(running, manager, count, work)
     return dict(zip(("wall", "cpu", "bare"), found, strict=True))
 
 
@@ -201,7 +202,8 @@ def late(delay: float, wait: float, sample: int) -> dict[str, Any]:
 
 
 suite.table(
-    "speedup", of=speedup, rows=("work", "depth"), columns="threads", title="Microseconds of a vertex and phase",
+    "speedup", of=speedup, rows=("work", "depth", "width"), columns="threads",
+    title="Microseconds of a vertex and phase",
     cells={"wall": median("wall"), "CPU": median("cpu"), "bare threads": median("bare")},
 )  # fmt: skip
 suite.table(
@@ -225,7 +227,7 @@ suite.plot("waits", of=late, x="wait", series="delay", y=median("false"), title=
 
 @suite.claim("Two threads are 1.5 times as fast as one, as the paper has it, where a vertex takes 20 us and more")
 def two_threads(data: Data) -> Judgement:
-    return _faster(data, speedup, (20, 100, 500), 1.5)
+    return _faster(data, speedup, (20, 100, 500), 1.5, width=1)
 
 
 @suite.claim("They are 1.8 times as fast where these vertices are machine code")
@@ -233,10 +235,11 @@ def two_machine_threads(data: Data) -> Judgement:
     return _faster(data, machine, (20, 50), 1.8)
 
 
-def _faster(data: Data, experiment: Callable[..., object], works: tuple[int, ...], least: float) -> Judgement:
+def _faster(data: Data, of: Callable[..., object], works: tuple[int, ...], least: float, **point: int) -> Judgement:
     found = {}
     for work in works:
-        one, two = ([row["wall"] for row in data.rows(experiment, work=work, depth=DEPTH, threads=n)] for n in (1, 2))
+        rows = (data.rows(of, work=work, depth=DEPTH, threads=n, **point) for n in (1, 2))
+        one, two = ([row["wall"] for row in each] for each in rows)
         if not one or not two or None in one or None in two:
             return warns("not measured")
         found[work] = sorted(one)[len(one) // 2] / sorted(two)[len(two) // 2]
