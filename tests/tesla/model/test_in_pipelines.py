@@ -181,6 +181,24 @@ def test_what_has_no_finite_model_is_refused(pipe, body, change, message):
         wb.check(pipe(body, **change), "liveness", Settings(n=5))
 
 
+@pytest.mark.parametrize(("rows", "null"), [([(1, 2), (1, 3), (2, 0)], False), ([(1, 2), (1, None)], True)])
+def test_facts_are_those_that_are_given(tmp_path, rows, null):
+    """What they have no null of, the model has: the greatest line is 3."""
+    (tmp_path / "lines.tesla").write_text(
+        "declare Late(bus: int) declare fact Runs(bus: int, line: int) declare Notice(line: int)\n"
+        "from Late and each Runs(bus == Late.bus) ordered by line asc emit Notice(line = Runs.line)"
+    )
+    text = 'pipeline p(late: int) -> int { return value_or(rules("lines.tesla", late).Notice.line, 0) }'
+    (tmp_path / "p.pipe").write_text(text)
+    settings = Settings(n=4, rules=RuleBounds(facts={"Runs": rows}))
+    if null:
+        with pytest.raises(Refused, match="nothing that may be null"):
+            wb.check(tmp_path / "p.pipe", "can(out)", settings)
+    else:
+        found = [wb.check(tmp_path / "p.pipe", f"never(out > {most})", settings).outcome for most in (3, 2)]
+        assert list(map(str, found)) == ["holds", "fails"]
+
+
 def test_values_that_a_model_lacks_are_told(pipe):
     with pytest.raises(DomainError, match=r"names 2, which int mod 2 does not have\n  hint: .*-N 4"):
         wb.check(pipe("return found.Fire"), "can(out)", Settings(n=2))

@@ -125,7 +125,7 @@ class RulesInPipeline(ModelledRules):
     @cached_property
     def _shown_as(self) -> Mapping[tuple[str, str], Shown]:
         given = dict.fromkeys(self.fed, frozenset[str]())
-        facts = {name: frozenset(self.rules.declarations[name].domains) for name in self.looks_up}
+        facts = {name: self._null_in(name) for name in self.looks_up}
         nulls = may_be_null(self.rules, {**given, **facts})
         return {
             (of, name): self._shown_of(domain, self.outputs[of, name])
@@ -133,6 +133,11 @@ class RulesInPipeline(ModelledRules):
             for name, domain in self.rules.declarations[of].domains.items()
             if (of, name) in self.outputs and name not in nulls[of]
         }
+
+    def _null_in(self, type: str) -> frozenset[str]:
+        """The attributes that are null in some of the facts, which are known here."""
+        rows, names = self.frame.facts.get(type, ()), self.rules.declarations[type].domains
+        return frozenset(name for place, name in enumerate(names) if any(row[place] is None for row in rows))
 
     def _shown_of(self, domain: Domain, table: ValueTable) -> Shown:
         """How values of an attribute are shown: numbers as a pipeline has them, others by names."""
