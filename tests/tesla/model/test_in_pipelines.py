@@ -154,6 +154,16 @@ def test_inputs_that_are_synchronised_bring_time_that_may_stand_still(pipe):
     assert set(verdict.counterexample.steps[0].inputs) == {"temp", "smoke", ELAPSED}
 
 
+def test_how_many_ticks_pass_in_a_step_is_said_where_that_is_not_any_number(pipe):
+    waits = "declare Late(x: int)\nfrom Temp as Now and absent Smoke within 2 min after Now emit Late(x = 1)"
+    texts = {waits: "one of which passes in a step at most", "": "1, 2, 4, 8, 16, 21 of them pass in a step"}
+    for rules, said in texts.items():
+        rested = Settings(n=5, rules=RuleBounds(tick=6 * 10**6))
+        (model,) = rested.over(pipe("return found.Mean", rules=RULES + rules))
+        (processor,) = (node.processor for node in model.nodes if isinstance(node.processor, RulesInPipeline))
+        assert said in processor.assumes[0]
+
+
 def test_pipelines_are_told_apart_by_the_shortest_run(pipe):
     """One more is another value; means keep all temperatures, so that nothing is said beyond the room for them."""
     once = pipe("return found.Fire.value").pipeline

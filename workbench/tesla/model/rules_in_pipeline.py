@@ -21,7 +21,7 @@ from workbench.errors import Overflow
 from workbench.tesla.model.chosen import ValueTable, exactly
 from workbench.tesla.model.course import ModelComposite
 from workbench.tesla.model.machine import ModelledRules
-from workbench.tesla.model.shown import NULL, Shown
+from workbench.tesla.model.shown import NULL, Shown, pauses_shown
 from workbench.tesla.model.ticks import ModelOutput
 from workbench.tesla.nulls import may_be_null
 from workbench.tesla.occurrence import Occurrence
@@ -41,7 +41,13 @@ class RulesInPipeline(ModelledRules):
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        return (*super().assumes, "each step has a time")
+        times, *others = super().assumes
+        pauses = pauses_shown(self.most, 0 if self.still else 1)
+        if isinstance(pauses, Enum):
+            times += f"; {', '.join(pauses.labels)} of them pass in a step"
+        elif self.frame.absences:
+            times += ", one of which passes in a step at most"
+        return (times, *others, "each step has a time")
 
     # --- steps ---
 
@@ -66,8 +72,7 @@ class RulesInPipeline(ModelledRules):
     def _comes(self, place: int, slot: Maybe) -> Any:
         if place or not self.still:
             return slot.present
-        none: Any = const("0", slot.value.domain) if isinstance(slot.value.domain, Enum) else 0
-        return both(slot.present, NE(slot.value, none))
+        return both(slot.present, NE(slot.value, 0))
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         found = super().machine(inputs, horizon)
