@@ -188,6 +188,18 @@ def says(model, stream):
     return any(processor.denote((events,)))
 
 
+def test_matches_are_told_as_they_grow():
+    """The first A is found, and consumed; the second B finds none. No D comes within a tick after either A."""
+    text = """rule pairs: from B and each A(x == B.x) within 2 from B emit C(x = 0, n = 0) consuming A
+    rule alone: from A as Start and absent D within 1 after Start emit C(x = 1, n = 1)"""
+    (node,) = modelled_rules(text).nodes
+    steps = [{"A": (1,)}, {"A": (0,)}, {"B": (1, 0)}, {"elapsed": 2}, {"B": (1, 0)}]
+    assert node.processor.growing(steps) == {
+        "pairs": ["A 0", "A 0", "A 0, B 2 ✓", "", "B 4 ✗ each A(x == B.x) within 2 from B"],
+        "alone": ["Start 0", "Start 0 | Start 1", "Start 0 | Start 1", "Start 0 ✓ | Start 1 ✓", ""],
+    }
+
+
 SMOKE = "declare Temp(area: string, value: float)\ndeclare Smoke(area: string)\n"
 NEWER = """declare Fire(area: string, value: float)
 from Smoke[$a = area]() and POLICY Temp[$v = value](area == $a, value > 45) within 5 min from Smoke
