@@ -9,6 +9,7 @@ import time
 import pytest
 
 import workbench as wb
+from workbench import budget
 from workbench.budget import AGAIN, GRACE, Budget, phase, remaining, share, work
 from workbench.errors import LimitMet
 from workbench.ir.system import System
@@ -94,6 +95,34 @@ def test_nothing_comes_after_the_end() -> None:
     with Budget(0.01, 1000), contextlib.suppress(LimitMet), share(1):
         pass
     time.sleep(GRACE + 2 * AGAIN)
+
+
+def test_an_interrupt_comes_before_another_thread_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: dict[object, object] = {}
+    outer, inner, me, held = Budget(LONG), Budget(LONG), threading.get_ident(), threading.Event()
+
+    def throw() -> None:  # while the thread that works waits for the lock, as when an outer budget is spent then
+        with budget._LOCK:
+            held.set()
+            while not inner._gate.locked():
+                time.sleep(0.001)
+            time.sleep(0.02)  # now it waits
+            outer._interrupt.met = LimitMet("a limit", "waiting")
+            budget._throw_into(me, outer._interrupt)
+
+    def begin() -> None:
+        with outer:
+            thread.start()
+            held.wait()
+            monkeypatch.setattr("_thread.start_new_thread", begun.setdefault)  # no step of Python's is in it
+            with inner:
+                busy()
+
+    thread = threading.Thread(target=throw)
+    with pytest.raises(LimitMet, match="a limit met while waiting"):
+        begin()
+    thread.join()
+    assert not begun
 
 
 def test_what_is_left() -> None:

@@ -132,10 +132,10 @@ def remaining() -> Remaining:
     )
 
 
-def share(parts: int) -> Budget:
-    """One of so many equal parts of the time that is left, and all the memory."""
+def share(parts: int, kept: float = 0.0) -> Budget:
+    """One of so many equal parts of the time that is left but for `kept` seconds, and all the memory."""
     rest = remaining()
-    found = Budget(None if rest.seconds is None else rest.seconds / parts, rest.memory_mb)
+    found = Budget(None if rest.seconds is None else max(rest.seconds - kept, 0.0) / parts, rest.memory_mb)
     found.said = rest.of_seconds if parts == 1 else found.seconds, rest.of_memory_mb
     return found
 
@@ -197,6 +197,7 @@ class Budget:
             begun = threading.Lock()
             begun.acquire()
             with _LOCK:  # what is thrown while a thread begins may come to that one
+                _meet_interrupts()
                 _thread.start_new_thread(self._watch, (begun,))
                 begun.acquire()
         self._open = True
@@ -223,8 +224,7 @@ class Budget:
                 mine.remove(each)
             if self.limited and self._gate.locked():
                 self._gate.release()
-        for _ in range(2):  # at the end of a round an interrupt comes that was thrown before, and then none is left
-            pass
+        _meet_interrupts()
         del self._work.phases[self._depth :]  # where an interrupt came between saying so and the block
         self._work.tell()
 
@@ -271,6 +271,12 @@ def time_limit(seconds: float) -> str:
 def memory_limit(megabytes: int) -> str:
     """A limit of memory in words."""
     return f"memory limit of {megabytes} MB"
+
+
+def _meet_interrupts() -> None:
+    """Where what was thrown into this thread before comes, and not later: at the end of a round."""
+    for _ in range(2):
+        pass
 
 
 def _throw_into(thread: int, error: type[BaseException]) -> None:

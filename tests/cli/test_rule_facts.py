@@ -3,10 +3,14 @@
 import json
 import sqlite3
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import workbench as wb
 from workbench.logs import rule_facts
+from workbench.tesla.engines.facts import tables
+from workbench.tesla.engines.facts.database import FactDatabase
 
 RULES = """
 declare Late(bus: int, minutes: float)
@@ -68,6 +72,21 @@ def test_answers_are_cached(run, workbench, city):
     assert "facts" not in workbench(*asked).err
     assert "did you mean 'sieve'" in run("~/city.db", options=("--facts-cache", "sive"), code=2)
     assert "hint: --facts-cache auto" in run("~/city.db", options=("--facts-cache-shared",), code=2)
+
+
+def test_events_that_were_read_together_share_a_look(workbench, city, monkeypatch):
+    looks, see = list[FactDatabase](), FactDatabase.see
+
+    def seen(database):
+        looks.append(database)
+        see(database)
+
+    monkeypatch.setattr(FactDatabase, "see", seen)
+    monkeypatch.setattr(tables, "LOOK", 60.0)
+    log = pa.table({"type": ["Late"] * 9, "time": range(9), "bus": [1] * 9, "minutes": [7.5] * 9})
+    pq.write_table(log, city / "in.parquet")
+    workbench("run", city / "r.tesla", "--input", city / "in.parquet", "--facts", city / "city.db", "--engine", "cdp")
+    assert len(looks) == 2  # by the first event, and behind it, when the time begins
 
 
 def test_facts_that_are_nowhere_or_twice(run):

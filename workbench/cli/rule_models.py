@@ -13,6 +13,7 @@ from workbench.errors import InputError, refuse_unknown
 if TYPE_CHECKING:
     from workbench.core.domain import Domain, Value
     from workbench.tesla.model.build import RuleBounds
+    from workbench.tesla.model.rates import RuleRate
     from workbench.tesla.rule_set import RuleSet
     from workbench.verify.answer.check import Settings
 
@@ -23,10 +24,20 @@ COUNT = 2
 def options(parser: argparse.ArgumentParser) -> None:
     """What bounds a model of rules."""
     value_options(parser)
+    rate_option(parser)
     fact_files(parser)
     parser.add_argument(
         "--facts-any", action="append", default=[], metavar="TYPE=ROWS",
         help="of rules: for every table of a type of facts with at most so many rows, as Line=3 (repeat)",
+    )  # fmt: skip
+
+
+def rate_option(parser: argparse.ArgumentParser) -> None:
+    """How often events come in it."""
+    parser.add_argument(
+        "--rate", action="append", default=[], metavar="[TYPE=]COUNT/TIME",
+        help="of rules: at most so many events of a type come in any stretch of a time, as 'Temp=3/1 min' "
+        "(repeat; without a type: of each other one)",
     )  # fmt: skip
 
 
@@ -38,7 +49,7 @@ def value_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--values", action="append", default=[], metavar="TYPE.ATTRIBUTE=VALUES",
-        help="of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof "
+        help="of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof,null "
         "(repeat; default: what rules compare it with, and what lies between)",
     )  # fmt: skip
 
@@ -68,9 +79,10 @@ def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds
         pairs,
         values,
         count,
-        None if args.tick is None else _tick(args.tick),
+        None if args.tick is None else _time(args.tick, "--tick"),
         facts=_facts(args, rule_sets),
         any_facts=dict(map(_rows, args.facts_any)),
+        rates=dict(map(_rate, getattr(args, "rate", []))),
     )
 
 
@@ -90,28 +102,39 @@ def settings(args: argparse.Namespace) -> Settings:
     )
 
 
-def _tick(text: str) -> int:
+def _time(text: str, option: str) -> int:
     """A time, in microseconds if it has a unit."""
     from workbench.core.units import MICROSECONDS
 
-    number, _, unit = text.strip().partition(" ")
-    if not number.isdigit():
-        digits = len(text) - len(text.lstrip("0123456789"))
-        number, unit = text[:digits], text[digits:]
-    if not number.isdigit() or not int(number) or (unit.strip() and unit.strip() not in MICROSECONDS):
+    text = text.strip()
+    number = text[: len(text) - len(text.lstrip("0123456789"))]
+    unit = text.removeprefix(number).strip()
+    if not number or not int(number) or (unit and unit not in MICROSECONDS):
+        example = "--tick '1 min'" if option == "--tick" else "--rate 'Temp=3/1 min'"
         raise InputError(
-            f"--tick {text} is no time", hint="write --tick '1 min', or a number where windows have no units"
+            f"{option} {text} is no time", hint=f"write {example}, or a number where windows have no units"
         )
-    return int(number) * MICROSECONDS.get(unit.strip(), 1)
+    return int(number) * MICROSECONDS.get(unit, 1)
 
 
-def _values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[tuple[str, str], list[Value]]:
+def _rate(text: str) -> tuple[str, RuleRate]:
+    from workbench.tesla.model.rates import RuleRate
+
+    name, _, rate = text.rpartition("=")
+    count, slash, time = rate.partition("/")
+    if not slash or not count.strip().isdigit() or not int(count):
+        raise InputError(f"--rate {text}: how many come in which time?", hint="write --rate 'Temp=3/1 min'")
+    time = time.strip() if time.strip()[:1].isdigit() else f"1 {time.strip()}"  # 3/min
+    return name.strip(), RuleRate(int(count), _time(time, "--rate"), not time.isdigit())
+
+
+def _values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[tuple[str, str], list[Value | None]]:
     name, equals, listed = text.partition("=")
     type, dot, attribute = name.strip().partition(".")
     if not (equals and dot and listed.strip()):
         raise InputError(f"--values {text}: which values has which attribute?", hint="write --values Temp.value=44..46")
     domain = domains.get((type, attribute))
-    found: list[Value] = []
+    found: list[Value | None] = []
     for item in listed.split(","):
         low, dots, high = item.strip().partition("..")
         try:
@@ -121,9 +144,11 @@ def _values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[tuple
     return (type, attribute), found
 
 
-def _value(text: str, domain: Domain | None) -> Value:
+def _value(text: str, domain: Domain | None) -> Value | None:
     from workbench.core.domain import BOOL, FLOAT, INT
 
+    if text == "null":
+        return None
     if domain == BOOL:
         return {"true": True, "false": False}[text.lower()] if text.lower() in ("true", "false") else int("no")
     if domain == INT:

@@ -86,6 +86,7 @@ class _Crawl:
         self.ends = Ends(pipeline, apart=arrays)
         self.kept: list[Cells] = []
         self.pending: list[Term] = []
+        self.coming: dict[str, Term] = {}
         self.more: dict[str, Term] = {}
         """Per instance that repeats its events: how many more times one comes."""
         self.rows: dict[str, Others] = {}
@@ -124,6 +125,7 @@ class _Crawl:
             frozenset(self.strict),
             self.holding,
             self.pipeline.kind,
+            self.coming,
         )
 
     def _input(self, name: str, domain: Domain) -> None:
@@ -220,6 +222,8 @@ class _Crawl:
         """Run the machine on the fronts of a step, one after the other; what it emits on each output."""
         state = before = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         emitted: list[list[Maybe]] = [[] for _ in node.outputs]
+        for place, may_come in (machine.comes(before) if machine.comes else {}).items():
+            self._assumed(f"{node.name}:may_come{place}", self.pipes[node.inputs[place]], may_come)
         full: dict[str, Term] = {}
         for number, (fires, front) in enumerate(rounds, 1):
             with strictly(fires) as found:
@@ -261,6 +265,12 @@ class _Crawl:
             self._escapes(f"{node.name}:inner_escape_at_end", found)
             return [finishing(now, slots, slots_of(out), late=late) for slots, out in zip(emitted, last, strict=True)]
         return emitted
+
+    def _assumed(self, name: str, pipe: Pipe, may_come: Term) -> None:
+        """It is assumed that the pipe carries events only where this is true."""
+        for present in (slot.present for slot in pipe.slots if slot.present.is_var):
+            known = self.wires.define(name, may_come)
+            self.coming[present.name] = both(self.coming.get(present.name, TRUE), known)
 
     def _shared(self, prefix: str, following: State, results: Sequence[Emission], found: Computed) -> Stepped:
         """What a step gives, in which what terms have in common has names."""

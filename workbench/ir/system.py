@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.fold import Substitute, map_leaves, postorder
 from workbench.core.join import Join
 from workbench.core.memory import Array, KeyedArray, Update, Write
-from workbench.core.ops import disjunction
+from workbench.core.ops import disjunction, either, negate
 from workbench.core.processor import Maybe, Processor
 from workbench.core.term import FALSE, Others, Term, leaves, var
 
@@ -186,6 +186,8 @@ class System:
     """The instances of queues of which only the lengths are here, and how the rest of them is made."""
     kind: str = "pipeline"
     """What messages call the program whose system it is."""
+    coming: Mapping[str, Term] = field(default_factory=dict)
+    """For presence flags of pipes: it is assumed that an event comes there only where this is true."""
 
     @property
     def arrivals(self) -> tuple[Input, ...]:
@@ -199,6 +201,12 @@ class System:
         kept = [term for term in self.pending if all(t.name in known for t in postorder([term]) if t.is_var)]
         found: Term = disjunction(kept) if kept else FALSE
         return found
+
+    @property
+    def assumed(self) -> list[Term]:
+        """What is assumed of pipes that the system has."""
+        known = self.domains
+        return [either(negate(var(name, BOOL)), may) for name, may in self.coming.items() if name in known]
 
     def __post_init__(self) -> None:
         defined = len(self.variables) + len(self.definitions)
@@ -230,7 +238,7 @@ class System:
             for instance in self._held(fresh - known.keys()):
                 variables, definitions = self.holding[instance].block(None)
                 known |= {v.name: v.next for v in variables} | dict(definitions)
-            todo = [known[name] for name in fresh if name in known]
+            todo = [terms[name] for name in fresh for terms in (known, self.coming) if name in terms]
         if self.end and self.end.now.name in found:
             found.add(self.end.over.name)  # what may come at a step depends on whether the streams have ended
         return found

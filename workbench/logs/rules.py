@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
@@ -209,7 +210,9 @@ class RuleRun:
         slow, first = self._control is not None or not hasattr(engine, "process_block"), 0
         while first < len(block) and (slow or not engine.fast(len(block) - first)):
             # more objects at once take Python longer to look after
-            yield from self._singly(self._expected(block.part(first, first + TOLD).occurrences(self._log.rules)), WAIT)
+            events = block.part(first, first + TOLD).occurrences(self._log.rules)
+            with getattr(self._facts, "together", nullcontext)():
+                yield from self._singly(self._expected(events), WAIT)
             first += TOLD
             self._start.tally.tell(max(0, len(block) - first))
         if first < len(block):
@@ -287,6 +290,8 @@ class RuleRun:
         self._start.tally.made += len(found)
         if self._sources is not None:
             self._sources.add([each.number for each in found], events)
+        if hasattr(self._facts, "release"):  # it may take long until they are written
+            self._facts.release()
         return self._shown(found)
 
     def _shown(self, found: Iterable[Occurrence]) -> list[RuleRow]:

@@ -2,25 +2,34 @@
 
 import os
 import pickle
+import select
 import signal
 import sqlite3
+import sys
+from contextlib import nullcontext
+from itertools import count
+from subprocess import PIPE, Popen
 from threading import Event
+from time import sleep
 
 import pytest
 
 from tests.tesla.events import Kind
 from workbench.errors import FactsError, InputError, Refused, StateError
 from workbench.executors.compiled.rules import running
+from workbench.executors.compiled.rules.outputs import composites
 from workbench.tesla.caches.table import FactCaching
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.facts import database as database_module
-from workbench.tesla.engines.facts.ahead import looked_ahead
+from workbench.tesla.engines.facts import tables as tables_module
+from workbench.tesla.engines.facts.ahead import EarlyAnswer, looked_ahead
 from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
 from workbench.tesla.engines.facts.query import FactQuery
 from workbench.tesla.engines.facts.table import FactTable
-from workbench.tesla.engines.facts.tables import FactTables, tables_in
+from workbench.tesla.engines.facts.tables import LOOK, FactTables, tables_in
 from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.event_block import event_block
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import in_units
 
@@ -158,6 +167,103 @@ def test_a_change_is_seen_at_the_next_event(file, tables, name):
     assert running.process(Late(2, 1)) == []
 
 
+class Writer:
+    """Another process, which changes the database while events go on."""
+
+    def __init__(self, path, goes_on):
+        self._goes_on = goes_on
+        setup = f"import os, sqlite3, sys; c = sqlite3.connect({str(path)!r}, isolation_level=None, timeout=30)"
+        loop = "for line in sys.stdin: exec(line); print(flush=True)"
+        command = [sys.executable, "-c", f"{setup}\n{loop}"]
+        self._process = Popen(command, stdin=PIPE, stdout=PIPE, text=True, bufsize=1, cwd=path.parent)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._tells, self._told = self._process.stdin, self._process.stdout
+
+    def does(self, code):
+        self._tells.write(f"{code}\n")
+        while not select.select([self._told], [], [], 0)[0]:
+            self._goes_on()
+        assert self._told.readline() == "\n"
+
+    def close(self):
+        self._process.communicate()
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+def test_what_another_process_changes_is_seen(file, tmp_path, tables, mode, together):
+    """By the next event; by one of those that share a look as soon as that is over."""
+    file.execute(f"PRAGMA journal_mode = {mode}")
+    file.close()
+    facts, times = tables(caching=FactCaching("lru")), count()
+    running = engine(facts)
+
+    def found():
+        return lines(running.process(Late(next(times), 1)))
+
+    writer = Writer(tmp_path / "city.db", found)
+    with facts.together() if together else nullcontext():
+        assert found() == ["north", "ring"]
+        for i, rest in enumerate(["VACUUM", "PRAGMA user_version = 7", "PRAGMA wal_checkpoint(TRUNCATE)"]):
+            for code in (f"UPDATE Line SET name = 'line {i}' WHERE name <> 'ring' AND bus = 1", rest):
+                writer.does(f'c.execute("{code}").fetchall()')
+                if together:
+                    sleep(LOOK)
+                    found()  # may be the last one that shares the look
+                assert found() == [f"line {i}", "ring"]
+        writer.does("n = sqlite3.connect('new.db'); n.execute('CREATE TABLE Line (name TEXT, bus INTEGER)')")
+        writer.does("n.execute('INSERT INTO Line VALUES (?, 1)', ['only']); n.commit(); n.close()")
+        writer.does(f"os.replace('new.db', {str(tmp_path / 'city.db')!r})")
+        if together:
+            sleep(LOOK)
+            found()
+        assert found() == ["only"]
+        looks = facts.databases[0].version
+    assert 4 <= looks <= 8
+    writer.close()
+
+
+def test_events_that_share_a_look_do_so_until_it_is_over(file, tables, monkeypatch):
+    """Who looks again after a while, or gives composites away, sees what others have written meanwhile."""
+    file.execute("PRAGMA journal_mode = WAL")
+    facts = tables()
+    running, now = engine(facts), [0.0]
+    monkeypatch.setattr(tables_module, "monotonic", lambda: now[0])
+    now[0] = 1.0
+    with facts.together():
+        assert len(running.process(Late(0, 1))) == 2
+        file.execute("DELETE FROM Line WHERE name = 'ring'")
+        assert len(running.process(Late(0, 1))) == 1  # the first one had no look to share
+        file.execute("INSERT INTO Line VALUES (1, 'new')")
+        now[0] += LOOK / 2
+        assert len(running.process(Late(0, 1))) == 1
+        facts.release()
+        assert len(running.process(Late(0, 1))) == 2
+        file.execute("DELETE FROM Line")
+        now[0] += LOOK
+        assert len(running.process(Late(0, 1))) == 2
+        assert len(running.process(Late(0, 1))) == 0
+
+
+@pytest.mark.parametrize("name", ["cdp", "compiled"])
+def test_columns_that_change_while_rules_run(file, tables, name):
+    """SQLite takes a name of no column for a text; what is only in another place, or beside, changes nothing."""
+    running = engine(tables(), name, plain=name == "compiled")
+    assert lines(running.process(Late(0, 2))) == ["south"]
+    file.execute("ALTER TABLE Line ADD COLUMN more TEXT")
+    assert lines(running.process(Late(1, 2))) == ["south"]
+    for change, told in (
+        ("RENAME COLUMN name TO title", "the table 'Line' has no column 'name'"),
+        ("RENAME COLUMN title TO name", ""),
+        ("ADD COLUMN rowid TEXT", "has not the columns any more that it had when the rules began"),
+    ):
+        file.execute(f"ALTER TABLE Line {change}")
+        for _ in range(2):  # it is told as long as it is so
+            with pytest.raises(FactsError, match=told) if told else nullcontext():
+                assert lines(running.process(Late(2, 2))) == ["south"]
+
+
 def test_who_promises_that_nothing_changes_does_not_look(file, tables):
     """The facts are those of the beginning; without WAL others cannot write as long."""
     file.execute("PRAGMA journal_mode = WAL")
@@ -230,10 +336,11 @@ def test_caches_are_emptied_by_a_change_and_hold_what_was_answered(file, tables)
 # --- what does not answer -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["cdp", "compiled"])
 @pytest.mark.parametrize("failure", ["error", "drop"])
-def test_a_locked_database(file, tables, failure):
+def test_a_locked_database(file, tables, failure, name):
     facts = tables(failure=failure, seconds=0.01)
-    running = engine(facts)
+    running = engine(facts, name, plain=name == "compiled")
     assert len(running.process(Late(0, 1))) == 2
     file.execute("BEGIN EXCLUSIVE")
     if failure == "error":
@@ -263,7 +370,7 @@ def test_a_lock_that_passes(file, tables, monkeypatch):
     assert len(running.process(Late(0, 1))) == 2
     assert len(pauses) == 2
     file.execute("DROP TABLE Line")
-    with pytest.raises(FactsError, match="no such table"):
+    with pytest.raises(FactsError, match="there is no table"):
         running.process(Late(1, 1))
     assert len(pauses) == 2
 
@@ -405,6 +512,46 @@ def test_compiled_rules_ask_for_each_block_where_tables_are_large(file, tables, 
     assert facts.dropped.total() == 1
 
 
+def test_compiled_rules_ask_for_each_block_between_bounds(file, tables, monkeypatch):
+    """By numbers, whole and not, from two sides, of triggers and of facts; where that is too much `cdp` asks."""
+    monkeypatch.setattr(running, "MOST_SCANNED", 2)
+    monkeypatch.setattr(running, "MOST_RANGED", 12)
+    text = """
+    declare Probe(low: float, high: float)
+    declare Named(name: string)
+    declare fact Line(bus: int, name: string)
+    declare fact Step(size: float, count: int)
+    declare Told(rule: int, size: float, count: int)
+    from Probe[$l = low, $h = high] and each Step(size > $l, $h >= size, count > 2)
+    emit Told(rule = 1, size = Step.size, count = Step.count)
+    from Probe as It and last Step(count >= It.low, count < It.high) ordered by size
+    emit Told(rule = 2, size = Step.size, count = Step.count)
+    from Probe[$l = low](high > 3.0) as It and $n = COUNT(Step(size > $l, size < It.high))
+    and not Step(count < $n, count > $l, count < It.high)
+    emit Told(rule = 3, size = 0.0, count = $n)
+    from Named and each Line[$b = bus](name == Named.name) and each Step(count >= $b, count <= $b)
+    emit Told(rule = 4, size = Step.size, count = $b)
+    """
+    file.execute("CREATE TABLE Step (size REAL, count INTEGER)")
+    rows = [(i / 2 if i % 7 else None, i % 9 if i % 5 else None) for i in range(30)]
+    file.executemany("INSERT INTO Step VALUES (?, ?)", rows)
+    found, events = engine(tables(text), "compiled", text, plain=True), []
+    assert found.by_blocks
+    for i in range(60):
+        low, high = i * 7 % 11 / 1, i % 13 / 2 + i * 7 % 11
+        probe = Kind("Probe")(i, low if i % 5 else None, high if i != 9 else 99.0)
+        events.append(probe if i % 4 else Named(i, "ring" if i % 8 else "north"))
+    made = list(found.parts_of(event_block(found.rules, events, found.texts.put), composites, list))
+    assert len(made) > 4
+    facts = {"Line": list(file.execute("SELECT * FROM Line")), "Step": rows}
+    expected = meaning(rules(text), events, facts)
+    assert {each.values[0] for each in expected} == {1, 2, 3, 4}
+    assert [each for part in made for each in part] == expected
+    one_sided = text.replace(", count <= $b", "")
+    with pytest.raises(Refused, match="by equations or two bounds"):
+        engine(tables(one_sided), "compiled", one_sided)
+
+
 def test_rules_that_ask_the_same_have_one_query(file, tables):
     """What a match has elsewhere is no reason to ask twice."""
     text = """
@@ -437,7 +584,7 @@ def expecting(running, events):
 @pytest.mark.parametrize("name", ["cdp", "aip"])
 def test_what_is_asked_ahead_is_told_in_its_place(file, tables, name):
     file.executemany("INSERT INTO Line VALUES (?, ?)", [(i % 50, f"line {i}") for i in range(200)])
-    events = [event for i in range(400) for event in (Late(i, i * 7 % 60), Named(i, f"line {i}"))]
+    events = [event for i in range(150) for event in (Late(i, i * 7 % 60), Named(i, f"line {i}"))]
     facts = tables(ahead=2)
     found = expecting(engine(facts, name), events)
     assert found == meaning(rules(LINES), events, {"Line": list(facts["Line"])})
@@ -474,8 +621,33 @@ def test_what_was_asked_ahead_is_asked_again_after_a_change(file, tables):
     file.execute("DELETE FROM Line WHERE name = 'ring'")
     assert lines(running.process(Late(1, 1))) == ["north"]
     file.execute("DROP TABLE Line")
-    with pytest.raises(FactsError, match="no such table"):
+    with pytest.raises(FactsError, match="there is no table"):
         expecting(running, [Late(2, 1)])
+
+
+def test_what_is_asked_ahead_of_a_later_state_is_asked_again(file, tables, monkeypatch):
+    """The event has looked when others write, and what was asked ahead is answered behind that."""
+    file.execute("PRAGMA journal_mode = WAL")
+    goes_on, get = Event(), EarlyAnswer.get
+
+    def waits(query, values, database=None, asked=FactQuery.asked):
+        if database is not None:
+            assert goes_on.wait(timeout=30)
+        return asked(query, values, database)
+
+    def late(early):
+        file.execute("DELETE FROM Line WHERE name = 'ring'")
+        goes_on.set()
+        found = get(early)
+        assert len(found) == 1
+        return found
+
+    monkeypatch.setattr(FactQuery, "asked", waits)
+    monkeypatch.setattr(EarlyAnswer, "get", late)
+    running = engine(tables(ahead=1))
+    running.process(Named(0, ""))  # now the state of the database is known
+    running.expect(Late(1, 1))
+    assert lines(running.process(Late(1, 1))) == ["north", "ring"]
 
 
 def test_errors_of_what_is_asked_ahead_are_told_when_its_event_comes(file, tables):

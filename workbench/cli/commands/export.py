@@ -71,7 +71,7 @@ def _of_rules(args: argparse.Namespace) -> str:
 
 def legend(model: Pipeline) -> Iterator[str]:
     """What the variables of a model of rules are."""
-    from workbench.tesla.model.ticks import ModelledRules
+    from workbench.tesla.model.machine import ModelledRules
 
     for processor in (node.processor for node in model.nodes):
         assert isinstance(processor, ModelledRules)

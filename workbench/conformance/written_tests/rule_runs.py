@@ -16,7 +16,7 @@ from workbench.errors import Refused
 from workbench.processors.held.group import flatten
 from workbench.tesla.formulas import TREX
 from workbench.tesla.meaning import meaning
-from workbench.tesla.model.ticks import ModelledRules
+from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.occurrence import Occurrence
 from workbench.verify.answer.verdict import Trace
 

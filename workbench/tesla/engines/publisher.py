@@ -56,7 +56,7 @@ class Publisher:
         self, name: str, rules: RuleSet, facts: Facts, settings: EngineSettings, matcher: MakesMatcher
     ) -> None:
         self.name, self.facts, self.settings = name, facts, settings
-        self._settle = getattr(facts, "settle", None)
+        self._settle = facts.settle if getattr(facts, "changing", ()) else None  # type: ignore[attr-defined]
         self._matcher = matcher
         self._rules = rules
         self.runners = [self._runner(self._plan(rule, rules.declarations), i) for i, rule in enumerate(rules.rules)]

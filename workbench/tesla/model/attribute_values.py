@@ -13,15 +13,19 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ValueTable
+from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
 
 AttributeKey = tuple[str, str]
 """A type and the name of an attribute; or a rule and the name of a parameter, with its sign."""
+MOST_OF_FACTS = 4
+"""The most values of an attribute of facts that attributes compared with it get."""
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
@@ -136,34 +140,48 @@ def _constant(expression: t.Expression) -> Value | None:
 def tables(
     rule_sets: Sequence[RuleSet],
     count: int,
-    given: Mapping[AttributeKey, Sequence[Value]],
+    given: Mapping[AttributeKey, Sequence[Value | None]],
     facts: Collection[str] = (),
+    rows: Facts | None = None,
 ) -> dict[AttributeKey, ValueTable]:
     """The values of the attributes of events that come from outside.
 
     Parameters
     ----------
     count: how many values an attribute has that is compared for equality only.
-    given: the values of some of them.
+    given: the values of some of them; None is null, which they have nowhere else.
     facts: types of facts of which any rows are given.
+    rows: of the other facts: what they hold is what events are compared with.
     """
     found: dict[AttributeKey, ValueTable] = {}
     grouped = classes(rule_sets)
+    for key, constants in _of_facts(rule_sets, rows or {}):
+        grouped.constants[grouped.of(key)] += constants
     asked = {attribute for rules in rule_sets for attribute in read_attributes(rules)}
     for rules in rule_sets:
         for name in (*rules.primitives, *facts):
             for attribute, domain in rules.declarations[name].domains.items():
                 key = (name, attribute)
                 if key in given:
-                    values: Sequence[Value] = given[key]
+                    values: Sequence[Value | None] = given[key]
                 elif key not in asked:
                     values = ["a" if domain == STR else domain.default]
                 else:
                     one = grouped.of(key)
                     beside = (one in grouped.ordered) + (one in grouped.ordered and one in grouped.emitted)
                     values = _values(domain, grouped.constants[one], grouped.shifts[one], count, beside)
-                found[key] = ValueTable(float(value) if domain == FLOAT else value for value in values)
+                found[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
     return found
+
+
+def _of_facts(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[tuple[AttributeKey, list[Value]]]:
+    """The first values of each attribute of facts."""
+    declared = {name: rules.declarations[name] for rules in rule_sets for name in rows if name in rules.declarations}
+    for name, each in declared.items():
+        for place, attribute in enumerate(each.positions):
+            found = dict.fromkeys(row[place] for row in rows[name])
+            finite = (v for v in found if v is not None and not (isinstance(v, float) and not math.isfinite(v)))
+            yield (name, attribute), list(islice(finite, MOST_OF_FACTS))
 
 
 def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:

@@ -17,10 +17,12 @@ from workbench.tesla import tree as t
 from workbench.tesla.model.attribute_values import COMPARISONS, read_attributes
 from workbench.tesla.model.attribute_values import tables as chosen_tables
 from workbench.tesla.model.chosen import ValueTable
+from workbench.tesla.model.counting import RuleCounting
 from workbench.tesla.model.frame import MEMORY, Noted, RuleFrame, absence, waiting_of
 from workbench.tesla.model.layout import layouts, written
+from workbench.tesla.model.machine import ModelledRules
+from workbench.tesla.model.rates import ANY_TYPE, EventRate, RuleRate
 from workbench.tesla.model.shown import COMES, Shown, pauses_shown
-from workbench.tesla.model.ticks import ModelledRules
 from workbench.tesla.model.time_degrees import TimeDegrees
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.rule_processor import RuleGraph
@@ -28,6 +30,8 @@ from workbench.tesla.rule_set import RuleSet
 
 MOST_VALUES = 64
 """The most values of an attribute of composites."""
+MOST_COUNTED = 12
+"""The most events that a column has room for where rates tell that it needs no more."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class RuleBounds:
     Parameters
     ----------
     room: how many events a column keeps, where it is not enough to keep the newest; rooms: of columns by type.
-    values: of attributes, by type and name; those of the others come from what rules compare them with.
+    values: of attributes, by type and name, None for null; those of the others come from what rules compare them with.
     count: how many values an attribute has that is compared for equality only.
     tick: how much time one is, in microseconds where windows have units; None: the greatest of which all windows are
         multiples.
@@ -45,13 +49,14 @@ class RuleBounds:
     any_facts: types of facts with the most rows that they have: a model has every such table.
     by_rule: whether what each rule emits is an output of its own, too.
     chain: whether there is an output for what ends chains of causes of this length.
+    rates: how often events come at most, by type (`ANY_TYPE`: the others); what is not named comes any number of times.
     trex: which of the rule sets that are modelled have windows and consumption as in T-Rex (0: the first).
     depth, waits: the most composites in a chain of causes, and matches of a rule that wait for something not to come.
     """
 
     room: int = 2
     rooms: Mapping[str, int] = field(default_factory=dict)
-    values: Mapping[tuple[str, str], Sequence[Value]] = field(default_factory=dict)
+    values: Mapping[tuple[str, str], Sequence[Value | None]] = field(default_factory=dict)
     count: int = 2
     tick: int | None = None
     facts: Facts = field(default_factory=dict)
@@ -60,6 +65,7 @@ class RuleBounds:
     waits: int = 2
     by_rule: bool = False
     chain: int = 0
+    rates: Mapping[str, RuleRate] = field(default_factory=dict)
     trex: Collection[int] = ()
 
 
@@ -72,12 +78,13 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     """
     bounds = bounds or RuleBounds()
     _known(rule_sets, bounds)
-    united = any(map(has_units, rule_sets))
+    united = any(map(has_units, rule_sets)) or any(rate.united for rate in bounds.rates.values())
     unit = "us" if united else None
-    tick = bounds.tick or _tick([in_units(rules, unit) for rules in rule_sets], finer=bool(bounds.trex))
+    tick = bounds.tick or _tick([in_units(rules, unit) for rules in rule_sets], bounds)
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
-    inputs = chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts)
-    frames = _frames(ticked, inputs, replace(bounds, tick=tick))
+    inputs = chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts)
+    rates = _rates(rule_sets, bounds, tick, united=united)
+    frames = _frames(ticked, inputs, replace(bounds, tick=tick), rates)
     outputs: dict[tuple[str, str], ValueTable] = {}
     for frame in frames:
         for key in ((rule.emits, each.name) for rule in frame.rules.rules for each in frame.evaluations(rule)):
@@ -142,13 +149,16 @@ def _inputs(
 
 
 def _frames(
-    rule_sets: Sequence[RuleSet], inputs: Mapping[tuple[str, str], ValueTable], bounds: RuleBounds
+    rule_sets: Sequence[RuleSet],
+    inputs: Mapping[tuple[str, str], ValueTable],
+    bounds: RuleBounds,
+    rates: Mapping[str, EventRate],
 ) -> list[RuleFrame]:
     """What machines of rules are made of; values of composites are those that their steps can make, found by steps."""
     tables, rounds, most = dict(inputs), 0, max(len(rules.rules) for rules in rule_sets) + 2
     while True:
         rounds += 1
-        frames = _attempts(rule_sets, tables, bounds)
+        frames = _attempts(rule_sets, tables, bounds, rates)
         grown: dict[tuple[str, str], ValueTable] = {}
         for key, values in ((key, values) for frame in frames for key, values in frame.noted.values.items()):
             table = grown.get(key, tables.get(key, ValueTable(()))) | ValueTable(values.values())
@@ -165,7 +175,10 @@ def _frames(
 
 
 def _attempts(
-    rule_sets: Sequence[RuleSet], tables: Mapping[tuple[str, str], ValueTable], bounds: RuleBounds
+    rule_sets: Sequence[RuleSet],
+    tables: Mapping[tuple[str, str], ValueTable],
+    bounds: RuleBounds,
+    rates: Mapping[str, EventRate],
 ) -> list[RuleFrame]:
     """Frames with these tables; one step has been made with each, and the values that were met are noted."""
     composites = [(rules, name) for rules in rule_sets for name in rules.composites]
@@ -177,16 +190,26 @@ def _attempts(
         absences = [rule for rule in rules.rules if absence(rule) is not None]
         waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in absences}
         kept = replace(kept, waits=waits, tick=bounds.tick or 1)
-        frame = RuleFrame(
-            rules, whole, kept, bounds.facts, bounds.any_facts, longest_chain(rules) or bounds.depth, without
-        )
-        outputs = {key: whole[key] for key in made if key not in without}
+        depth = longest_chain(rules) or bounds.depth
+        frames.append(RuleFrame(rules, whole, kept, bounds.facts, bounds.any_facts, depth, without, rates))
+    if rates:
+        frames = [frame.with_rooms(_counted(frames, bounds)) for frame in frames]
+    outputs = {key: whole[key] for key in made if key not in without}
+    for rules, frame in zip(rule_sets, frames, strict=True):
         processor = ModelledRules(
             rules, (*rules.primitives, *bounds.any_facts), frame=frame, tick=1, most=1, outputs=outputs
         )
         processor.machine((Range(1, 1), *(domain for _, domain in _inputs(processor.fed, rules, whole))))
-        frames.append(frame)
     return frames
+
+
+def _counted(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, int]:
+    """The rooms that rates make enough for, where these are few and no others are given; the same for all rule sets."""
+    found: dict[str, float] = {}
+    for frame in frames:
+        for name, room in RuleCounting(frame).rooms().items():
+            found[name] = max(found.get(name, 1), room)
+    return {name: int(room) for name, room in found.items() if room <= MOST_COUNTED and name not in bounds.rooms}
 
 
 def longest_chain(rules: RuleSet) -> int | None:
@@ -202,10 +225,30 @@ def longest_chain(rules: RuleSet) -> int | None:
     return length
 
 
-def _tick(rule_sets: Sequence[RuleSet], *, finer: bool) -> int:
-    """The greatest time of which all windows are multiples; `finer`: a part of it, so that times lie inside of all."""
-    found = math.gcd(*(each for rules in rule_sets for each in _amounts(rules))) or 1
-    return found // next((each for each in range(2, found + 1) if found % each == 0), 1) if finer else found
+def _tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:
+    """The greatest time of which all windows and rates are multiples; for T-Rex a part of it, to lie inside of all."""
+    rates = (rate.time for rate in bounds.rates.values())
+    found = math.gcd(*rates, *(each for rules in rule_sets for each in _amounts(rules))) or 1
+    return found // next((each for each in range(2, found + 1) if found % each == 0), 1) if bounds.trex else found
+
+
+def _rates(rule_sets: Sequence[RuleSet], bounds: RuleBounds, tick: int, *, united: bool) -> Mapping[str, EventRate]:
+    """How many events of a type come at most in how many ticks.
+
+    Raises
+    ------
+    InputError: a rate has a unit, and windows have none, or the other way round.
+    """
+    windows = any(has_units(rules) or any(_amounts(in_units(rules))) for rules in rule_sets)
+    told = any(map(has_units, rule_sets)) if windows else united
+    for rate in bounds.rates.values():
+        if rate.united != told:
+            what = "has a unit of time, and windows have none" if rate.united else "has no unit of time, and windows do"
+            hint = "write --rate Temp=3/60" if rate.united else "write --rate 'Temp=3/1 min'"
+            raise InputError(f"a rate of {rate} {what}", hint=hint)
+    types = dict.fromkeys(name for rules in rule_sets for name in rules.primitives)
+    rates = {name: bounds.rates.get(name, bounds.rates.get(ANY_TYPE)) for name in types}
+    return {name: rate.in_ticks(tick) for name, rate in rates.items() if rate}
 
 
 def _amounts(rules: RuleSet) -> Iterator[int]:
@@ -250,10 +293,16 @@ def _times(rules: RuleSet) -> Iterator[tuple[str, str]]:
 
 def _known(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
     names = [name for rules in rule_sets for name in rules.events]
+    shown_types = [name for rules in rule_sets for name in rules.primitives]
     waits = [waiting_of(rule) for rules in rule_sets for rule in rules.rules if absence(rule) is not None]
     for name in bounds.rooms:
         if name not in (*names, *waits):
             raise InputError(f"there is no column of '{name}'", hint=did_you_mean(name, (*names, *waits)))
+    for name in (each for each in bounds.rates if each not in (ANY_TYPE, *shown_types)):
+        what = "are caused by others" if name in names else "are none"
+        raise InputError(
+            f"rates are for events from outside, and '{name}' {what}", hint=did_you_mean(name, shown_types)
+        )
     for name in bounds.any_facts:
         facts = [each.name for rules in rule_sets for each in rules.declarations.values() if each.fact]
         if name not in facts or name in bounds.facts:

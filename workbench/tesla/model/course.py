@@ -58,6 +58,8 @@ class ModelCourse:
         self.given: dict[str, GivenFacts] = {}
         self.begun: Any = FALSE
         """Whether anything has happened; facts that are any are given before."""
+        self.recent: dict[str, list[Any]] = {}
+        """How old the last events are of types that come at a rate."""
 
     # --- as state ---
 
@@ -83,6 +85,7 @@ class ModelCourse:
         for type, most in frame.given.items():
             found.given[type] = GivenFacts.read(frame.fact_tables(type), most, values)
         found.begun = next(values) if frame.given else TRUE
+        found.recent = {type: [next(values) for _ in range(rate.most)] for type, rate in frame.rates.items()}
         return found
 
     @property
@@ -106,7 +109,8 @@ class ModelCourse:
                 starts = [each.starts] if several(rule) else []
                 waits += [each.left, *starts, *([each.tag] if self.frame.tags(rule) > 1 else []), *each.places]
         rows = [each for given in self.given.values() for each in given.state]
-        return (*self.line.state, *since, *waits, *rows, *([self.begun] if self.given else []))
+        recent = [age for ages in self.recent.values() for age in ages]
+        return (*self.line.state, *since, *waits, *rows, *([self.begun] if self.given else []), *recent)
 
     # --- what happens ---
 
@@ -125,6 +129,9 @@ class ModelCourse:
                 self.beyond = either(self.beyond, both(when, EQ(self.waiting[rule.name][0].left, 1)))
             self.waiting[rule.name] = ticked(self.waiting[rule.name], when, rule)
         self.line = merged(when, self.line.later(elapsed), self.line)
+        for type, ages in self.recent.items():
+            later = self.frame.rates[type].later(ages, elapsed)
+            self.recent[type] = [ite(when, a, b) for a, b in zip(later, ages, strict=True)]
         for rule in self.frame.pausing:
             assert rule.pause is not None
             most = int(rule.pause.amount)
@@ -135,6 +142,8 @@ class ModelCourse:
     def happens(self, when: Term, type: str, values: Values, depth: int = 0) -> None:
         """An event comes, then all that it causes; it is no part of the history before (`meaning._processed`)."""
         self.begun = either(self.begun, when)
+        if ages := self.recent.get(type):
+            self.recent[type] = [ite(when, a, b) for a, b in zip([0, *ages], ages, strict=False)]
         caused: list[ModelComposite] = []
         used: list[Any] = [FALSE] * self.frame.layout.marks
         for rule in self.frame.rules.rules:

@@ -6,7 +6,7 @@ The rule of this module: names and domains only; what becomes of them is `course
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -17,6 +17,7 @@ from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly
 from workbench.tesla.model.fact_rows import GivenFacts
 from workbench.tesla.model.kept import Line
 from workbench.tesla.model.layout import KeptLayout, Tables
+from workbench.tesla.model.rates import EventRate
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
 
@@ -46,6 +47,7 @@ class RuleFrame:
     given: how many rows a type of facts has at most of which any are given at the start.
     depth: the most composites in a chain of causes, where nothing else bounds it.
     without: attributes of composites that are times, which a model does not have.
+    rates: how often events of a type come at most, where that is assumed.
     """
 
     rules: RuleSet
@@ -55,6 +57,7 @@ class RuleFrame:
     given: Mapping[str, int] = field(default_factory=dict)
     depth: int = 4
     without: frozenset[tuple[str, str]] = frozenset()
+    rates: Mapping[str, EventRate] = field(default_factory=dict)
     noted: Noted = field(default_factory=Noted)
 
     @cached_property
@@ -86,13 +89,20 @@ class RuleFrame:
     def longest(self) -> int:
         """After how many ticks without an event nothing changes any more."""
         ages = (column.limit for column in self.layout.columns.values())
-        return max((0, *ages, *(int(rule.pause.amount) for rule in self.pausing if rule.pause)))
+        rates = (rate.ticks - 1 for rate in self.rates.values())
+        return max((0, *ages, *rates, *(int(rule.pause.amount) for rule in self.pausing if rule.pause)))
 
     @property
     def rooms(self) -> dict[str, int]:
         """How much each column holds, and how many matches of each rule may wait."""
         columns = {name: column.room for name, column in self.layout.columns.items()}
         return columns | {waiting_of(rule): self.waits[rule.name] for rule in self.absences}
+
+    def with_rooms(self, rooms: Mapping[str, int]) -> RuleFrame:
+        """The same with other capacities; of what is not named they are as before."""
+        columns = {name: each.with_room(rooms.get(name)) for name, each in self.layout.columns.items()}
+        waits = {rule.name: rooms.get(waiting_of(rule), self.waits[rule.name]) for rule in self.absences}
+        return replace(self, layout=replace(self.layout, columns=columns, waits=waits))
 
     def keys(self, rule: t.Rule) -> list[tuple[Any, ...]]:
         """The values for each of which a rule is silent on its own."""
@@ -135,7 +145,10 @@ class RuleFrame:
                 found += [(f"waits{number}_{place}_{i}", table.domain, 0) for i, (_, table) in enumerate(tables, 1)]
         for type, most in self.given.items():
             found += GivenFacts.variables(type, self.fact_tables(type), most)
-        return [*found, ("begun", BOOL, False)] if self.given else found
+        found += [("begun", BOOL, False)] if self.given else []
+        for number, rate in enumerate(self.rates.values(), 1):
+            found += rate.variables(f"rate{number}")
+        return found
 
 
 def absence(rule: t.Rule) -> t.Predicate | None:

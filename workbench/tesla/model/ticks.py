@@ -17,17 +17,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 from workbench.core.domain import BOOL, INT, Domain, Enum, Value
 from workbench.core.fields import Record
 from workbench.core.kinds import Keeping
-from workbench.core.ops import both, disjunction, ite
-from workbench.core.processor import Burst, Emission, Machine, Maybe, Slot, State, Stream, emission, slots_of
-from workbench.core.strict import leaves_domain
-from workbench.core.term import FALSE, TRUE, Term, const, var
+from workbench.core.processor import Emission, State, Stream, emission
 from workbench.core.units import spelled
 from workbench.errors import EndlessChain, Overflow
 from workbench.tesla import tree as t
-from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly, selected
-from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
+from workbench.tesla.formulas import TREX
+from workbench.tesla.model.chosen import ValueTable, exactly
+from workbench.tesla.model.course import ModelComposite
 from workbench.tesla.model.frame import RuleFrame, waiting_of
-from workbench.tesla.model.shown import Shown, as_shown, nothing_of, ticks_of, value_shown
+from workbench.tesla.model.shown import Shown, ticks_of
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_memory import RuleMemory
 from workbench.tesla.rule_processor import ALL, RuleProcessor
@@ -62,7 +60,7 @@ class ModelOutput(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ModelledRules(RuleProcessor, Keeping):
+class RulesInTicks(RuleProcessor, Keeping):
     """The same in ticks: its first input says how many have passed, its others bring events with values of tables.
 
     Parameters
@@ -85,7 +83,6 @@ class ModelledRules(RuleProcessor, Keeping):
 
     keyword: ClassVar[str] = ""
     holds: ClassVar[str] = "events"
-    singly: ClassVar[bool] = True
 
     # --- shape ---
 
@@ -115,17 +112,6 @@ class ModelledRules(RuleProcessor, Keeping):
     def resolve(self, integers: Domain) -> Self:
         return self
 
-    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        return self._machine_of(inputs)[1]
-
-    def most_fronts(self, widths: Sequence[int]) -> int:
-        return 1
-
-    def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:
-        """One front: at each step comes one event, or time passes; `one` of the environment sees to it."""
-        front = tuple(slots[0] for slots in arrivals)
-        return [(disjunction(each.present for each in front), front)]
-
     # --- typing ---
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
@@ -148,17 +134,23 @@ class ModelledRules(RuleProcessor, Keeping):
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        of = spelled(self.tick) if self.unit else str(self.tick)
         longest = "" if self.most == 1 else f", and longer pauses than {self.most} of them do what one of so many does"
         values = [
             f"{name}.{attribute} is {self._tables[name, attribute].domain}"
             for name in self.fed
             for attribute in self.rules.declarations[name].domains
         ]
-        found = [f"times are multiples of {of}{longest}"]
+        found = [f"times are multiples of {self._time(1)}{longest}"]
         found += [f"{name} has any rows, at most {most}" for name, most in self.frame.given.items()]
+        rates = self.frame.rates.items()
+        found += [f"at most {rate.most} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
         found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
-        return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
+        nulls = any(None in self.frame.tables[key].values for key in self._tables)
+        rest = "no other one is null" if nulls else "none is null"
+        return (*found, *([f"{', '.join(values)}; {rest}"] if values else []))
+
+    def _time(self, ticks: int) -> str:
+        return spelled(ticks * self.tick) if self.unit else str(ticks * self.tick)
 
     # --- queues inside ---
 
@@ -167,10 +159,7 @@ class ModelledRules(RuleProcessor, Keeping):
         return dict(self.frame.rooms)
 
     def with_rooms(self, rooms: Mapping[str, int]) -> Self:
-        frame = self.frame
-        columns = {name: each.with_room(rooms.get(name)) for name, each in frame.layout.columns.items()}
-        waits = {rule.name: rooms.get(waiting_of(rule), frame.waits[rule.name]) for rule in frame.absences}
-        return replace(self, frame=replace(frame, layout=replace(frame.layout, columns=columns, waits=waits)))
+        return replace(self, frame=self.frame.with_rooms(rooms))
 
     def waiting(self, state: State) -> tuple[int, ...]:
         _, memory, kept, *_ = state
@@ -310,6 +299,19 @@ class ModelledRules(RuleProcessor, Keeping):
                 if name not in self.frame.given:
                     yield now if place == 0 else self.event(name, given, now)
 
+    def growing(self, steps: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
+        """The matches of each rule."""
+        from workbench.tesla.growth import growing
+
+        whole, happens, place = self.with_facts(steps), list(self.happenings(steps)), 0
+        at: list[Occurrence | int | None] = []
+        for step in steps:
+            given = [name for name in step if name not in self.frame.given]
+            at.append(happens[place] if given else None)
+            place += len(given)
+        facts = {name: tuple(rows) for name, rows in whole.frame.facts.items()}
+        return growing(self.scaled, whole._started(), at, facts, TREX if self.trex else "", self.rules)
+
     def with_facts(self, steps: Iterable[Mapping[str, Value]]) -> Self:
         """The same with the facts that are given at the start of a run, where any are."""
         if not self.frame.given:
@@ -341,94 +343,6 @@ class ModelledRules(RuleProcessor, Keeping):
                 if output.has(each, chain):
                     outputs[output.name].append(each.type if output.typed else tuple(values) if values else True)
         return tuple(outputs.values())
-
-    # --- the machine ---
-
-    def refusal(self, form: str) -> str:
-        return ""
-
-    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        return self._machine_of(inputs)[0]
-
-    def _machine_of(self, inputs: tuple[Domain, ...]) -> tuple[Machine, int]:
-        frame = self.frame
-        slots = tuple(Slot(*each) for each in frame.variables())
-        state = tuple(var(slot.name, slot.domain) for slot in slots)
-        front = tuple(Maybe(var(f"{i}:present", BOOL), var(f"{i}:value", domain)) for i, domain in enumerate(inputs))
-        _, emitted = self._stepped(state, front)
-        width = max(1, *(len(slots_of(each)) for each in emitted))
-        return (
-            Machine(
-                slots,
-                self._stepped,
-                queues=tuple(frame.rooms),
-                lengths=lambda s: ModelCourse.read(frame, s).lengths,
-                shares=True,
-            ),
-            width,
-        )
-
-    def _stepped(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        """One step on terms: of the state, and for each input the event that may be there."""
-        frame, (elapsed, *arrivals) = self.frame, front
-        before = ModelCourse.read(frame, state)
-        ways: list[tuple[Term, ModelCourse]] = []
-        course = ModelCourse.read(frame, state)
-        course.passes(TRUE, ticks_of(elapsed.value))
-        ways.append((elapsed.present, course))
-        for name, arrival in zip(self.fed, arrivals, strict=True):
-            course = ModelCourse.read(frame, state)
-            if name in frame.given:
-                course.gives(name, self._read(name, arrival.value))
-            else:
-                course.happens(TRUE, name, self._read(name, arrival.value))
-            ways.append((arrival.present, course))
-        beyond = either_all(both(when, each.beyond) for when, each in ways)
-        if beyond is not FALSE:
-            leaves_domain(beyond)
-        after = before.state
-        for when, each in reversed(ways):
-            after = tuple(ite(when, a, b) for a, b in zip(each.state, after, strict=True))
-        full = tuple(either_all(both(when, each.full[name]) for when, each in ways) for name in frame.rooms)
-        return (*after, *full), self._emitted(ways)
-
-    def _read(self, name: str, given: Any) -> dict[str, ChosenValue]:
-        """The attributes of an event of a stream."""
-        found, attributes = {}, self.rules.declarations[name].domains
-        for attribute, item in zip(attributes, given if attributes else (), strict=True):
-            table, shown = self.frame.tables[name, attribute], self._tables[name, attribute]
-            found[attribute] = value_shown(item, table, shown)
-        return found
-
-    def _emitted(self, ways: Sequence[tuple[Term, ModelCourse]]) -> tuple[Emission, ...]:
-        """What is emitted, in the order of publication; of the ways that a step can go there is one."""
-        outputs = []
-        for output in self._outputs:
-            lines = [[(both(w, c.when), c) for c in course.composites if output.has(c, c.chain)] for w, course in ways]
-            slots = []
-            for number in range(max(map(len, lines))):
-                here = [line[number] for line in lines if number < len(line)]
-                slots.append(Maybe(either_all(when for when, _ in here), self._value(here, all=output.typed)))
-            outputs.append(slots)
-        widest = max(1, *map(len, outputs))
-        return tuple(
-            Burst([*slots, *[Maybe(FALSE, nothing_of(domain))] * (widest - len(slots))])
-            for slots, domain in zip(outputs, self.results(self.shapes), strict=True)
-        )
-
-    def _value(self, here: Sequence[tuple[Term, ModelComposite]], *, all: bool) -> Any:
-        if all:
-            kinds = Enum(self.rules.composites)
-            found: Any = const(kinds.labels[0], kinds)
-            for when, composite in here:
-                found = ite(when, const(composite.type, kinds), found)
-            return found
-        fields = []
-        for (of, attribute), shown in self._shown_as.items():
-            if of == here[0][1].type:
-                chosen = selected([(when, composite.values[attribute]) for when, composite in here])
-                fields.append(as_shown(chosen, shown))
-        return tuple(fields) if fields else TRUE
 
 
 def _chains(found: Sequence[Occurrence]) -> Iterator[tuple[Occurrence, int]]:

@@ -123,7 +123,8 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
         if term is FALSE:
             settled[role] = False
         else:
-            asked[role] = _never(term, side=role != "overflow")
+            # of a run that is wanted it does not count what others meet
+            asked[role] = _never(term, side=role != "overflow")._replace(unless="property" if question.wanted else "")
     if question.in_bounds and hidden is not FALSE:
         asked["in bounds"] = Asked(question.kind, question.in_bounds(hidden), side=True)
     main = _part(pipeline, prop, settings, question, model, asked)

@@ -15,11 +15,12 @@ from workbench.verify.ask.formula import Formula, to_smv
 
 
 class Asked(NamedTuple):
-    """One question; `side` as in `engines.Query`."""
+    """One question; `side` as in `engines.Query`. `unless`: the role whose refutation makes the answer needless."""
 
     kind: QueryKind
     formula: Formula
     side: bool = False
+    unless: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@ Source: design of rules in the model, "does a cascade end".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from workbench.tesla.engines.publisher import LONGEST_CHAIN
 from workbench.tesla.model.build import RuleBounds, longest_chain, modelled
@@ -16,7 +18,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.properties import Property, can
-from workbench.verify.rules.finding import WITHIN, RuleFinding, not_known
+from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_known
 from workbench.verify.rules.problems import WITH_TIME, rule_problem
 from workbench.verify.rules.stream import RuleStream, modelled_in
 
@@ -41,6 +43,10 @@ def cascade(
     longest = longest_chain(rules)
     if longest is not None:
         return (RuleFinding(CHAINS, "end", f"they end: none has more than {longest} composites, whatever comes"),)
+    return in_turn([(CHAINS, partial(_longer, rules, bounds, settings, deepen=deepen))])
+
+
+def _longer(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Iterator[RuleFinding]:
     length = bounds.depth + 1
     bounds = replace(bounds, depth=length, chain=length)
     verdict = rule_problem(rules, _chain(length), bounds, settings, deepen=deepen).decide()
@@ -50,11 +56,12 @@ def cascade(
         answer, says = ("long", f"one has {length} composites, and ends")
         if stream.meant is None:
             answer, says = "do not end", f"one goes on without end: more than {LONGEST_CHAIN} composites"
-        return (RuleFinding(CHAINS, answer, says, verdict, {"": stream}),)
-    if verdict.within_bounds or verdict.outcome is Outcome.FAILS:
+        yield RuleFinding(CHAINS, answer, says, verdict, {"": stream})
+    elif verdict.within_bounds or verdict.outcome is Outcome.FAILS:
         limits = f", {WITHIN}" if verdict.within_bounds else ", with these values"
-        return (RuleFinding(CHAINS, "end", f"none has {length} composites{limits}", verdict),)
-    return (not_known(CHAINS, verdict),)
+        yield RuleFinding(CHAINS, "end", f"none has {length} composites{limits}", verdict)
+    else:
+        yield not_known(CHAINS, verdict)
 
 
 def _chain(length: int) -> Property:

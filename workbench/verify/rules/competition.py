@@ -6,14 +6,16 @@ in the model, "do triggers of one rule compete for an event that it consumes".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
-from workbench.budget import share
+from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.rules.droppable import without_it
-from workbench.verify.rules.finding import RuleFinding
+from workbench.verify.rules.finding import RuleFinding, in_turn
 from workbench.verify.rules.problems import WITH_TIME
 from workbench.verify.rules.variants import compared, found_of
 
@@ -31,17 +33,18 @@ def competition(
     ------
     Refused: the rules have no finite model.
     """
-    bounds, found = bounds or RuleBounds(), []
-    asked = [(number, rule) for number, rule in enumerate(rules.rules) if rule.consuming]
-    for left, (number, rule) in zip(range(len(asked), 0, -1), asked, strict=True):
-        with share(left):
-            variant = without_it(rules, number, replace(rule, consuming=()))
-            verdict = compared(rules, variant, bounds, settings, deepen=deepen)
-            what = ", ".join(rule.consuming)
-            says = (
-                f"triggers compete for {what}: what one consumes another would have selected",
-                f"triggers do not compete for {what}: it emits the same if it consumes nothing",
-            )
-            sets = {"as it is": rules, "consuming nothing": variant}
-            found.append(found_of(rule.name, verdict, ("compete", "do not compete"), says, sets, bounds))
-    return tuple(found)
+    bounds = bounds or RuleBounds()
+
+    def found(number: int, rule: t.Rule) -> Iterator[RuleFinding]:
+        variant = without_it(rules, number, replace(rule, consuming=()))
+        verdict = compared(rules, variant, bounds, settings, deepen=deepen)
+        what = ", ".join(rule.consuming)
+        says = (
+            f"triggers compete for {what}: what one consumes another would have selected",
+            f"triggers do not compete for {what}: it emits the same if it consumes nothing",
+        )
+        sets = {"as it is": rules, "consuming nothing": variant}
+        yield found_of(rule.name, verdict, ("compete", "do not compete"), says, sets, bounds)
+
+    asked = [(rule.name, partial(found, number, rule)) for number, rule in enumerate(rules.rules) if rule.consuming]
+    return in_turn(asked)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
-from workbench.budget import share
 from workbench.tesla.model.build import RuleBounds, modelled
 from workbench.tesla.model.ticks import output_of
 from workbench.tesla.rule_set import RuleSet
@@ -19,7 +19,7 @@ from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant
-from workbench.verify.rules.finding import WITHIN, RuleFinding, not_known
+from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_known
 from workbench.verify.rules.fires import firing
 from workbench.verify.rules.multisets import all_among, carried_by
 from workbench.verify.rules.problems import WITH_TIME, with_more_room
@@ -41,11 +41,8 @@ def covers(
     """
     bounds = replace(bounds or RuleBounds(), by_rule=True)
     pairs = [(one, other) for one, other in combinations(rules.rules, 2) if one.emits == other.emits]
-    found: list[RuleFinding] = []
-    for number, (one, other) in enumerate(pairs):
-        with share(len(pairs) - number):
-            found += _pair(CoverQuestion(rules, bounds, settings, deepen), one, other)
-    return tuple(found)
+    question = CoverQuestion(rules, bounds, settings, deepen)
+    return in_turn([(f"{one.name}, {other.name}", partial(_pair, question, one, other)) for one, other in pairs])
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
-from workbench.budget import share
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.layout import written
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
-from workbench.verify.rules.finding import RuleFinding
+from workbench.verify.rules.finding import RuleFinding, in_turn
 from workbench.verify.rules.problems import WITH_TIME
 from workbench.verify.rules.variants import compared, found_of
 
@@ -36,19 +36,19 @@ def droppable(
     Refused: the rules have no finite model.
     """
     bounds = bounds or RuleBounds()
+
+    def found(about: str, variant: RuleSet) -> Iterator[RuleFinding]:
+        verdict = compared(rules, variant, bounds, settings, deepen=deepen)
+        sets = {"as it is": rules, "without it": variant}
+        says = ("needed: without it the rules differ", "can be dropped")
+        yield found_of(about, verdict, ANSWERS, says, sets, bounds)
+
     asked = [
         (f"{rule.name}, {what}", without_it(rules, number, shorter))
         for number, rule in enumerate(rules.rules)
         for what, shorter in shorter_rules(rule)
     ]
-    found = []
-    for number, (about, variant) in enumerate(asked):
-        with share(len(asked) - number):
-            verdict = compared(rules, variant, bounds, settings, deepen=deepen)
-            sets = {"as it is": rules, "without it": variant}
-            says = ("needed: without it the rules differ", "can be dropped")
-            found.append(found_of(about, verdict, ANSWERS, says, sets, bounds))
-    return tuple(found)
+    return in_turn([(about, partial(found, about, variant)) for about, variant in asked])
 
 
 def without_it(rules: RuleSet, number: int, rule: t.Rule) -> RuleSet:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.budget import remaining, share
+from workbench.errors import LimitMet
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.rules.stream import RuleStream
 
 WITHIN = "within these bounds"
+TELLING = 2.0
+"""Seconds that are kept for telling what has been found, at most a tenth of those that there are."""
 
 
 @dataclass(frozen=True)
@@ -53,3 +57,16 @@ class RuleFinding:
 def not_known(about: str, verdict: Verdict) -> RuleFinding:
     """Nothing was found: a limit was met."""
     return RuleFinding(about, "unknown", f"not known: {verdict.reason}", verdict, decided=False)
+
+
+def in_turn(asked: Sequence[tuple[str, Callable[[], Iterable[RuleFinding]]]]) -> tuple[RuleFinding, ...]:
+    """What is found of each of these parts, each within its share of the time: a limit that one meets ends that one."""
+    found, kept = list[RuleFinding](), min(TELLING, (remaining().seconds or 0.0) / 10)
+    for number, (about, findings) in enumerate(asked):
+        try:
+            with share(len(asked) - number, kept):
+                for each in findings():
+                    found.append(each)
+        except LimitMet as met:
+            found.append(RuleFinding(about, "unknown", f"not known: {met.what}", decided=False))
+    return tuple(found)

@@ -6,9 +6,10 @@ it does not before bounds are met. Source: design of rules in the model, "can it
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
-from workbench.budget import share
 from workbench.tesla.model.build import RuleBounds, modelled
 from workbench.tesla.model.ticks import output_of
 from workbench.tesla.rule_set import RuleSet
@@ -16,7 +17,7 @@ from workbench.tesla.tree import Rule
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import can
-from workbench.verify.rules.finding import WITHIN, RuleFinding, not_known
+from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_known
 from workbench.verify.rules.problems import WITH_TIME, rule_problem
 from workbench.verify.rules.stream import RuleStream, modelled_in
 
@@ -34,11 +35,10 @@ def fires(
     ------
     Refused: the rules have no finite model.
     """
-    bounds, found = bounds or RuleBounds(), []
-    for number, rule in enumerate(rules.rules):
-        with share(len(rules.rules) - number):
-            found.append(_fires(rules, rule, bounds, settings, deepen=deepen))
-    silent = {rule.name for rule, each in zip(rules.rules, found, strict=True) if each.answer == "never"}
+    bounds = bounds or RuleBounds()
+    asked = [(rule.name, partial(_fires, rules, rule, bounds, settings, deepen=deepen)) for rule in rules.rules]
+    found = list(in_turn(asked))
+    silent = {each.about for each in found if each.answer == "never"}
     for name in rules.composites:
         emitting = [rule.name for rule in rules.rules if rule.emits == name]
         if silent.issuperset(emitting):
@@ -54,15 +54,18 @@ def firing(rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *
     return rule_problem(rules, prop, replace(bounds, by_rule=True), settings, deepen=deepen).decide()
 
 
-def _fires(rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> RuleFinding:
+def _fires(
+    rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *, deepen: bool
+) -> Iterator[RuleFinding]:
     verdict = firing(rules, rule, bounds, settings, deepen=deepen)
     if verdict.outcome is Outcome.HOLDS and verdict.counterexample is not None:
         stream = RuleStream.of(
             modelled_in(*modelled([rules], bounds)), (s.inputs for s in verdict.counterexample.steps)
         )
-        return RuleFinding(rule.name, "fires", "can fire", verdict, {"": stream})
-    if verdict.within_bounds:
-        return RuleFinding(rule.name, "never", f"never fires, {WITHIN}", verdict)
-    if verdict.outcome is Outcome.FAILS:
-        return RuleFinding(rule.name, "never", "never fires, with these values", verdict)
-    return not_known(rule.name, verdict)
+        yield RuleFinding(rule.name, "fires", "can fire", verdict, {"": stream})
+    elif verdict.within_bounds:
+        yield RuleFinding(rule.name, "never", f"never fires, {WITHIN}", verdict)
+    elif verdict.outcome is Outcome.FAILS:
+        yield RuleFinding(rule.name, "never", "never fires, with these values", verdict)
+    else:
+        yield not_known(rule.name, verdict)

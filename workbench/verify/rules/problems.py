@@ -5,13 +5,15 @@ The rule of this module: a run that is looked for and needs more room than a mod
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
 from workbench.budget import Budget
 from workbench.language import PropertySyntax
+from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, alike, modelled
+from workbench.tesla.model.layout import written
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import Problem, comparison, problem
@@ -22,6 +24,8 @@ from workbench.verify.ask.properties import Property
 
 MORE = 2, 4
 """How many times as much room as at first models have where no run is found before a column is full."""
+MOST_COUNTED = 32
+"""The most room that is tried for what rules count."""
 WITH_TIME = Settings({}, environment=Environment("one"))
 """How models of rules are checked: at each step one event comes, or time passes."""
 
@@ -92,8 +96,21 @@ def rule_problem(
     def larger(room: int) -> Problem:
         return rule_problem(rules, prop, replace(bounds, room=room), settings, deepen=False)
 
-    roomier = tuple(partial(larger, bounds.room * more) for more in MORE) if deepen else ()
+    rooms = [*(bounds.room * more for more in MORE), *_counted(rules, bounds.room * MORE[-1])] if deepen else []
+    roomier = tuple(partial(larger, room) for room in rooms)
     return RuleProblem(found.subject, found.prop, settings, found.syntax, roomier=roomier)
+
+
+def _counted(rules: RuleSet, room: int) -> Iterator[int]:
+    """The room that it takes to count as far as rules ask, where it is more than this."""
+    found = []
+    for rule in rules.rules:
+        counts = {p.parameter for p in rule.predicates if isinstance(p, t.Aggregate) and p.function == "COUNT"}
+        for leaves in (list(t.within(each)) for whole in written(rule) for each in t.within(whole)):
+            if any(isinstance(leaf, t.BoundParameter) and leaf.name in counts for leaf in leaves):
+                found += [leaf.value + 1 for leaf in leaves if isinstance(leaf, t.Literal) and type(leaf.value) is int]
+    if room < (most := max(found, default=0)) <= MOST_COUNTED:
+        yield most
 
 
 def rule_comparison(

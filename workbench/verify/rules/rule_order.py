@@ -7,15 +7,14 @@ no outcome. Source: design of rules in the model, "does the outcome depend on th
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from workbench.budget import share
 from workbench.core.ops import EQ, both, conjunction, either, ite, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Maybe
 from workbench.core.term import FALSE, const, leaves, var
-from workbench.errors import LimitMet
 from workbench.ir.reduce import observe
 from workbench.ir.system import StateVariable, System
 from workbench.processors.held.group import Group
@@ -30,7 +29,7 @@ from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
-from workbench.verify.rules.finding import WITHIN, RuleFinding, not_known
+from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_known
 from workbench.verify.rules.multisets import carried_by, same_events
 from workbench.verify.rules.problems import WITH_TIME, with_more_room
 from workbench.verify.rules.stream import RuleStream, modelled_in
@@ -56,18 +55,15 @@ def order(
     ------
     Refused: the rules have no finite model.
     """
-    bounds, found = bounds or RuleBounds(), list[RuleFinding]()
+
+    def rules_at(place: int) -> list[RuleFinding]:
+        return [_exchanged_rules(rules, place, bounds or RuleBounds(), settings, deepen=deepen)]
+
+    def events() -> list[RuleFinding]:
+        return [_exchanged_events(rules, bounds or RuleBounds(), settings, deepen=deepen)]
+
     pairs = [f"{one.name}, {other.name}" for one, other in pairwise(rules.rules)]
-    for place, about in enumerate([*pairs, EVENTS]):
-        try:
-            with share(len(rules.rules) - place):
-                if about is EVENTS:
-                    found.append(_exchanged_events(rules, bounds, settings, deepen=deepen))
-                else:
-                    found.append(_exchanged_rules(rules, place, bounds, settings, deepen=deepen))
-        except LimitMet as met:  # what has been found is told
-            found.append(RuleFinding(about, "unknown", f"not known: {met.what}", decided=False))
-    return tuple(found)
+    return in_turn([*((about, partial(rules_at, place)) for place, about in enumerate(pairs)), (EVENTS, events)])
 
 
 def _exchanged_rules(

@@ -17,7 +17,7 @@ from typing import Any
 from workbench.core.domain import Value
 from workbench.core.units import spelled
 from workbench.errors import EndlessChain, Refused
-from workbench.tesla.model.ticks import ModelledRules
+from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_memory import Happens, feed
 from workbench.tesla.rule_set import RuleSet

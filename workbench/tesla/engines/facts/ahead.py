@@ -3,7 +3,8 @@
 A slow query is then under way while the events before it are processed.
 
 The rule of this module: nothing is told earlier, or otherwise. An answer counts if the database has not changed from
-the time at which it was asked to that of its event; else it is asked again, as if nothing had been asked.
+the time at which it was asked for to that of its event, nor since, where it took longer; else it is asked again, as if
+nothing had been asked.
 
 Source: thesis, conclusions (one delayed call stalls the engine).
 """
@@ -12,8 +13,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from math import inf
 from queue import SimpleQueue
 from threading import Event, Thread, local
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
@@ -37,10 +40,12 @@ class EarlyAnswer:
     ----------
     version: of the database when it was asked.
     uses: how many events will ask for it.
+    told: when it was answered; until then it has not been.
     """
 
     def __init__(self, query: FactQuery, values: FactKey) -> None:
         self.query, self.values, self.version, self.uses = query, values, query.table.database.version, 1
+        self.told = inf
         self._done, self._found = Event(), list[Any]()
         self._error: WorkbenchError | None = None
 
@@ -52,6 +57,7 @@ class EarlyAnswer:
             self._error = error
         finally:
             database.settle()
+            self.told = monotonic()
             self._done.set()
 
     def get(self) -> FactAnswer:

@@ -79,6 +79,8 @@ class FactDatabase:
     ----------
     version: changes whenever somebody else has changed the file, and that has been seen.
     changed: called when that is so.
+    open: whether it is seen in one state, until it is settled.
+    since: when the state that is seen was looked at, where others ask for it, too (`FactSettings.ahead`).
     """
 
     def __init__(
@@ -86,9 +88,11 @@ class FactDatabase:
     ) -> None:
         self.path, self.settings, self.in_memory = str(path), settings or FactSettings(), memory is not None
         self.changed: list[Callable[[], object]] = []
-        self.version = 0
+        self.version, self.since = 0, 0.0
+        self._watcher: sqlite3.Connection | None = None
+        self._before: tuple[Any, ...] | None = None
         self._image: bytes | None = None
-        self._open = False
+        self.open = False
         self._state: tuple[Any, ...] = ()
         self._deadline, self._asked = inf, False
         self._stopped: BaseException | None = None
@@ -100,7 +104,8 @@ class FactDatabase:
     def __getstate__(self) -> Mapping[str, Any]:
         """The file and what is wanted of it: whoever gets it opens it anew; what is in memory is sent along."""
         image = self._connected().serialize() if self.in_memory else None
-        return {**vars(self), "_connection": None, "_open": False, "changed": [], "_state": (), "_image": image}
+        here: Mapping[str, Any] = {"_connection": None, "_watcher": None, "open": False, "changed": [], "_state": ()}
+        return {**vars(self), **here, "_image": image}
 
     @property
     def fixed(self) -> bool:
@@ -117,21 +122,23 @@ class FactDatabase:
 
     def see(self) -> None:
         """From here to `settle` the database is as it is now; whether it has changed is told to `changed`."""
-        if not self._open:
+        if not self.open:
             self._tried(self._begin)
 
     def _begin(self) -> None:
-        if self._open:
+        if self.open:
             return
         connection = self._connected()
         if self.fixed:
             if not self.in_memory:  # once for all: else each query has to lock the file
                 connection.execute("BEGIN")
-            self._open = True
+            self.open = True
             return
         try:
+            if self.settings.ahead:
+                self.since, self._before = monotonic(), self._watched()
             connection.execute("BEGIN")
-            self._open = True
+            self.open = True
             state = (self._file(), *connection.execute("PRAGMA data_version").fetchone())
             if state != self._state:
                 self._renew(state)
@@ -145,19 +152,42 @@ class FactDatabase:
         if before and before[0] != state[0]:
             self.close()
             connection = self._connected()
+            self._before = None
             connection.execute("BEGIN")
-            self._open = True
+            self.open = True
             self._state = (state[0], *connection.execute("PRAGMA data_version").fetchone())
         if before:
             self.version += 1
-            for told in self.changed:
-                told()
+            try:
+                for told in self.changed:
+                    told()
+            except FactsError:
+                self._state = before  # it is not seen as it is now, and the next look finds the same
+                raise
+
+    def schema(self) -> tuple[Any, ...]:
+        """Another one whenever tables have other columns."""
+        return (*self._state[:1], *self.rows("PRAGMA schema_version"))
+
+    def moved(self) -> bool:
+        """Whether others may have written since the state that is seen was looked at."""
+        return not self.fixed and (self._before is None or self._watched() not in (self._before, None))
+
+    def _watched(self) -> tuple[Any, ...] | None:
+        """The file and its version as another connection sees it; None where a writer waits for our lock."""
+        if self._watcher is None:
+            self._watcher = self._made()
+            self._watcher.execute("PRAGMA busy_timeout = 0")
+        try:
+            return self._file(), *self._watcher.execute("PRAGMA data_version").fetchone()
+        except sqlite3.OperationalError:
+            return None
 
     def settle(self) -> None:
         """What an event asks has been asked: others may write."""
         self._asked = False
-        if self._open and not self.fixed:
-            self._open = False
+        if self.open and not self.fixed:
+            self.open = False
             try:
                 if self._connection is not None and self._connection.in_transaction:
                     self._connection.execute("COMMIT")
@@ -289,9 +319,10 @@ class FactDatabase:
 
     def close(self) -> None:
         """Close the file; who asks opens it again."""
-        if self._connection is not None:
-            self._connection.close()
-        self._connection, self._open = None, False
+        for each in (self._connection, self._watcher):
+            if each is not None:
+                each.close()
+        self._connection, self._watcher, self.open = None, None, False
 
 
 _FAILURES = {

@@ -78,6 +78,7 @@ class FactQuery:
 
     def __init__(self, step: RuleStep, table: FactTable) -> None:
         self.step, self.table, self.number = step, table, -1
+        self._database = table.database
         self.cache: FactCache | None = None
         self.early: dict[FactKey, EarlyAnswer] = {}
         self.known, self.queries, self.seconds = 0, 0, 0.0
@@ -127,7 +128,8 @@ class FactQuery:
         ------
         FactsError: the database does not answer, or a row has a value of another type.
         """
-        self.table.database.see()  # what a cache has is of now, too
+        if not self._database.open:
+            self._database.see()  # what a cache has is of now, too
         cache = self.cache
         if cache is not None:
             found: FactAnswer | None = cache.fetch((self.number, values))
@@ -158,11 +160,15 @@ class FactQuery:
         early.uses -= 1
         if not early.uses:
             del self.early[values]
-        return early.get() if early.version == self.table.database.version else self.asked(values)
+        if early.version == self._database.version:
+            found = early.get()
+            if early.told < self._database.since or not self._database.moved():
+                return found
+        return self.asked(values)
 
     def asked(self, values: FactKey, database: FactDatabase | None = None) -> FactAnswer:
         """The same from the database, whatever is known; of another connection to it, where one is given."""
-        rows = self._selected(values, database or self.table.database)
+        rows = self._selected(values, database or self._database)
         if self.counts:
             return tuple(rows[0])
         return self._answered(self._decides(self.table.read(rows), values))

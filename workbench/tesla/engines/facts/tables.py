@@ -7,9 +7,11 @@ what has been given up.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import Any
 
 from workbench.errors import FactsError, InputError, Refused, StateError
@@ -22,6 +24,8 @@ from workbench.tesla.engines.facts.query import AskedFacts, FactQuery
 from workbench.tesla.engines.facts.table import FactRow, FactTable
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 
+LOOK = 0.001
+"""Seconds for which events that were read before share a look at the databases; who writes waits as long."""
 FactFiles = dict[str, list[Any]]
 """By the type of facts: a database file, the table in it, and its stamp if it is promised not to change."""
 
@@ -49,11 +53,14 @@ class FactTables(dict[str, Any]):
         self._queries: dict[str, FactQuery] = {}
         self.ahead = FactsAhead(self.settings.ahead, self.settings) if self.settings.ahead else None
         self.first: dict[RuleStep, AskedFacts] = {}
+        self._together, self._shared_until = False, 0.0
         tables = [rows for rows in self.values() if isinstance(rows, FactTable)]
         self.databases = list(dict.fromkeys(table.database for table in tables))
         self.changing = [each for each in self.databases if not each.fixed]
         for database in self.databases:
             database.changed.append(self._forget)
+        for table in tables:
+            table.database.changed.append(table.check)
 
     def __reduce__(self) -> Any:
         """Files are opened anew; what has been answered is asked again."""
@@ -94,19 +101,33 @@ class FactTables(dict[str, Any]):
         return found
 
     def settle(self) -> None:
-        """An event has had its answers: databases may change."""
-        for database in self.databases:
+        """An event has had its answers: databases may change, unless the next one shares its look."""
+        if self._together:
+            now = monotonic()
+            if now < self._shared_until:
+                return
+            self._shared_until = now + LOOK
+        self.release()
+
+    def release(self) -> None:
+        """Databases may change, and the next event looks at them again."""
+        for database in self.changing:
             database.settle()
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Events that have been read before this share looks at the databases: what is committed by now they see."""
+        self._together = True
+        try:
+            yield
+        finally:
+            self._together = False
+            self.release()
+
     def version(self) -> tuple[int, ...]:
-        """Another one whenever something has changed."""
+        """Another one whenever something has changed; FactsError where that cannot be seen."""
         for database in self.changing:
-            try:
-                database.see()
-            except FactsError as error:
-                if self.settings.failure != "drop":
-                    raise
-                self.drop("of any type", error)
+            database.see()
         return tuple(each.version for each in self.changing)
 
     def few(self, type: str, most: int) -> list[FactRow]:
@@ -125,7 +146,7 @@ class FactTables(dict[str, Any]):
                 return found
             why = f"has more than {most:,} rows"
         what = f"facts of type '{type}' are kept in memory there, and {rows} {why}"
-        hint = "--engine cdp or aip asks the database; compiled, too, where equations with triggers find all"
+        hint = "--engine cdp or aip asks the database; compiled, too, by equations or two bounds that triggers tell"
         raise Refused(what, hint=hint)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
 from workbench.budget import free_mb
 from workbench.core.term import FALSE
@@ -117,14 +117,15 @@ class _Run:
         """Search until these goals are decided, or a limit is met."""
         reason = ""
         try:
-            while not self.search.complete and (whole or not self._seen(goals.values())):
+            while not self.search.complete and (whole or not self._seen(goals)):
                 self._advance()
         except Stopped as stop:
             reason = str(stop)
         return {role: self._answer(goal, reason) for role, goal in goals.items()}
 
-    def _seen(self, goals: Iterable[Goal]) -> bool:
-        return all(isinstance(goal, Never) and self.search.hit(goal.label) is not None for goal in goals)
+    def _seen(self, goals: Mapping[str, Goal]) -> bool:
+        hit = {r for r, goal in goals.items() if isinstance(goal, Never) and self.search.hit(goal.label) is not None}
+        return all(role in hit or self.part.asked[role].unless in hit for role in goals)
 
     def _advance(self) -> None:
         """Some more states, and a look at the limits."""

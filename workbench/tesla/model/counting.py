@@ -1,0 +1,116 @@
+"""How many events columns hold at most, told by counting alone: from how often events come, and what rules make of one.
+
+The rule of this module: a number holds of all streams that keep the rates, whatever values they bring; it may be more
+than any stream reaches. A composite comes when its trigger does, or a fixed time later; so in a stretch of time a rule
+makes no more than its triggers in such a stretch have matches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from workbench.tesla import tree as t
+from workbench.tesla.model.frame import RuleFrame, absence, deadline, waiting_of
+from workbench.tesla.model.layout import KeptColumn
+from workbench.tesla.rule_set import RuleSet
+
+WITHOUT_END = math.inf
+"""Of what nothing bounds."""
+
+
+@dataclass
+class RuleCounting:
+    """What can be counted of rules in a model; `WITHOUT_END` where that bounds nothing.
+
+    Parameters
+    ----------
+    frame: its columns, and its rates.
+    """
+
+    frame: RuleFrame
+    _open: set[str] = field(default_factory=set)
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules."""
+        return self.frame.rules
+
+    def rooms(self) -> dict[str, float]:
+        """How much each column holds at most, and how many matches of each rule wait."""
+        columns = {name: self.held(column) for name, column in self.frame.layout.columns.items()}
+        return columns | {waiting_of(rule): self.waiting(rule) for rule in self.frame.absences}
+
+    def comes(self, type: str, reach: int) -> float:
+        """How many events of a type come in a time of so many ticks, its beginning and its end counted."""
+        if type not in self.rules.composites:
+            rate = self.frame.rates.get(type)
+            return WITHOUT_END if rate is None else rate.within(reach)
+        with self._inside(f"comes {type}") as again:
+            rules = () if again else [rule for rule in self.rules.rules if rule.emits == type]
+            return WITHOUT_END if again else sum(self._made(rule, reach) for rule in rules)
+
+    def _made(self, rule: t.Rule, reach: int) -> float:
+        found = _times(self.comes(rule.trigger.type, reach), self.matches(rule))
+        if rule.pause is not None and rule.pause.amount:
+            found = min(found, max(len(self.frame.keys(rule)), 1) * (reach // int(rule.pause.amount) + 1))
+        return found
+
+    def held(self, column: KeptColumn) -> float:
+        """How many events a column holds."""
+        tables = self.frame.tables
+        keys = math.prod(len(tables[column.type, name]) for name in column.newest or ())
+        if column.endless:
+            return keys
+        with self._inside(f"held {column.type}") as again:
+            recent = WITHOUT_END if again else self.comes(column.type, column.limit) if column.limit >= 0 else 0
+            return recent + column.places if column.newest is None else min(keys, recent + column.places)
+
+    def waiting(self, rule: t.Rule) -> float:
+        """How many matches of a rule wait for something not to come."""
+        return _times(self.comes(rule.trigger.type, deadline(rule)), self._found(rule))
+
+    def matches(self, rule: t.Rule) -> float:
+        """How many composites a rule makes of a trigger."""
+        return self._found(rule) if rule.limit is None else min(rule.limit, self._found(rule))
+
+    def _found(self, rule: t.Rule) -> float:
+        found = 1.0
+        for part in rule.predicates:
+            if isinstance(part, t.Predicate) and part.policy is t.Policy.EACH:
+                rows = self.frame.given.get(part.type, len(self.frame.facts.get(part.type, ())))
+                column = self.frame.layout.columns.get(part.type)
+                fact = self.rules.declarations[part.type].fact
+                found = _times(found, rows if fact else WITHOUT_END if column is None else self.held(column))
+        return found
+
+    def caused(self, type: str) -> float:
+        """How many composites an event of a type causes at most when it comes, one by the other."""
+        with self._inside(f"caused {type}") as again:
+            rules = [rule for rule in self.rules.rules if rule.trigger.type == type and absence(rule) is None]
+            return WITHOUT_END if again else sum(self._with_effects(rule, self.matches(rule)) for rule in rules)
+
+    def due(self) -> float:
+        """How many composites come at most at a moment at which it is known that something has not come."""
+        rules = self.frame.absences
+        return sum(self._with_effects(r, _times(self.comes(r.trigger.type, 0), self.matches(r))) for r in rules)
+
+    def _with_effects(self, rule: t.Rule, made: float) -> float:
+        return _times(made, 1 + self.caused(rule.emits))
+
+    @contextmanager
+    def _inside(self, question: str) -> Iterator[bool]:
+        """Whether the answer to a question hangs on itself."""
+        again = question in self._open
+        self._open.add(question)
+        try:
+            yield again
+        finally:
+            if not again:
+                self._open.discard(question)
+
+
+def _times(one: float, other: float) -> float:
+    return one * other if one and other else 0

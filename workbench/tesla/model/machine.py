@@ -1,0 +1,136 @@
+"""The finite machine of rules whose time passes in ticks.
+
+The rule of this module: a step on terms does what one on values does, which is that of `ticks`.
+
+Source: design of rules in the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from workbench.core.domain import BOOL, Domain, Enum
+from workbench.core.ops import both, disjunction, ite
+from workbench.core.processor import Burst, Emission, Machine, Maybe, Slot, State, slots_of
+from workbench.core.strict import leaves_domain
+from workbench.core.term import FALSE, TRUE, Term, const, var
+from workbench.tesla.model.chosen import ChosenValue, selected
+from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
+from workbench.tesla.model.shown import as_shown, nothing_of, ticks_of, value_shown
+from workbench.tesla.model.ticks import RulesInTicks
+
+
+@dataclass(frozen=True)
+class ModelledRules(RulesInTicks):
+    """Rules in ticks with a machine, for steps that bring one event each."""
+
+    singly: ClassVar[bool] = True
+
+    # --- steps ---
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        return self._machine_of(inputs)[1]
+
+    def most_fronts(self, widths: Sequence[int]) -> int:
+        return 1
+
+    def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:
+        """One front: at each step comes one event, or time passes; `one` of the environment sees to it."""
+        front = tuple(slots[0] for slots in arrivals)
+        return [(disjunction(each.present for each in front), front)]
+
+    # --- the machine ---
+
+    def refusal(self, form: str) -> str:
+        return ""
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        return self._machine_of(inputs)[0]
+
+    def _machine_of(self, inputs: tuple[Domain, ...]) -> tuple[Machine, int]:
+        frame = self.frame
+        slots = tuple(Slot(*each) for each in frame.variables())
+        state = tuple(var(slot.name, slot.domain) for slot in slots)
+        front = tuple(Maybe(var(f"{i}:present", BOOL), var(f"{i}:value", domain)) for i, domain in enumerate(inputs))
+        _, emitted = self._stepped(state, front)
+        width = max(1, *(len(slots_of(each)) for each in emitted))
+        return (
+            Machine(
+                slots,
+                self._stepped,
+                queues=tuple(frame.rooms),
+                lengths=lambda s: ModelCourse.read(frame, s).lengths,
+                shares=True,
+                comes=self._may_come if frame.rates else None,
+            ),
+            width,
+        )
+
+    def _stepped(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        """One step on terms: of the state, and for each input the event that may be there."""
+        frame, (elapsed, *arrivals) = self.frame, front
+        before = ModelCourse.read(frame, state)
+        ways: list[tuple[Term, ModelCourse]] = []
+        course = ModelCourse.read(frame, state)
+        course.passes(TRUE, ticks_of(elapsed.value))
+        ways.append((elapsed.present, course))
+        for name, arrival in zip(self.fed, arrivals, strict=True):
+            course = ModelCourse.read(frame, state)
+            if name in frame.given:
+                course.gives(name, self._read(name, arrival.value))
+            else:
+                course.happens(TRUE, name, self._read(name, arrival.value))
+            ways.append((arrival.present, course))
+        beyond = either_all(both(when, each.beyond) for when, each in ways)
+        if beyond is not FALSE:
+            leaves_domain(beyond)
+        after = before.state
+        for when, each in reversed(ways):
+            after = tuple(ite(when, a, b) for a, b in zip(each.state, after, strict=True))
+        full = tuple(either_all(both(when, each.full[name]) for when, each in ways) for name in frame.rooms)
+        return (*after, *full), self._emitted(ways)
+
+    def _may_come(self, state: State) -> Mapping[int, Term]:
+        """On which inputs an event keeps its rate, if it comes."""
+        recent = ModelCourse.read(self.frame, state).recent
+        return {self.ports.index(type): rate.may_come(recent[type]) for type, rate in self.frame.rates.items()}
+
+    def _read(self, name: str, given: Any) -> dict[str, ChosenValue]:
+        """The attributes of an event of a stream."""
+        found, attributes = {}, self.rules.declarations[name].domains
+        for attribute, item in zip(attributes, given if attributes else (), strict=True):
+            table, shown = self.frame.tables[name, attribute], self._tables[name, attribute]
+            found[attribute] = value_shown(item, table, shown)
+        return found
+
+    def _emitted(self, ways: Sequence[tuple[Term, ModelCourse]]) -> tuple[Emission, ...]:
+        """What is emitted, in the order of publication; of the ways that a step can go there is one."""
+        outputs = []
+        for output in self._outputs:
+            lines = [[(both(w, c.when), c) for c in course.composites if output.has(c, c.chain)] for w, course in ways]
+            slots = []
+            for number in range(max(map(len, lines))):
+                here = [line[number] for line in lines if number < len(line)]
+                slots.append(Maybe(either_all(when for when, _ in here), self._value(here, all=output.typed)))
+            outputs.append(slots)
+        widest = max(1, *map(len, outputs))
+        return tuple(
+            Burst([*slots, *[Maybe(FALSE, nothing_of(domain))] * (widest - len(slots))])
+            for slots, domain in zip(outputs, self.results(self.shapes), strict=True)
+        )
+
+    def _value(self, here: Sequence[tuple[Term, ModelComposite]], *, all: bool) -> Any:
+        if all:
+            kinds = Enum(self.rules.composites)
+            found: Any = const(kinds.labels[0], kinds)
+            for when, composite in here:
+                found = ite(when, const(composite.type, kinds), found)
+            return found
+        fields = []
+        for (of, attribute), shown in self._shown_as.items():
+            if of == here[0][1].type:
+                chosen = selected([(when, composite.values[attribute]) for when, composite in here])
+                fields.append(as_shown(chosen, shown))
+        return tuple(fields) if fields else TRUE
