@@ -30,8 +30,8 @@ from workbench.tesla.rule_set import RuleSet
 
 MOST_VALUES = 64
 """The most values of an attribute of composites."""
-MOST_COUNTED = 12
-"""The most events that a column has room for where rates tell that it needs no more."""
+MOST_RATED = 16
+"""The most events that columns together have room for where rates tell that they need no more."""
 
 
 @dataclass(frozen=True)
@@ -204,12 +204,16 @@ def _attempts(
 
 
 def _counted(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, int]:
-    """The rooms that rates make enough for, where these are few and no others are given; the same for all rule sets."""
+    """The rooms that are enough by rates, the smallest first as far as they are few; the same for all rule sets."""
     found: dict[str, float] = {}
     for frame in frames:
         for name, room in RuleCounting(frame).rooms().items():
             found[name] = max(found.get(name, 1), room)
-    return {name: int(room) for name, room in found.items() if room <= MOST_COUNTED and name not in bounds.rooms}
+    few: dict[str, int] = {}
+    for name, room in sorted(found.items(), key=lambda each: each[1]):
+        if name not in bounds.rooms and sum(few.values()) + room <= MOST_RATED:
+            few[name] = int(room)
+    return few
 
 
 def longest_chain(rules: RuleSet) -> int | None:
