@@ -84,7 +84,12 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
     inputs = chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts)
     rates = _rates(rule_sets, bounds, tick, united=united)
-    frames = _frames(ticked, inputs, replace(bounds, tick=tick), rates)
+    try:
+        frames = _frames(ticked, inputs, replace(bounds, tick=tick), rates)
+    except Refused:
+        if not rates:
+            raise
+        frames = _frames(ticked, inputs, replace(bounds, tick=tick), rates, roomy=False)
     outputs: dict[tuple[str, str], ValueTable] = {}
     for frame in frames:
         for key in ((rule.emits, each.name) for rule in frame.rules.rules for each in frame.evaluations(rule)):
@@ -153,12 +158,19 @@ def _frames(
     inputs: Mapping[tuple[str, str], ValueTable],
     bounds: RuleBounds,
     rates: Mapping[str, EventRate],
+    *,
+    roomy: bool = True,
 ) -> list[RuleFrame]:
-    """What machines of rules are made of; values of composites are those that their steps can make, found by steps."""
+    """What machines of rules are made of; values of composites are those that their steps can make, found by steps.
+
+    Parameters
+    ----------
+    roomy: whether columns have the room that they need by their rates; with less there are fewer values.
+    """
     tables, rounds, most = dict(inputs), 0, max(len(rules.rules) for rules in rule_sets) + 2
     while True:
         rounds += 1
-        frames = _attempts(rule_sets, tables, bounds, rates)
+        frames = _attempts(rule_sets, tables, bounds, rates, roomy=roomy)
         grown: dict[tuple[str, str], ValueTable] = {}
         for key, values in ((key, values) for frame in frames for key, values in frame.noted.values.items()):
             table = grown.get(key, tables.get(key, ValueTable(()))) | ValueTable(values.values())
@@ -179,6 +191,8 @@ def _attempts(
     tables: Mapping[tuple[str, str], ValueTable],
     bounds: RuleBounds,
     rates: Mapping[str, EventRate],
+    *,
+    roomy: bool,
 ) -> list[RuleFrame]:
     """Frames with these tables; one step has been made with each, and the values that were met are noted."""
     composites = [(rules, name) for rules in rule_sets for name in rules.composites]
@@ -192,7 +206,7 @@ def _attempts(
         kept = replace(kept, waits=waits, tick=bounds.tick or 1)
         depth = longest_chain(rules) or bounds.depth
         frames.append(RuleFrame(rules, whole, kept, bounds.facts, bounds.any_facts, depth, without, rates))
-    if rates:
+    if rates and roomy:
         frames = [frame.with_rooms(_counted(frames, bounds)) for frame in frames]
     outputs = {key: whole[key] for key in made if key not in without}
     for rules, frame in zip(rule_sets, frames, strict=True):

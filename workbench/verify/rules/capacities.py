@@ -14,6 +14,7 @@ from typing import Any
 
 from workbench.budget import remaining
 from workbench.core.ops import GT
+from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, modelled
 from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
@@ -50,7 +51,7 @@ class CapacityFinding(RuleFinding):
     ----------
     capacity: the least that is enough; None where there is none, or it is not known.
     at_least: no less is enough; None where none at all is.
-    growth: by how much each further event of the stream makes it grow, where it grows without end.
+    growth: where it grows without end, how much each further event of the stream has added at least.
     grounds: what it rests on.
     """
 
@@ -108,9 +109,7 @@ class SearchedMost:
         made = partial(CapacityFinding, self.about, verdict=self.verdict)
         if self.growth is not None and self.growth.endless:
             stream = RuleStream.of(model, self.growth.repeated())
-            says = (
-                f"grows without end: {_count(self.growth.by, self.unit)} or more with each further {self.growth.type}"
-            )
+            says = f"grows without end, with each further {self.growth.type}"
             found = made("unbounded", says, streams={"": stream}, growth=self.growth.by)
             return replace(found, grounds=(*model.assumes, f"nothing bounds how often {self.growth.type} comes"))
         streams = {"": RuleStream.of(model, self.inputs)} if self.inputs else {}
@@ -254,15 +253,18 @@ class CapacitySearch:
         rooms = {name: self._room(name) for name in self.model.rooms}
         while not searched.known:
             bounds = replace(self.bounds, rooms={**self.bounds.rooms, **rooms})
-            verdict = rule_problem(
-                self.rules, more_than(searched.at_least), bounds, self.settings, deepen=False
-            ).decide()
+            try:
+                asked = rule_problem(self.rules, more_than(searched.at_least), bounds, self.settings, deepen=False)
+                verdict = asked.decide()
+            except Refused as error:  # with so much room there are too many values
+                searched.reason = error.what
+                return
             if verdict.outcome is Outcome.FAILS:
                 searched.at_most, searched.verdict = searched.at_least, verdict
             elif verdict.counterexample is not None:
                 inputs = tuple(step.inputs for step in verdict.counterexample.steps)
-                asked = MeasuredRules(modelled_in(*modelled([self.rules], bounds)))  # which has more values
-                if not searched.learn(measure(asked.run(inputs)), inputs):
+                measured = MeasuredRules(modelled_in(*modelled([self.rules], bounds)))  # which has more values
+                if not searched.learn(measure(measured.run(inputs)), inputs):
                     raise AssertionError(f"{searched.about}: a run of the model is no run of the rules")
             elif not self._more_room(verdict, rooms):
                 searched.verdict, searched.reason = verdict, self._reason(verdict, searched)

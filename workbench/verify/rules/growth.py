@@ -1,8 +1,8 @@
 """Streams that make a column, or what one event causes, grow without end: one event of them comes again and again.
 
 Where nothing bounds how often an event comes, the clock may stand still meanwhile. That each further one adds
-something is measured on the running engine, `ROUNDS` times; that it goes on is concluded where the rule looks at nothing
-else that changes.
+something is measured on the running engine, up to `ROUNDS` times; that it goes on is concluded where the rule looks at
+nothing else that changes.
 
 Source: design of rules in the model: without an assumption on rates columns are unbounded.
 """
@@ -58,8 +58,13 @@ def growths(
         if name not in rules.primitives or name in rates:
             continue
         found = Growth(inputs, place, 0)
-        values = [measure(measured.run(found.repeated(rounds))) for rounds in range(ROUNDS + 1)]
-        by = min(other - one for one, other in pairwise(values))
+        values = list[int]()
+        for rounds in range(ROUNDS + 1):
+            run = measured.run(found.repeated(rounds))
+            if len(run) < len(inputs) + rounds:
+                break  # it leaves the values of the model
+            values.append(measure(run))
+        by = min((other - one for one, other in pairwise(values)), default=0)
         if by > 0:
             last = place == len(inputs) - 1
             endless = by_triggers(rules, rule, name) if last else by_copies(rules, rule, name)
