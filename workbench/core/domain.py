@@ -211,6 +211,9 @@ class Reals(Domain):
     def __contains__(self, value: Value) -> bool:
         return type(value) is int or isinstance(value, float) or _is_int(value)
 
+    def holds(self, values: Iterable[Value]) -> bool:
+        return set(map(type, values)) <= {int, float} or super().holds(values)
+
     def fit(self, value: Value) -> float:
         """The float that is closest."""
         return float(value)
@@ -268,6 +271,9 @@ class Enum(Domain):
 
     def __contains__(self, value: Value) -> bool:
         return isinstance(value, str) and value in self.labels
+
+    def holds(self, values: Iterable[Value]) -> bool:
+        return (set(map(type, values)) <= {str} and set(values).issubset(self.labels)) or super().holds(values)
 
     def values(self) -> Iterator[str]:
         return iter(self.labels)

@@ -133,7 +133,7 @@ class Map(Domain):
         return FrozenMap()
 
     def __contains__(self, value: Value) -> bool:
-        return isinstance(value, FrozenMap) and all(k in self.key and v in self.value for k, v in value.items())
+        return isinstance(value, FrozenMap) and self.key.holds(value) and self.value.holds(value.values())
 
     def values(self) -> Iterator[FrozenMap[Value, Value]]:
         keys = tuple(self.key.values())

@@ -32,6 +32,8 @@ MOST = 100
 """Names of elements that are remembered for a message."""
 PIECE = 1 << 13
 """Bytes that are parsed at a time; their elements are there at once, and more would keep the garbage collector busy."""
+REMEMBERED = 256
+"""Cells whose values are remembered."""
 PROLOGUE = 1 << 16
 """Bytes in which the first element begins."""
 AROUND = (b"<rows>", b"</rows>")
@@ -58,6 +60,8 @@ class XmlReader(RowReader):
         self._inside: list[Element] = []
         """The elements that have begun and not ended, but for those in a row."""
         self._shapes: RowShapes | None = None
+        self._known: dict[Any, Value] = {}
+        """What plain texts say, as they stood in the rows before: from one to the next hardly anything changes."""
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Element]]:
         for number, row in enumerate(self._elements(cast(io.BufferedReader, lines.buffer), shown), 1):
@@ -199,8 +203,14 @@ class XmlReader(RowReader):
         if cell is None:
             return None
         if isinstance(cell, PlainCell):
+            texts = (id(domain), cell.keys, cell.values)
+            if texts in self._known:
+                return self._known[texts]
             plain = plain_value(cell, domain)
             if plain is not None:
+                if len(self._known) == REMEMBERED:
+                    self._known.clear()
+                self._known[texts] = plain
                 return plain
             cell = cell.places()
         if isinstance(domain, Map):

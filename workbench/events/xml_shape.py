@@ -8,8 +8,8 @@ What is not plain, in a shape or in a text, is left to who looks at each row by 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -24,6 +24,7 @@ _tag, _text = attrgetter("tag"), attrgetter("text")
 
 RowShape = tuple[tuple[str, ...], tuple[int, ...]]
 CellTexts = tuple["str | None", ...]
+TextsTaker = Callable[[Sequence["str | None"]], CellTexts]
 
 
 class PathElements(NamedTuple):
@@ -33,11 +34,11 @@ class PathElements(NamedTuple):
     values: Sequence[Element]
 
 
-class PathPositions(NamedTuple):
-    """Where they lie in all rows of a shape, counted in the order of the document."""
+class PathTexts(NamedTuple):
+    """What takes their texts out of those of all elements of a row of a shape, in the order of the document."""
 
-    keys: Sequence[int] | None
-    values: Sequence[int]
+    keys: TextsTaker | None
+    values: TextsTaker
 
 
 class PlainCell(NamedTuple):
@@ -48,7 +49,7 @@ class PlainCell(NamedTuple):
     places: Callable[[], Any]
 
 
-RowPlan = Sequence["PathPositions | None"]
+RowPlan = Sequence["PathTexts | None"]
 
 
 class RowShapes:
@@ -75,24 +76,25 @@ class RowShapes:
         if plan is None:
             plan = self._learnt(shape, row, inside)
         texts = list(map(_text, inside))
-        return [at and (_at(at.keys, texts), tuple([texts[i] for i in at.values])) for at in plan]
+        return [at and (at.keys and at.keys(texts), at.values(texts)) for at in plan]
 
     def _learnt(self, shape: RowShape, row: Element, inside: Sequence[Element]) -> RowPlan:
         self._new += 1
         if len(self._known) == MOST:
             self._known.clear()
         position = {id(element): i for i, element in enumerate(inside)}
-        plan: list[PathPositions | None] = []
+        plan: list[PathTexts | None] = []
         for find in self._elements:
             at = find and find(row)
-            keys = None if at is None or at.keys is None else [position[id(element)] for element in at.keys]
-            plan.append(at and PathPositions(keys, [position[id(element)] for element in at.values]))
+            keys = None if at is None or at.keys is None else _taker(at.keys, position)
+            plan.append(at and PathTexts(keys, _taker(at.values, position)))
         self._known[shape] = plan
         return plan
 
 
-def _at(positions: Sequence[int] | None, texts: Sequence[str | None]) -> CellTexts | None:
-    return None if positions is None else tuple([texts[i] for i in positions])
+def _taker(elements: Sequence[Element], position: Mapping[int, int]) -> TextsTaker:
+    places = [position[id(element)] for element in elements]
+    return itemgetter(*places) if len(places) > 1 else lambda texts: tuple([texts[i] for i in places])
 
 
 def plain_values(texts: CellTexts, domain: Domain) -> Sequence[Value] | None:

@@ -40,7 +40,7 @@ from workbench.core.term import TRUE
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.faults.inject import inject
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.together import Member, together
+from workbench.processors.held.together import Member, at_once, together
 from workbench.processors.passthrough import Passthrough
 
 MOST = 50_000
@@ -156,6 +156,10 @@ class Group(Holder):
     def together(self) -> Callable[[State, tuple[Any, ...]], Stepped] | None:
         """Its step, one copy after the other, as a single function, where nothing waits in it."""
         return together(self._members, self.in_arity, self._shown)
+
+    @cached_property
+    def on_values(self) -> Callable[..., Any] | None:
+        return at_once(self._members, self.in_arity, self._shown)
 
     @cached_property
     def _functions(self) -> list[Callable[..., Any] | None]:

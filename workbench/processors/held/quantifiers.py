@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import is_
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
@@ -104,6 +105,19 @@ class ForAll(SingleHolder, Divisible):
     def _domain(self) -> Callable[..., Any]:
         return on_values(self.domain)
 
+    @cached_property
+    def on_values(self) -> Callable[..., Any] | None:
+        said, domain, breaks = self._inner.on_values, self._domain, self.breaks
+        if said is None:
+            return None
+        always = itertools.repeat(breaks)
+
+        def verdict(*front: Value) -> bool:
+            broken = any(map(is_, [said(value, *front) for value in dict.fromkeys(domain(*front))], always))
+            return breaks if broken else not breaks
+
+        return verdict
+
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         verdicts = [self._verdict(tuple(stream[i:] for stream in streams)) for i in range(min(map(len, streams)))]
         return (list(itertools.takewhile(lambda verdict: verdict is not None, verdicts)),)
@@ -124,7 +138,9 @@ class ForAll(SingleHolder, Divisible):
     # --- operation: for each position that waits its verdict, or the copies that have not given theirs -----------
 
     def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
-        positions = [*state, [(value, self._begun) for value in self._values(front)]]
+        if self.on_values is not None and each is in_turn:
+            return state, (event(self.on_values(*front)),)
+        positions = [*state, self._copies(front)]
         push = self._push
         if each is not in_turn:
             jobs = [(copy, (value, *front)) for at in positions if not isinstance(at, bool) for value, copy in at]
@@ -132,6 +148,10 @@ class ForAll(SingleHolder, Divisible):
         after = [at if isinstance(at, bool) else self._fed(at, front, push) for at in positions]
         known = _known(after)
         return tuple(after[known:]), (emission(after[:known]),)
+
+    def _copies(self, front: tuple[Any, ...]) -> list[tuple[Value, State]]:
+        """Those that begin with a front."""
+        return [(value, self._begun) for value in self._values(front)]
 
     def _broken(self, said: Maybe) -> Any:
         """Whether a copy gives the verdict that decides."""
@@ -164,7 +184,7 @@ class ForAll(SingleHolder, Divisible):
         Each with the values whose copies say false, and the states of these copies before that.
         """
         found: list[tuple[int, list[tuple[Value, State]]]] = []
-        for number, at in enumerate([*state, [(value, self._begun) for value in self._values(front)]]):
+        for number, at in enumerate([*state, self._copies(front)]):
             if isinstance(at, bool):
                 continue
             said = [(value, before, first_event(self._push(before, (value, *front))[1][0])) for value, before in at]
@@ -184,10 +204,13 @@ class ForAll(SingleHolder, Divisible):
             number, oldest, positions = state
             after: list[Any] = []
             if number % places == place:
-                positions = (*positions, [(value, self._begun) for value in self._values(front)])
+                positions = (*positions, None if self.on_values else self._copies(front))
             try:
                 for at in positions:
-                    after.append(at if isinstance(at, bool) else self._fed(at, front, self._push))
+                    if at is None and self.on_values:
+                        after.append(self.on_values(*front))
+                    else:
+                        after.append(at if isinstance(at, bool) else self._fed(at, front, self._push))
             except Exception as error:
                 raise FailedCopy(oldest + places * len(after)) from error
             known = _known(after)

@@ -64,6 +64,19 @@ def together(
     return found
 
 
+def at_once(members: Sequence[Member], inputs: int, shown: Sequence[int]) -> Callable[..., Any] | None:
+    """The event that all of them make of the values of a front, where each is a function and one pipe is shown."""
+    if len(shown) > 1 or any(member.processor.on_values is None or member.processor.merges for member in members):
+        return None
+    scope: dict[str, Any] = {}
+    lines = [statement(each.processor, i, each.sources, each.targets, scope)[0] for i, each in enumerate(members)]
+    lines.append(f"return p{shown[0]}")
+    head = f"def made({_listed('p{}', range(inputs))}):\n"
+    exec(compile(head + "".join(f"    {line}\n" for line in lines), "<group>", "exec"), scope)
+    found: Callable[..., Any] = scope["made"]
+    return found
+
+
 def statement(
     processor: Processor, number: int, sources: Sequence[int], targets: Sequence[int], scope: dict[str, Any]
 ) -> list[str]:
