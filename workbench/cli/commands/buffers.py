@@ -65,7 +65,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(found.to_json()), flush=True)
     else:
-        print(text(found, pipeline.resolve(replace(settings, n=found.n).domain), quiet=args.quiet))
+        print(text(found, replace(settings, n=found.n).over(pipeline)[0], quiet=args.quiet))
         print(written, end="", flush=True)
     if found.gap:
         print(f"DEFECT OF WORKBENCH: model and execution disagree: {found.gap}. Please report this.", file=sys.stderr)

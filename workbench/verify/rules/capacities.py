@@ -26,8 +26,8 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.rules.finding import RuleFinding, in_turn
 from workbench.verify.rules.fires import firing
-from workbench.verify.rules.growth import Growth, Measure, growths
-from workbench.verify.rules.measured import MeasuredRules, ModelInputs, Moment
+from workbench.verify.rules.growth import Growth, RunMeasure, growths
+from workbench.verify.rules.measured import MeasuredRules, MeasuredStep, ModelInputs
 from workbench.verify.rules.problems import WITH_TIME, rule_problem
 from workbench.verify.rules.stream import RuleStream, modelled_in
 
@@ -184,7 +184,7 @@ class CapacitySearch:
         """What is known of one of them."""
         searched = SearchedMost(f"{self.rules.name}.{queue}", "event", self.counted[queue])
 
-        def longest(run: Sequence[Moment]) -> int:
+        def longest(run: Sequence[MeasuredStep]) -> int:
             return max((each.lengths[queue] for each in run), default=0)
 
         if queue in self.rules.primitives:
@@ -214,7 +214,7 @@ class CapacitySearch:
         inputs = self.measured.paced({type: values[number % len(values)]} for number in range(count))
         searched.learn(self.measured.reached(type, inputs), inputs)
 
-    def filled(self, rules: Sequence[t.Rule], searched: SearchedMost, measure: Measure) -> None:
+    def filled(self, rules: Sequence[t.Rule], searched: SearchedMost, measure: RunMeasure) -> None:
         """Streams on which rules fire as often as rates let them, which may be all that is to be found."""
         for inputs in filter(None, map(self.firing, rules)):
             for each in (inputs, *self.measured.fuller(inputs, int(min(searched.at_most, MOST_REPEATED)))):
@@ -228,7 +228,7 @@ class CapacitySearch:
     def _causing(self, queue: str) -> list[t.Rule]:
         return [rule for rule in self.rules.rules if queue in (rule.emits, waiting_of(rule))]
 
-    def grows(self, rules: Sequence[t.Rule], measure: Measure) -> Growth | None:
+    def grows(self, rules: Sequence[t.Rule], measure: RunMeasure) -> Growth | None:
         """A stream on which one of these rules fires and something grows; one of which that is proved, if there is."""
         found: Growth | None = None
         for rule in rules:
@@ -248,7 +248,7 @@ class CapacitySearch:
             self.firings[rule.name] = tuple(step.inputs for step in steps)
         return self.firings[rule.name]
 
-    def ask(self, searched: SearchedMost, more_than: Callable[[int], Property], measure: Measure) -> None:
+    def ask(self, searched: SearchedMost, more_than: Callable[[int], Property], measure: RunMeasure) -> None:
         """Let the model find streams that reach more, until there are none."""
         rooms = {name: self._room(name) for name in self.model.rooms}
         while not searched.known:

@@ -23,7 +23,7 @@ from workbench.verify.answer.check import Settings
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.rules.capacities import MOST_KEPT, CapacityFinding, CapacitySearch, SearchedMost
 from workbench.verify.rules.finding import RuleFinding, in_turn
-from workbench.verify.rules.measured import Moment
+from workbench.verify.rules.measured import MeasuredStep
 from workbench.verify.rules.problems import WITH_TIME
 
 TIME = "elapsed"
@@ -60,7 +60,7 @@ def _caused(search: CapacitySearch, name: str) -> Iterator[CapacityFinding]:
     counted = counting.due() if name == TIME else counting.caused(name)
     searched = SearchedMost(_about(name), "composite", counted, STATIC)
 
-    def caused(run: Sequence[Moment]) -> int:
+    def caused(run: Sequence[MeasuredStep]) -> int:
         return run[-1].caused if run and run[-1].name == name else 0
 
     rules = [r for r in search.rules.rules if (absence(r) is not None if name == TIME else r.trigger.type == name)]

@@ -16,11 +16,11 @@ from typing import NamedTuple
 from workbench.tesla import tree as t
 from workbench.tesla.model.frame import absence
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.rules.measured import MeasuredRules, ModelInputs, Moment
+from workbench.verify.rules.measured import MeasuredRules, MeasuredStep, ModelInputs
 
 ROUNDS = 4
 """How often an event is repeated."""
-Measure = Callable[[Sequence[Moment]], int]
+RunMeasure = Callable[[Sequence[MeasuredStep]], int]
 """What is to grow, of what was measured of a stream."""
 
 
@@ -49,7 +49,7 @@ class Growth(NamedTuple):
 
 
 def growths(
-    measured: MeasuredRules, rules: RuleSet, rule: t.Rule, inputs: ModelInputs, measure: Measure
+    measured: MeasuredRules, rules: RuleSet, rule: t.Rule, inputs: ModelInputs, measure: RunMeasure
 ) -> Iterator[Growth]:
     """The events of a stream on which a rule fires last that make more of it the more often they come."""
     rates = measured.model.frame.rates

@@ -25,7 +25,7 @@ ModelInputs = tuple[Mapping[str, Value], ...]
 """What comes at each step of a model of rules."""
 
 
-class Moment(NamedTuple):
+class MeasuredStep(NamedTuple):
     """After a step, on one input: how much each column holds, and how many composites the step has caused."""
 
     name: str
@@ -46,9 +46,9 @@ class MeasuredRules:
         self.model = model.with_rooms(dict.fromkeys(model.rooms, AMPLE))
         self._all = model.results_named.index(ALL)
 
-    def run(self, inputs: Sequence[Mapping[str, Value]]) -> list[Moment]:
+    def run(self, inputs: Sequence[Mapping[str, Value]]) -> list[MeasuredStep]:
         """What is measured at each step, up to one that leaves the values of the model."""
-        state, found = self.model.initial(), list[Moment]()
+        state, found = self.model.initial(), list[MeasuredStep]()
         for step in inputs:
             ((name, given),) = step.items()
             try:
@@ -56,7 +56,7 @@ class MeasuredRules:
             except Overflow:
                 break
             lengths = dict(zip(self.model.rooms, self.model.waiting(state), strict=True))
-            found.append(Moment(name, lengths, len(events_of(made[self._all]))))
+            found.append(MeasuredStep(name, lengths, len(events_of(made[self._all]))))
         return found
 
     def reached(self, queue: str, inputs: Sequence[Mapping[str, Value]]) -> int:
