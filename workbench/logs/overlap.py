@@ -33,10 +33,13 @@ READERS = 2
 
 @contextmanager
 def overlapping(start: Start, threads: int, blocks: Iterator[LogBlock], writer: RowWriter) -> Iterator[LogFlow]:
-    """Blocks that are read ahead and a writer that writes behind, where threads and files allow that; else the same."""
+    """Blocks that are read ahead and a writer that writes behind, where threads and files allow that; else the same.
+
+    Nobody who reads the output as it comes waits for what comes next.
+    """
     args = start.options
     files = all(Path(each).is_file() for each in named_files(args.input) or [""])  # a pipe may keep a thread for ever
-    if threads < 2 or not files or is_stream(args.output) or start.option("head") is not None:
+    if threads < 2 or not files or start.option("head") is not None:
         yield LogFlow(blocks, writer)
         return
     from workbench.executors.threaded.manager import ThreadManager
@@ -44,6 +47,9 @@ def overlapping(start: Start, threads: int, blocks: Iterator[LogBlock], writer: 
     with ThreadManager(READERS + 2) as manager, ExitStack() as stack:
         ahead = stack.enter_context(closing(_ahead(blocks, manager)))
         start.closing.callback(ahead.close)  # before what it reads is closed
+        if is_stream(args.output):
+            yield LogFlow(ahead, writer)
+            return
         behind = WriterBehind(writer, manager)
         stack.callback(behind.wait)
         yield LogFlow(ahead, behind, manager, stack)
