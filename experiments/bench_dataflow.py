@@ -1,26 +1,31 @@
 """What the dataflow executor costs beside what its vertices do, and what threads bring.
 
-    python experiments/bench_dataflow.py [--only threads] [--threads 2]
+    python experiments/bench_dataflow.py [--only compiled] [--threads 2]
 
 - *scheduling*: microseconds of CPU a vertex and phase, for vertices that do nothing, beside the reference executor;
   vertices of Python, and of machine code.
 - *rates*: the same where only a part of the sources has news in a phase; vertices run in proportion.
 - *size*: chains and phases in flight, up to 10 000 vertices and 1 000 phases: the cost of a pair stays the same.
 - *threads*: wall time with one thread and with two, where a vertex hashes a buffer, which gives up Python's lock.
+- *compiled*: the same where a vertex is machine code that computes.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from statistics import median
 
+import workbench as wb
 from workbench.builder import Builder, BuiltStream
 from workbench.core.domain import INT
 from workbench.core.function import user_function
 from workbench.core.pipeline import Pipeline
+from workbench.executors.dataflow import executor
 from workbench.executors.dataflow.executor import AHEAD, Dataflow
 from workbench.executors.reference.executor import Reference
 from workbench.executors.threaded.manager import ThreadManager
@@ -41,14 +46,18 @@ def chain(length: int) -> Pipeline:
     return builder.build(stream)
 
 
-def side_by_side(width: int, depth: int) -> Pipeline:
-    """So many chains, each with an input of its own; what the first one says comes out."""
+def side_by_side(width: int, depth: int, *functions: Callable[[int], int]) -> Pipeline:
+    """So many chains, each with an input of its own; what the first one says comes out.
+
+    Vertices do nothing, or apply a function for each place in a chain.
+    """
     builder = Builder("lanes")
     outputs: dict[str, BuiltStream] = {}
+    steps = [ApplyFunction(user_function(f, result=INT, name=f"{f.__name__}{i}")) for i, f in enumerate(functions)]
     for i in range(width):
         stream = builder.input(f"x{i}", INT)
-        for _ in range(depth):
-            stream = Passthrough()(stream)
+        for j in range(depth):
+            stream = (steps[j] if steps else Passthrough())(stream)
         outputs.setdefault("y", stream)
     return builder.build(outputs)
 
@@ -62,25 +71,38 @@ def in_groups(count: int, length: int) -> Pipeline:
     return builder.build(stream)
 
 
-def hashing(depth: int, microseconds: float, per_byte: float) -> Pipeline:
-    """A chain of vertices that hash a buffer, which takes so long."""
-    data = bytes(int(microseconds / per_byte))
+def hashing(depth: int, width: int, microseconds: float) -> Pipeline:
+    """Chains of vertices that hash a buffer, which takes so long."""
+    data = bytes(int(microseconds / per_byte()))
 
     def work(value: int) -> int:
         hashlib.sha256(data)
         return value
 
-    builder = Builder("hashing")
-    stream = builder.input("x", INT)
-    for i in range(depth):
-        stream = ApplyFunction(user_function(work, result=INT, name=f"hash{i}"))(stream)
-    return builder.build(stream)
+    return side_by_side(width, depth, *[work] * depth)
 
 
 def per_byte() -> float:
     """Microseconds to hash a byte on this machine."""
     data = bytes(1 << 20)
     return min(clocked(partial(hashlib.sha256, data), time.perf_counter) for _ in range(5)) / len(data) * 1e6
+
+
+def computing(depth: int, microseconds: float) -> Pipeline:
+    """A chain of called pipelines that divide great numbers again and again, which takes about so long."""
+    great = partial(math.fmod, 1e300, 3e-300)
+    each = min(clocked(lambda: [great() for _ in range(1000)], time.perf_counter) for _ in range(TURNS)) * 1e3
+    count = round(float(f"{max(microseconds / each, 1):.1g}"))  # roughly: code is kept for the next time
+    divides = [f"v{i + 1} = divided(v{i})" for i in range(count)]
+    calls = [f"w{i + 1} = vertex(w{i})" for i in range(depth)]
+    source = wb.parse(
+        "\n".join([
+            "function divided(v) = ((v + 1.0) * 1e300) mod 3e-300",
+            "pipeline vertex(v0: float) -> float {", *divides, f"return v{count}", "}",
+            "pipeline computing(w0: float) -> float {", *calls, f"return w{depth}", "}",
+        ])
+    )  # fmt: skip
+    return source.get("computing").pipeline
 
 
 def clocked(work: Callable[[], object], clock: Callable[[], float]) -> float:
@@ -160,62 +182,73 @@ def size() -> None:
         print(f"{vertices:>9,} {phases:>9,} {python:>8.2f} {compiled:>9.3f}", flush=True)
 
 
-def threads(most: int) -> None:
+def threads(most: int, what: str) -> None:
     """What threads bring; bare threads that hash as much, in the same turns, tell what the machine gives."""
     counts = [n for n in (2, 4, 8, 16) if n <= most]
-    print("\nthreads: a chain of 8 vertices that hash a buffer without Python's lock; times as fast as one thread, the")
-    print(
-        f"best of {TURNS} turns; 'bare': threads that only hash, in the same turns; 'CPU': of all threads, beside one's"
-    )
+    print(f"\nthreads: a chain of 8 vertices that {what}; times as fast as one thread, the median of")
+    print(f"{TURNS} turns; 'bare': threads that only hash, in the same turns; 'CPU': of all threads, beside one's")
     heads = " ".join(f"{f'{n} threads':>10} {'bare':>5} {'CPU':>5}" for n in counts)
     print(f"{'us a vertex':>12} {'one thread, us a pair':>22} {heads}")
-    cost = per_byte()
-    for microseconds in (5, 20, 50, 200, 1000):
-        program, count = hashing(8, microseconds, cost), max(50, int(60_000 / microseconds))
-        data = bytes(int(microseconds / cost))
-        steps = [{"x": k} for k in range(count)]
-        turns = [[_turn(program, steps, data, n) for n in (1, *counts)] for _ in range(TURNS)]
-        ones = min(turn[0] for turn in turns)
+    for microseconds in (5, 20, 50, 200, 1000) if what == "hash" else (5, 20, 50, 100):
+        count = max(50, int(60_000 / microseconds))
+        with ThreadManager(0) as alone, ThreadManager(most - 1) as manager:
+            one, several = (working(what, 8, microseconds, each) for each in (alone, manager))
+            turns = []
+            for _ in range(TURNS):
+                turns.append([timed(one, alone, count, microseconds)])
+                for n in counts:
+                    manager.limit = n - 1
+                    turns[-1].append(timed(several, manager, count, microseconds))
         found = []
         for i in range(1, len(counts) + 1):
-            found.append(max(turn[0][0] / turn[i][0] for turn in turns))
-            found.append(max(turn[0][2] / turn[i][2] for turn in turns))
-            found.append(min(turn[i][1] / turn[0][1] for turn in turns))
+            found.append(median(turn[0][0] / turn[i][0] for turn in turns))
+            found.append(median(turn[0][2] / turn[i][2] for turn in turns))
+            found.append(median(turn[i][1] / turn[0][1] for turn in turns))
         shown = " ".join(f"{a:>10.2f} {b:>5.2f} {c:>5.2f}" for a, b, c in zip(*[iter(found)] * 3, strict=True))
-        print(f"{microseconds:>12} {ones[0] / count / 8 * 1e6:>22.1f} {shown}", flush=True)
+        print(f"{microseconds:>12} {median(turn[0][0] for turn in turns):>22.1f} {shown}", flush=True)
 
 
-def _turn(program: Pipeline, steps: Steps, data: bytes, n: int) -> tuple[float, float, float]:
-    """Seconds, and of CPU, of the executor with n threads; seconds of bare ones."""
-    with ThreadManager(n - 1) as manager:
-        running = Dataflow(program, manager)
-        begin = time.process_time()
-        wall = clocked(partial(drained, running.streamed(steps)), time.perf_counter)
-        spent = time.process_time() - begin
-        pairs = len(steps) * 8
+def working(what: str, depth: int, microseconds: float, manager: ThreadManager, width: int = 1) -> Dataflow:
+    """Chains of vertices that take about so long: of Python, that hash, or one of machine code, which has been made."""
+    if what == "hash":
+        return Dataflow(hashing(depth, width, microseconds), manager)
+    executor.PATIENCE = executor.PATIENT = 0
+    return warm(computing(depth, microseconds), manager=manager)
 
-        def hash_all(count: int) -> None:
-            for _ in range(count):
-                hashlib.sha256(data)
 
-        def bare() -> None:
-            for task in [manager.start(partial(hash_all, pairs // n)) for _ in range(n)]:
-                task.wait_for()
+def timed(running: Dataflow, manager: ThreadManager, count: int, microseconds: float) -> tuple[float, float, float]:
+    """Microseconds of a vertex and phase, and of CPU, in so many phases; of bare threads that hash as long."""
+    names, n = [name for name, _ in running.flat.inputs], 1 + (manager.limit or 0)
+    steps: Steps = [dict.fromkeys(names, k) for k in range(count)]
+    data, pairs = bytes(int(microseconds / per_byte())), count * (len(running.vertices.names) - 1)
+    begin = time.process_time()
+    wall = clocked(partial(drained, running.streamed(steps)), time.perf_counter)
+    spent = time.process_time() - begin
 
-        return wall, spent, clocked(bare, time.perf_counter)
+    def hash_all() -> None:
+        for _ in range(pairs // n):
+            hashlib.sha256(data)
+
+    def bare() -> None:
+        for task in [manager.start(hash_all) for _ in range(n)]:
+            task.wait_for()
+
+    alone = clocked(bare, time.perf_counter)
+    return wall / pairs * 1e6, spent / pairs * 1e6, alone / pairs * 1e6
 
 
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description="The dataflow executor: costs, rates, sizes, threads.")
-    parser.add_argument("--only", choices=["scheduling", "rates", "size", "threads"])
+    parser.add_argument("--only", choices=["scheduling", "rates", "size", "threads", "compiled"])
     parser.add_argument("--threads", type=int, default=2, help="the most threads (default: 2)")
     args = parser.parse_args()
     for name, part in (("scheduling", scheduling), ("rates", rates), ("size", size)):
         if args.only in (None, name):
             part()
-    if args.only in (None, "threads"):
-        threads(args.threads)
+    for name, what in (("threads", "hash"), ("compiled", "compute")):
+        if args.only in (None, name):
+            threads(args.threads, what)
 
 
 if __name__ == "__main__":

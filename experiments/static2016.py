@@ -347,6 +347,19 @@ def enough(data: Data) -> Judgement:
     return (ok if good else warns)("; ".join(words))
 
 
+@suite.claim("LHD misses the fewest where a query depends on two events, and where requests are independent")
+def densest(data: Data) -> Judgement:
+    """It is no policy of the thesis: it learns how soon answers of some age are asked for again, for their rows."""
+    words, behind = [], 0
+    for asked in ("two", "drawn"):
+        for rows in ROOM:
+            found = {row["policy"]: row["missed"] for row in data.rows(misses, status="ok", asked=asked, rows=rows)}
+            own, other = found["lhd"], min(found[name] for name in POLICIES if name not in ("lhd", "perfect"))
+            behind += own > other
+            words.append(f"{asked} {rows}: {own:.1f}, the next {other:.1f}")
+    return (fails if behind else ok)("; ".join(words))
+
+
 @suite.claim("A table of events deteriorates with its rows, and a database does not (figure 5.5)")
 def flat(data: Data) -> Judgement:
     found = {(row["source"], row["rows"]): row["busy"] for row in data.rows(tables, status="ok")}

@@ -6,12 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from workbench.budget import Budget
 from workbench.core.domain import Enum, Range
 from workbench.core.processor import NOTHING, event, events_of
 from workbench.tesla.check import load_rules, rules
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.swap import SwappedEvents
 from workbench.verify import rules as r
+from workbench.verify.answer.verdict import Outcome
+from workbench.verify.rules.finding import RuleFinding, in_turn
+from workbench.verify.rules.problems import rule_problem
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
 EACH = "rule each_one: from B[$x = x] and each A(x == $x) within 2 from B emit C(x = $x)\n"
@@ -112,6 +116,29 @@ def test_cascades_are_followed(back, values, answer):
     assert (found.answer, *(len(each.steps) for each in found.streams.values())) == answer
     assert all(each.confirmed == ("meaning", "cdp", "aip") for each in found.streams.values())
     assert all((each.meant is None) == (back == "D.n") for each in found.streams.values())
+
+
+def test_a_limit_ends_one_part_and_the_others_are_told():
+    """One has no end, and comes first; what it had found before is kept, and the next has its share of the time."""
+
+    def endless():
+        yield RuleFinding("first", "yes", "before")
+        while True:
+            pass
+
+    with Budget(0.4):
+        told = in_turn([("endless", endless), ("quick", lambda: [RuleFinding("quick", "yes", "after")])])
+    assert [(each.about, each.decided) for each in told] == [("first", True), ("endless", False), ("quick", True)]
+
+
+@pytest.mark.parametrize(("given", "comes"), [(None, True), ([None], False), ([None, 7], True)])
+def test_facts_nulls_and_counts_bound_models(given, comes):
+    """Nine before the last event: models have as many. 7 is a value of the fact alone; null equals nothing."""
+    text = """declare fact F(x: int) declare A(x: int) declare B(n: int)
+    from A as Now and each F(x == Now.x) and $n = COUNT(A(x == F.x) within 2 from Now) where $n >= 9 emit B(n = 0)"""
+    values = {} if given is None else {("A", "x"): given}
+    verdict = rule_problem(rules(text, "asked"), "can(B)", RuleBounds(facts={"F": [(7,)]}, values=values)).decide()
+    assert (verdict.outcome is Outcome.HOLDS) is comes
 
 
 def test_events_are_exchanged_as_the_specification_says():

@@ -49,7 +49,7 @@ def value_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--values", action="append", default=[], metavar="TYPE.ATTRIBUTE=VALUES",
-        help="of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof "
+        help="of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof,null "
         "(repeat; default: what rules compare it with, and what lies between)",
     )  # fmt: skip
 
@@ -128,13 +128,13 @@ def _rate(text: str) -> tuple[str, RuleRate]:
     return name.strip(), RuleRate(int(count), _time(time, "--rate"), not time.isdigit())
 
 
-def _values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[tuple[str, str], list[Value]]:
+def _values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[tuple[str, str], list[Value | None]]:
     name, equals, listed = text.partition("=")
     type, dot, attribute = name.strip().partition(".")
     if not (equals and dot and listed.strip()):
         raise InputError(f"--values {text}: which values has which attribute?", hint="write --values Temp.value=44..46")
     domain = domains.get((type, attribute))
-    found: list[Value] = []
+    found: list[Value | None] = []
     for item in listed.split(","):
         low, dots, high = item.strip().partition("..")
         try:
@@ -144,9 +144,11 @@ def _values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[tuple
     return (type, attribute), found
 
 
-def _value(text: str, domain: Domain | None) -> Value:
+def _value(text: str, domain: Domain | None) -> Value | None:
     from workbench.core.domain import BOOL, FLOAT, INT
 
+    if text == "null":
+        return None
     if domain == BOOL:
         return {"true": True, "false": False}[text.lower()] if text.lower() in ("true", "false") else int("no")
     if domain == INT:

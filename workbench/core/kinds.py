@@ -8,10 +8,12 @@ from __future__ import annotations
 import itertools
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from workbench.core.domain import Domain, Value
+from workbench.core.function import Function, TypedFunction, as_function
 from workbench.core.ops import both, disjunction, either, ite, negate
 from workbench.core.processor import NOTHING, Maybe, Processor, State, Stepped, event
 from workbench.core.term import TRUE
@@ -104,6 +106,28 @@ class Listening(Processor):
         return max(widths)
 
 
+# --- of a function ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Functional(Processor):
+    """A processor whose first parameter is a function, which is typed when it is."""
+
+    function: Function | TypedFunction
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.function, TypedFunction):
+            object.__setattr__(self, "function", as_function(self.function))
+
+    @property
+    def _function(self) -> Function:
+        return self.function.function if isinstance(self.function, TypedFunction) else self.function
+
+    @property
+    def label(self) -> str:
+        return f"{self.symbol} {self._function.name}"
+
+
 # --- with queues inside -----------------------------------------------------------------------------------------
 
 
@@ -139,6 +163,11 @@ class Keeping(Processor):
         """What these queues hold in a state, oldest first."""
         del state
         return ()
+
+    def growing(self, steps: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
+        """By name what grows inside at each step of a run, as people read it; a step is what comes on its ports."""
+        del steps
+        return {}
 
 
 class Deferring(Keeping):

@@ -24,7 +24,8 @@ from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps, ke
 from workbench.executors.table import Start, given
 from workbench.logs.batches import batches
 from workbench.logs.keys import Keys
-from workbench.logs.overlap import BlockTask, WriterBehind, overlapping
+from workbench.logs.overlap import overlaps
+from workbench.logs.relay import BlockTask, WriterInTurn, done_in_turn
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -63,21 +64,24 @@ def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: 
     with (
         write_events(args.output, rows, format=written, numbers=number_lines(backend, args.output)) as into,
         progress, contextlib.closing(blocks),
-        overlapping(start, getattr(backend, "threads", 1), blocks, into) as flow,
     ):  # fmt: skip
-        run = _KeyedRun(pipeline, key, backend, flow.writer, log, start.tally)
-        for task in flow.tasks(run.task):
-            task.run()
-            flow.writer.flush()
-            start.tally.tell()
+        threads = getattr(backend, "threads", 1)
+        writer = WriterInTurn(into) if overlaps(start, threads) else into
+        run = _KeyedRun(pipeline, key, backend, writer, log, start.tally)
+        with contextlib.closing(done_in_turn(blocks, run.task, writer, threads)) as done:
+            for _ in done:
+                writer.flush()
+                start.tally.tell()
         run.end()
+        if isinstance(writer, WriterInTurn):
+            writer.settle()
 
 
 class _KeyedRun:
     """A log that is being run."""
 
     def __init__(
-        self, pipeline: Program, key: Port, backend: Any, writer: RowWriter | WriterBehind, log: str, tally: Tally
+        self, pipeline: Program, key: Port, backend: Any, writer: RowWriter | WriterInTurn, log: str, tally: Tally
     ) -> None:
         self.ports, self.key, self.backend, self.writer = pipeline.ports, key, backend, writer
         self.log, self.tally = log, tally

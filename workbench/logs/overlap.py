@@ -7,13 +7,13 @@ whatever happens. So values, order and errors are those of one thread.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Value
 from workbench.events.files import is_stream
@@ -27,80 +27,46 @@ if TYPE_CHECKING:
     from workbench.executors.threaded.manager import ThreadManager
 
 
-READERS = 2
+READ = 2
 """Blocks that are read at a time."""
+KEPT = {-1: 1 << 26, -3: 1 << 25}
+"""Options of the C library: bytes that are kept when they are free, and that a block may have for that."""
 
 
 @contextmanager
-def overlapping(start: Start, threads: int, blocks: Iterator[LogBlock], writer: RowWriter) -> Iterator[LogFlow]:
-    """Blocks that are read ahead and a writer that writes behind, where threads and files allow that; else the same.
-
-    Nobody who reads the output as it comes waits for what comes next.
-    """
-    args = start.options
-    files = all(Path(each).is_file() for each in named_files(args.input) or [""])  # a pipe may keep a thread for ever
-    if threads < 2 or not files or start.option("head") is not None:
-        yield LogFlow(blocks, writer)
+def overlapping(
+    start: Start, threads: int, blocks: Iterator[LogBlock], writer: RowWriter
+) -> Iterator[tuple[Iterator[LogBlock], RowWriter | WriterBehind]]:
+    """Blocks that are read ahead and a writer that writes behind, where threads and files allow that; else the same."""
+    if not overlaps(start, threads):
+        yield blocks, writer
         return
     from workbench.executors.threaded.manager import ThreadManager
 
-    with ThreadManager(READERS + 2) as manager, ExitStack() as stack:
-        ahead = stack.enter_context(closing(_ahead(blocks, manager)))
+    with ThreadManager(READ + 1) as manager, closing(_ahead(blocks, manager)) as ahead, ExitStack() as stack:
         start.closing.callback(ahead.close)  # before what it reads is closed
-        if is_stream(args.output):
-            yield LogFlow(ahead, writer)
-            return
         behind = WriterBehind(writer, manager)
         stack.callback(behind.wait)
-        yield LogFlow(ahead, behind, manager, stack)
+        yield ahead, behind
 
 
-class BlockTask(NamedTuple):
-    """What is to be done with a block.
-
-    Attributes
-    ----------
-    run: does it.
-    alone: whether the next block may only be looked at when that is done.
-    """
-
-    run: Callable[[], None]
-    alone: bool
+def overlaps(start: Start, threads: int) -> bool:
+    """Whether threads and files allow it; then what is freed is kept."""
+    args = start.options
+    files = all(Path(each).is_file() for each in named_files(args.input) or [""])  # a pipe may keep a thread for ever
+    if threads < 2 or not files or is_stream(args.output) or start.option("head") is not None:
+        return False
+    _keep_freed()
+    return True
 
 
-class LogFlow(NamedTuple):
-    """What is read and what is written, each perhaps by a thread of its own."""
+def _keep_freed() -> None:
+    """Have the memory of a block for the next one: the system gives it page by page, to one thread at a time."""
+    import ctypes
 
-    blocks: Iterator[LogBlock]
-    writer: RowWriter | WriterBehind
-    manager: ThreadManager | None = None
-    closing: ExitStack | None = None
-
-    def tasks(self, make: Callable[[LogBlock], BlockTask]) -> Iterator[BlockTask]:
-        """What is to be done with each block, which is found out while the one before it is done."""
-        if self.manager is None or self.closing is None:
-            return map(make, self.blocks)
-        return self.closing.enter_context(closing(_tasks(self.blocks, make, self.manager)))
-
-
-def _tasks(
-    blocks: Iterator[LogBlock], make: Callable[[LogBlock], BlockTask], manager: ThreadManager
-) -> Generator[BlockTask]:
-    def found() -> BlockTask | None:
-        block = next(blocks, None)
-        return None if block is None else make(block)
-
-    pending = manager.start(found)
-    try:
-        while (task := pending.wait_for()) is not None:
-            if not task.alone:
-                pending = manager.start(found)
-            yield task
-            if task.alone:
-                pending = manager.start(found)
-    finally:
-        with suppress(Exception):  # told before, or nobody's business any more
-            pending.wait_for()
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        for option, size in KEPT.items():
+            ctypes.CDLL(None).mallopt(option, size)
 
 
 def _ahead(blocks: Iterator[LogBlock], manager: ThreadManager) -> Generator[LogBlock]:
@@ -112,7 +78,7 @@ def _ahead(blocks: Iterator[LogBlock], manager: ThreadManager) -> Generator[LogB
             number, block = next(numbers), Done(partial(next, blocks, None))
         return number, Done(lambda: _with_columns(block.wait_for()))
 
-    pending = deque(manager.start(read) for _ in range(READERS))
+    pending = deque(manager.start(read) for _ in range(READ))
     there: dict[int, Done[LogBlock | None]] = {}
     try:
         for wanted in count():

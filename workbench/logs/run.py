@@ -242,10 +242,9 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     with (
         write_events(options.output, run.program, format=written, idle=options.steps, numbers=numbers) as into,
         progress,
-        overlapping(run.start, threads, blocks, into) as flow,
+        overlapping(run.start, threads, blocks, into) as (ahead, writer),
     ):  # fmt: skip
-        writer = flow.writer
-        for made in run.made(flow.blocks, reuse=threads == 1):
+        for made in run.made(ahead, reuse=threads == 1):
             if isinstance(made, Mapping):
                 from workbench.events.arrays import shown_table
 

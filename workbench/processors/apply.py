@@ -9,27 +9,18 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain, Value
-from workbench.core.function import Function, TypedFunction, as_function
-from workbench.core.processor import Maybe, Processor, State, Stream, event, typed_function
+from workbench.core.function import TypedFunction
+from workbench.core.kinds import Functional
+from workbench.core.processor import Maybe, State, Stream, event, typed_function
 
 
 @dataclass(frozen=True)
-class ApplyFunction(Processor):
+class ApplyFunction(Functional):
     """Applies `function` to each front: one event from every input, one result."""
-
-    function: Function | TypedFunction
 
     keyword: ClassVar[str] = "apply"
     symbol: ClassVar[str] = "ƒ"
     lockstep: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.function, TypedFunction):
-            object.__setattr__(self, "function", as_function(self.function))
-
-    @property
-    def _function(self) -> Function:
-        return self.function.function if isinstance(self.function, TypedFunction) else self.function
 
     @property
     def in_arity(self) -> int:

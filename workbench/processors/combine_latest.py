@@ -10,15 +10,15 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Domain, Value, outside
 from workbench.core.fields import fitted
-from workbench.core.function import Function, TypedFunction, as_function
-from workbench.core.kinds import Listening, latest
+from workbench.core.function import TypedFunction
+from workbench.core.kinds import Functional, Listening, latest
 from workbench.core.ops import conjunction
 from workbench.core.processor import NOTHING, Machine, Maybe, Slot, State, Stream, event, typed_function
 from workbench.errors import PipelineError
 
 
 @dataclass(frozen=True)
-class CombineLatest(Listening):
+class CombineLatest(Functional, Listening):
     """Applies `function` to the latest event of each input, whenever one of them brings an event.
 
     It is silent until all have brought one, unless there is a start value. Values are those after the step: events that
@@ -30,15 +30,13 @@ class CombineLatest(Listening):
     start: what counts as the latest event where there was none: a tuple with one value for each input, or one for all.
     """
 
-    function: Function | TypedFunction
     start: Value | None = None
 
     keyword: ClassVar[str] = "combine_latest"
     symbol: ClassVar[str] = "⇉"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.function, TypedFunction):
-            object.__setattr__(self, "function", as_function(self.function))
+        super().__post_init__()
         if self._function.arity < 2:
             raise PipelineError(
                 f"combine_latest needs a function of at least two arguments, '{self._function}' has"
@@ -47,16 +45,8 @@ class CombineLatest(Listening):
             )
 
     @property
-    def _function(self) -> Function:
-        return self.function.function if isinstance(self.function, TypedFunction) else self.function
-
-    @property
     def in_arity(self) -> int:
         return self._function.arity
-
-    @property
-    def label(self) -> str:
-        return f"{self.symbol} {self._function.name}"
 
     @property
     def lag(self) -> int | None:

@@ -11,9 +11,10 @@ from workbench.core import function as f
 from workbench.core.determinism import Determinism
 from workbench.core.domain import ANY, BOOL, INT, Bool, Domain, Range, Value, outside
 from workbench.core.fields import fitted
-from workbench.core.function import Function, TypedFunction, as_function, fits, on_values
+from workbench.core.function import TypedFunction, fits, on_values
+from workbench.core.kinds import Functional
 from workbench.core.ops import PLAIN, WORD_HI, as_term, held_in
-from workbench.core.processor import Maybe, Processor, State, Stream, event, typed_function
+from workbench.core.processor import Maybe, State, Stream, event, typed_function
 from workbench.core.term import is_symbolic
 from workbench.core.typing_rules import unify
 from workbench.errors import PipelineError, TypingError
@@ -23,7 +24,7 @@ FURTHEST = 4096
 
 
 @dataclass(frozen=True)
-class Cumulate(Processor):
+class Cumulate(Functional):
     """Emits `f(previous output, event)`, where the first previous output is `start`.
 
     Parameters
@@ -34,7 +35,6 @@ class Cumulate(Processor):
     domain: of the accumulated values; None takes the input's where `start` belongs to it, else that of `start`.
     """
 
-    function: Function | TypedFunction
     start: Value | None = None
     domain: Domain | None = None
     integers: Domain = INT
@@ -44,20 +44,11 @@ class Cumulate(Processor):
     lockstep: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.function, TypedFunction):
-            object.__setattr__(self, "function", as_function(self.function))
+        super().__post_init__()
         if self._function.arity != 2:
             raise PipelineError(
                 f"cumulate needs a function of two arguments, '{self._function}' has {self._function.arity}"
             )
-
-    @property
-    def _function(self) -> Function:
-        return self.function.function if isinstance(self.function, TypedFunction) else self.function
-
-    @property
-    def label(self) -> str:
-        return f"Σ {self._function.name}"
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         (events,) = inputs

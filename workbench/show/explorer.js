@@ -49,7 +49,7 @@
   // --- a run ---
 
   class Run {
-    constructor(trace) {
+    constructor(trace, growing) {
       Object.assign(this, trace);
       this.length = this.steps.length;
       const outputs = {};
@@ -64,6 +64,9 @@
         if (!faulty || row.cells.some((cell) => cell !== NONE)) this.rows.push(row);
       }
       for (const name of Object.keys(this.steps[0].queues)) this.rows.push(...this.queue(name));
+      for (const [name, cells] of Object.entries(growing || {})) {
+        this.rows.push({ kind: "match", name, label: name, cells: cells.map((cell) => cell || NONE) });
+      }
     }
 
     pipe(kind, name, outputs) {
@@ -216,7 +219,7 @@
     for (const row of run.rows) {
       const divides = row.kind === "queue" && !["", "queue", "held"].includes(before);
       before = row.kind;
-      const words = { in: "in", fault: "fault", out: "out", queue: "queue" };
+      const words = { in: "in", fault: "fault", out: "out", queue: "queue", match: "match" };
       const line = make("tr", { class: divides ? `${row.kind} first` : row.kind },
         make("td", { class: "kind" }, words[row.kind] || ""), make("th", { scope: "row" }, row.label));
       for (const column of steps) {
@@ -250,7 +253,7 @@
       this.verdict = verdict;
       this.number = number;
       const trace = verdict.trace || verdict.witness;
-      this.run = trace && trace.steps.length ? new Run(trace) : null;
+      this.run = trace && trace.steps.length ? new Run(trace, verdict.growing) : null;
       this.position = 0;
       this.page = -1;
       this.cells = new Map();

@@ -11,7 +11,9 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
+from typing import Any
 
+from workbench.core.kinds import Keeping
 from workbench.core.pipeline import Pipeline
 from workbench.core.readable import show_value
 from workbench.errors import WorkbenchError
@@ -34,7 +36,7 @@ def explorer(verdicts: Sequence[Verdict]) -> str:
     objects = []
     for verdict in verdicts:
         place = drawings.place(verdict.run) if verdict.run else None
-        objects.append({**verdict.to_json(), "sign": verdict.outcome.sign, "drawing": place})
+        objects.append({**_shown(verdict), "sign": verdict.outcome.sign, "drawing": place})
     title = ", ".join(dict.fromkeys(verdict.pipeline for verdict in verdicts))
     return "\n".join(
         [
@@ -51,6 +53,26 @@ def explorer(verdicts: Sequence[Verdict]) -> str:
             "",
         ]
     )
+
+
+def _shown(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as data, with what grows inside processors on its run."""
+    growing = _growing(verdict.run) if verdict.run else {}
+    return {**verdict.to_json(), **({"growing": growing} if growing else {})}
+
+
+def _growing(run: Trace) -> dict[str, Sequence[str]]:
+    """By node and name what grows inside, step by step."""
+    found = dict[str, Sequence[str]]()
+    for node in flatten(run.pipeline).nodes if run.pipeline else ():
+        if isinstance(node.processor, Keeping):
+            ports = list(zip(node.processor.ports, node.inputs, strict=True))
+            came = [
+                {port: value for port, pipe in ports if (value := step.pipes.get(pipe)) is not None}
+                for step in run.steps
+            ]
+            found |= {f"{node.name}.{name}": cells for name, cells in node.processor.growing(came).items()}
+    return found
 
 
 def _first(verdicts: Sequence[Verdict]) -> int:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import PipelineError
+from workbench.executors.dataflow.broken import scheduler_without
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, mistakes
 from workbench.executors.dataflow.listings import Listings, PhaseSets, Variant, defined
 from workbench.executors.dataflow.machine.sets import MachineSets
@@ -48,7 +49,7 @@ def together(graph, chance, variant, threads, phases):
     """The listings and the scheduler through the same choices; the sets after each, and the log."""
     seed, density = chance.random(), chance.choice((0.3, 0.7, 1.0))
     work = Messages(graph, seed, density)
-    ours = Interleaving(Scheduler(graph, variant), work, variant)
+    ours = Interleaving(scheduler_without(graph, variant), work, variant)
     sets: list[PhaseSets] = [Listings(graph, variant), *([] if variant else [MachineSets(graph, phases)])]
     others = [Interleaving(each, Messages(graph, seed, density), variant) for each in sets]
     while choices := ours.choices(threads, phases):
@@ -127,9 +128,9 @@ def test_many_vertices_and_phases_in_machine_code():
 
 def test_a_numbering_that_is_not_satisfactory_is_refused():
     figure = NumberedGraph(tuple(map(frozenset, [(), (), (), (1, 3), (2,)])))
-    for sets in (Listings, Scheduler):
+    for sets in (Listings, scheduler_without):
         with pytest.raises(PipelineError, match=r"S\(2\) is \[1, 2, 3, 5\]"):
-            sets(figure)
+            sets(figure, Variant.WHOLE)
         sets(figure, Variant.NUMBERING)
 
 

@@ -17,6 +17,7 @@ import pytest
 from tests.tesla.events import Kind
 from workbench.errors import FactsError, InputError, Refused, StateError
 from workbench.executors.compiled.rules import running
+from workbench.executors.compiled.rules.outputs import composites
 from workbench.tesla.caches.table import FactCaching
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
@@ -28,6 +29,7 @@ from workbench.tesla.engines.facts.query import FactQuery
 from workbench.tesla.engines.facts.table import FactTable
 from workbench.tesla.engines.facts.tables import LOOK, FactTables, tables_in
 from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.event_block import event_block
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import in_units
 
@@ -244,6 +246,24 @@ def test_events_that_share_a_look_do_so_until_it_is_over(file, tables, monkeypat
         assert len(running.process(Late(0, 1))) == 0
 
 
+@pytest.mark.parametrize("name", ["cdp", "compiled"])
+def test_columns_that_change_while_rules_run(file, tables, name):
+    """SQLite takes a name of no column for a text; what is only in another place, or beside, changes nothing."""
+    running = engine(tables(), name, plain=name == "compiled")
+    assert lines(running.process(Late(0, 2))) == ["south"]
+    file.execute("ALTER TABLE Line ADD COLUMN more TEXT")
+    assert lines(running.process(Late(1, 2))) == ["south"]
+    for change, told in (
+        ("RENAME COLUMN name TO title", "the table 'Line' has no column 'name'"),
+        ("RENAME COLUMN title TO name", ""),
+        ("ADD COLUMN rowid TEXT", "has not the columns any more that it had when the rules began"),
+    ):
+        file.execute(f"ALTER TABLE Line {change}")
+        for _ in range(2):  # it is told as long as it is so
+            with pytest.raises(FactsError, match=told) if told else nullcontext():
+                assert lines(running.process(Late(2, 2))) == ["south"]
+
+
 def test_who_promises_that_nothing_changes_does_not_look(file, tables):
     """The facts are those of the beginning; without WAL others cannot write as long."""
     file.execute("PRAGMA journal_mode = WAL")
@@ -316,10 +336,11 @@ def test_caches_are_emptied_by_a_change_and_hold_what_was_answered(file, tables)
 # --- what does not answer -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["cdp", "compiled"])
 @pytest.mark.parametrize("failure", ["error", "drop"])
-def test_a_locked_database(file, tables, failure):
+def test_a_locked_database(file, tables, failure, name):
     facts = tables(failure=failure, seconds=0.01)
-    running = engine(facts)
+    running = engine(facts, name, plain=name == "compiled")
     assert len(running.process(Late(0, 1))) == 2
     file.execute("BEGIN EXCLUSIVE")
     if failure == "error":
@@ -349,7 +370,7 @@ def test_a_lock_that_passes(file, tables, monkeypatch):
     assert len(running.process(Late(0, 1))) == 2
     assert len(pauses) == 2
     file.execute("DROP TABLE Line")
-    with pytest.raises(FactsError, match="no such table"):
+    with pytest.raises(FactsError, match="there is no table"):
         running.process(Late(1, 1))
     assert len(pauses) == 2
 
@@ -491,6 +512,46 @@ def test_compiled_rules_ask_for_each_block_where_tables_are_large(file, tables, 
     assert facts.dropped.total() == 1
 
 
+def test_compiled_rules_ask_for_each_block_between_bounds(file, tables, monkeypatch):
+    """By numbers, whole and not, from two sides, of triggers and of facts; where that is too much `cdp` asks."""
+    monkeypatch.setattr(running, "MOST_SCANNED", 2)
+    monkeypatch.setattr(running, "MOST_RANGED", 12)
+    text = """
+    declare Probe(low: float, high: float)
+    declare Named(name: string)
+    declare fact Line(bus: int, name: string)
+    declare fact Step(size: float, count: int)
+    declare Told(rule: int, size: float, count: int)
+    from Probe[$l = low, $h = high] and each Step(size > $l, $h >= size, count > 2)
+    emit Told(rule = 1, size = Step.size, count = Step.count)
+    from Probe as It and last Step(count >= It.low, count < It.high) ordered by size
+    emit Told(rule = 2, size = Step.size, count = Step.count)
+    from Probe[$l = low](high > 3.0) as It and $n = COUNT(Step(size > $l, size < It.high))
+    and not Step(count < $n, count > $l, count < It.high)
+    emit Told(rule = 3, size = 0.0, count = $n)
+    from Named and each Line[$b = bus](name == Named.name) and each Step(count >= $b, count <= $b)
+    emit Told(rule = 4, size = Step.size, count = $b)
+    """
+    file.execute("CREATE TABLE Step (size REAL, count INTEGER)")
+    rows = [(i / 2 if i % 7 else None, i % 9 if i % 5 else None) for i in range(30)]
+    file.executemany("INSERT INTO Step VALUES (?, ?)", rows)
+    found, events = engine(tables(text), "compiled", text, plain=True), []
+    assert found.by_blocks
+    for i in range(60):
+        low, high = i * 7 % 11 / 1, i % 13 / 2 + i * 7 % 11
+        probe = Kind("Probe")(i, low if i % 5 else None, high if i != 9 else 99.0)
+        events.append(probe if i % 4 else Named(i, "ring" if i % 8 else "north"))
+    made = list(found.parts_of(event_block(found.rules, events, found.texts.put), composites, list))
+    assert len(made) > 4
+    facts = {"Line": list(file.execute("SELECT * FROM Line")), "Step": rows}
+    expected = meaning(rules(text), events, facts)
+    assert {each.values[0] for each in expected} == {1, 2, 3, 4}
+    assert [each for part in made for each in part] == expected
+    one_sided = text.replace(", count <= $b", "")
+    with pytest.raises(Refused, match="by equations or two bounds"):
+        engine(tables(one_sided), "compiled", one_sided)
+
+
 def test_rules_that_ask_the_same_have_one_query(file, tables):
     """What a match has elsewhere is no reason to ask twice."""
     text = """
@@ -560,7 +621,7 @@ def test_what_was_asked_ahead_is_asked_again_after_a_change(file, tables):
     file.execute("DELETE FROM Line WHERE name = 'ring'")
     assert lines(running.process(Late(1, 1))) == ["north"]
     file.execute("DROP TABLE Line")
-    with pytest.raises(FactsError, match="no such table"):
+    with pytest.raises(FactsError, match="there is no table"):
         expecting(running, [Late(2, 1)])
 
 

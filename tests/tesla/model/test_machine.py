@@ -13,7 +13,7 @@ from tests.examples import examples
 from workbench.conformance.compare.executables import Denoting
 from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.conformance.generate.rule_cases import random_case
-from workbench.core.domain import Overflowing
+from workbench.core.domain import Overflowing, Value
 from workbench.errors import Overflow, PipelineError, Refused
 from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import outline
@@ -59,6 +59,13 @@ RULES = {
 }
 
 
+NULLS: dict[tuple[str, str], list[Value | None]] = {
+    ("A", "x"): [0, None, 2], ("A", "f"): [0.5, None, 1.0], ("B", "x"): [None, 1, 2], ("B", "s"): ["a", None, "null"],
+    ("C", "b"): [True, None, False],
+}  # fmt: skip
+"""Values of the events of random rules, null among them."""
+
+
 def modelled_rules(text, **bounds):
     (found,) = modelled([rules(DECLARED + text, "found")], RuleBounds(**bounds))
     return found
@@ -73,7 +80,8 @@ def test_machines_of_random_rules_do_what_engines_do():
             trex = [0] if case.trex else []
             given = {"F": 2, "G": 1} if seed % 3 == 0 else {}
             facts = {} if given else case.facts
-            bounds = RuleBounds(room=chosen.choice([1, 2]), facts=facts, any_facts=given, trex=trex)
+            room, values = chosen.choice([1, 2]), NULLS if seed % 2 else {}
+            bounds = RuleBounds(room=room, values=values, facts=facts, any_facts=given, trex=trex)
             (model,) = modelled([case.rules], bounds)
             system = outline(model, {})
         except Refused:
@@ -111,7 +119,8 @@ def test_models_of_random_rules_do_what_the_rules_mean(seed):
     """Evaluated by Python, and as they are printed simulated by NuSMV: up to a bound that both meet, `meaning`."""
     case, chosen = random_case(seed), random.Random(seed)
     try:
-        (model,) = modelled([case.rules], RuleBounds(room=2, facts=case.facts))
+        values = NULLS if seed % 2 else {}
+        (model,) = modelled([case.rules], RuleBounds(room=2, values=values, facts=case.facts))
         evaluated = Evaluated(model, {})
     except Refused:
         return
@@ -177,6 +186,18 @@ def says(model, stream):
     processor = model.typed[node.name]
     events = [(names.index(name), value) for step in stream for name, value in step.items()]
     return any(processor.denote((events,)))
+
+
+def test_matches_are_told_as_they_grow():
+    """The first A is found, and consumed; the second B finds none. No D comes within a tick after either A."""
+    text = """rule pairs: from B and each A(x == B.x) within 2 from B emit C(x = 0, n = 0) consuming A
+    rule alone: from A as Start and absent D within 1 after Start emit C(x = 1, n = 1)"""
+    (node,) = modelled_rules(text).nodes
+    steps = [{"A": (1,)}, {"A": (0,)}, {"B": (1, 0)}, {"elapsed": 2}, {"B": (1, 0)}]
+    assert node.processor.growing(steps) == {
+        "pairs": ["A 0", "A 0", "A 0, B 2 ✓", "", "B 4 ✗ each A(x == B.x) within 2 from B"],
+        "alone": ["Start 0", "Start 0 | Start 1", "Start 0 | Start 1", "Start 0 ✓ | Start 1 ✓", ""],
+    }
 
 
 SMOKE = "declare Temp(area: string, value: float)\ndeclare Smoke(area: string)\n"

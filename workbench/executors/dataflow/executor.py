@@ -19,10 +19,10 @@ from workbench.core.processor import END
 from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused
 from workbench.executors.backend import Oracle, StepRecord, Steps
+from workbench.executors.dataflow.broken import scheduler_without
 from workbench.executors.dataflow.flow_threads import FlowThreads
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving
 from workbench.executors.dataflow.listings import Pair, Variant
-from workbench.executors.dataflow.scheduler import Scheduler
 from workbench.executors.dataflow.stream_run import StreamRun
 from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, StepContents, VertexContext, VertexRun
 from workbench.executors.dataflow.vertices import VertexGraph, groups_together, looks_at_log, processors_apart
@@ -118,7 +118,7 @@ class Dataflow(Overlapped):
         if self._compiles:
             self._planned = None  # compiled vertices have a state of their own
         self.executions.clear()
-        self._sets = Scheduler(self.vertices.graph, self.variant)
+        self._sets = scheduler_without(self.vertices.graph, self.variant)
 
     @property
     def phases(self) -> int:

@@ -82,6 +82,7 @@ class FlowThreads:
         self._gates = Gates(manager.primitives)
         self._first = self._collected = sets.begun
         self._done: deque[FlowStep] = deque()
+        """The steps of the phases that are complete, up to the one collected last."""
         self._reading = self._over = self._stopped = False
         self._problem: BaseException | None = None
         self._unread: Exception | None = None
@@ -151,7 +152,8 @@ class FlowThreads:
     @property
     def _all_over(self) -> bool:
         over = self._over or self.failure.error is not None or self._stopped
-        return over and not self._reading and (self._stopped or self._counts.complete == self._counts.begun)
+        # not those complete: who has run the last of them may still be on the way back with them
+        return over and not self._reading and (self._stopped or self._collected == self._counts.begun)
 
     @property
     def _more(self) -> bool:

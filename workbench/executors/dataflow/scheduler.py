@@ -8,14 +8,12 @@ The rule of this module: after every update the sets, x and who is ready are tho
 - A pair is partial while its vertex is greater than m(x_p). The least partial vertices of the phases are in a second
   tree, in which those that become full are found: in a run all phases have the same m(x_p).
 - The full phases of a vertex are a heap, whose least is ready.
-
-The broken variants recompute what the listings recompute.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from heapq import heapify, heappop, heappush, nsmallest
+from heapq import heappop, heappush, nsmallest
 
 from workbench.executors.dataflow.listings import Pair, Variant, check_numbering
 from workbench.executors.dataflow.minima import Minima
@@ -30,7 +28,7 @@ class Scheduler:
 
     Parameters
     ----------
-    graph: with a satisfactory numbering, but for the variant that does without.
+    graph: with a satisfactory numbering.
 
     Attributes
     ----------
@@ -42,9 +40,9 @@ class Scheduler:
     PipelineError: the numbering is not satisfactory.
     """
 
-    def __init__(self, graph: NumberedGraph, variant: Variant = Variant.WHOLE) -> None:
-        check_numbering(graph, variant)
-        self.graph, self.variant = graph, variant
+    def __init__(self, graph: NumberedGraph) -> None:
+        self.graph = graph
+        self._check()
         self.begun = self.complete = 0
         self._size, self._m, self._last, self._sources = graph.size, graph.m, graph.last, graph.sources
         self._waiting: dict[int, set[int]] = {}
@@ -59,7 +57,9 @@ class Scheduler:
         self._shift = 1
         self._own = Minima(ROOM, graph.size)
         self._least = Minima(ROOM, graph.size + 1)
-        self._every = Variant.ANY_PHASE in variant
+
+    def _check(self) -> None:
+        check_numbering(self.graph, Variant.WHOLE)
 
     # --- what is seen -------------------------------------------------------------------------------------
 
@@ -82,8 +82,7 @@ class Scheduler:
         """x_p; 0 for phases that have not begun."""
         if phase > self.begun or phase < self._shift:
             return self._size if phase < self._shift else 0
-        own = self._own[phase - self._shift]
-        return own if Variant.OVERTAKING in self.variant else min(own, self._own.before(phase - self._shift))
+        return min(self._own[phase - self._shift], self._own.before(phase - self._shift))
 
     # --- what happens -------------------------------------------------------------------------------------
 
@@ -100,7 +99,7 @@ class Scheduler:
         found: list[Pair] = []
         for v in sources:
             self._fill(v, phase, found)
-        return found if not self.variant else [*found, *self._every_ready()]
+        return found
 
     def finish(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
         """A pair has run and sent messages to these vertices; the pairs that are ready now and were not."""
@@ -152,26 +151,18 @@ class Scheduler:
         for phase, each in zip(phases, receivers, strict=True):
             self._take(vertex, phase)
             self._send(phase, each)
-        found: list[Pair] = []
-        full = self._full[vertex]
-        if full:
-            self._ready.add((vertex, full[0]))
-            found.append((vertex, full[0]))
+        found = self._next_of(vertex)
         self._advance(phases, found)
         return found
 
     # --- the parts ----------------------------------------------------------------------------------------
 
     def _take(self, vertex: int, phase: int) -> None:
-        if not self.variant or vertex not in self._partial[phase]:
-            self._waiting[phase].discard(vertex)
+        self._waiting[phase].discard(vertex)
         self._ready.discard((vertex, phase))
         full = self._full[vertex]
         if full and full[0] == phase:
             heappop(full)
-        elif phase in full:  # in a broken variant
-            full.remove(phase)
-            heapify(full)
 
     def _send(self, phase: int, receivers: Iterable[int]) -> None:
         waiting, partial = self._waiting[phase], self._partial[phase]
@@ -180,19 +171,16 @@ class Scheduler:
                 waiting.add(w)
                 heappush(self._heaps[phase], w)
                 heappush(partial, w)
-            elif self.variant and w not in partial:  # it is full already, too early
-                heappush(partial, w)
 
     def _settle(self, vertex: int, phase: int) -> list[Pair]:
-        found: list[Pair] = []
-        if self.variant:
-            self._advance_all(phase, found)
-            return [*found, *self._every_ready()]
-        full = self._full[vertex]
-        if full:
-            self._ready.add((vertex, full[0]))
-            found.append((vertex, full[0]))
+        found = self._next_of(vertex)
         self._advance((phase,), found)
+        return found
+
+    def _next_of(self, vertex: int) -> list[Pair]:
+        """The first full phase of a vertex is ready, if there is one."""
+        found = [(vertex, phase) for phase in self._full[vertex][:1]]
+        self._ready.update(found)
         return found
 
     def _advance(self, phases: Sequence[int], found: list[Pair]) -> None:
@@ -243,20 +231,6 @@ class Scheduler:
             at = end
         return old, new
 
-    def _advance_all(self, phase: int, found: list[Pair]) -> None:
-        """The same for the broken variants, as the listing has it: all from this phase on."""
-        for q in range(phase, self.begun + 1):
-            self._own[q - self._shift] = self._bound(q)
-        for q in range(self._shift, self.begun + 1):
-            self._note_partial(q)
-            self._move(q - self._shift, q - self._shift + 1, self._m[self.x(q)], found)
-        self._complete()
-
-    def _every_ready(self) -> list[Pair]:
-        found = [(v, full[0]) for v, full in enumerate(self._full) if full and (v, full[0]) not in self._ready]
-        self._ready.update(found)
-        return found
-
     def _bound(self, phase: int) -> int:
         """The vertex below the least that still has to run, N where there is none."""
         heap, waiting = self._heaps[phase], self._waiting[phase]
@@ -283,27 +257,29 @@ class Scheduler:
 
     def _fill(self, vertex: int, phase: int, found: list[Pair]) -> None:
         full = self._full[vertex]
-        if self.variant and phase in full:
-            return
         heappush(full, phase)
-        if (full[0] == phase or self._every) and (vertex, phase) not in self._ready:
+        if full[0] == phase and (vertex, phase) not in self._ready:
             self._ready.add((vertex, phase))
             found.append((vertex, phase))
 
     def _complete(self) -> None:
-        """Forget the phases that are complete; a broken variant may come back to them."""
+        """Forget the phases that are complete."""
         while self.complete < self.begun and not self._waiting[self.complete + 1]:
             self.complete += 1
-            if not self.variant:
-                del self._waiting[self.complete], self._heaps[self.complete], self._partial[self.complete]
+            del self._waiting[self.complete], self._heaps[self.complete], self._partial[self.complete]
 
     def _make_room(self) -> None:
         """Move the phases that are not complete to the beginning, or make twice the room where they are many."""
         own, least = self._own, self._least
-        shift = self._shift if self.variant else self.complete + 1
+        shift = self._kept_from
         kept = [(own[p - self._shift], least[p - self._shift]) for p in range(shift, self.begun)]
         size = own.size * 2 if 2 * len(kept) > own.size else own.size
         self._own, self._least = Minima(size, self._size), Minima(size, self._size + 1)
         for i, (bound, vertex) in enumerate(kept):
             self._own[i], self._least[i] = bound, vertex
         self._shift = shift
+
+    @property
+    def _kept_from(self) -> int:
+        """The first phase of which something is known."""
+        return self.complete + 1

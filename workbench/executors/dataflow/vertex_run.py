@@ -121,30 +121,33 @@ class VertexRun:
 
     def run_all(self, steps: Sequence[FlowStep], context: VertexContext, failure: FirstFailure) -> list[Sequence[int]]:
         """For each phase the vertices that get messages."""
-        if failure.error is None:
-            return [self.run(step, context, sys.maxsize) for step in steps]
-        return [self.run(step, context, failure.bound(step.number)) for step in steps]
+        if self._single is not None and failure.error is None and not steps[-1].ends:
+            return self._run_single(self._single, steps, context)
+        return [self._run(step, context, failure.bound(step.number)) for step in steps]
 
-    def run(self, step: FlowStep, context: VertexContext, bound: int) -> Sequence[int]:
-        """The vertices that get messages, when the processors with lesser numbers than the bound have run."""
-        single = self._single
-        if single is not None and not step.ends:
-            index, _, push, source, target, _, _ = single
-            if index >= bound:
-                return ()
-            contents = step.contents
-            front: tuple[Value, ...] = (contents[source],)
+    def _run_single(self, plan: CellPlan, steps: Sequence[FlowStep], context: VertexContext) -> list[Sequence[int]]:
+        """The same of a vertex that is one processor with an input, an output and at most an event on each.
+
+        As short as it can be: other threads wait for Python's lock meanwhile.
+        """
+        index, _, push, source, target, _, _ = plan
+        states, readers, sent = context.states, self._readers[target], list[Sequence[int]]()
+        for step in steps:
+            front: tuple[Value, ...] = (step.contents[source],)
             found: Any = ABSENT
             try:
-                found = push(context.states[index], front)
-                context.states[index], ((present, value),) = found
+                found = push(states[index], front)
+                states[index], ((present, value),) = found
             except Exception as error:
-                self._failed(step, single, context, front, error, found)
-                return ()
-            if not present:
-                return ()
-            contents[target] = value
-            return self._readers[target]
+                self._failed(step, plan, context, front, error, found)
+                return [*sent, *[()] * (len(steps) - len(sent))]
+            if present:
+                step.contents[target] = value
+            sent.append(readers if present else ())
+        return sent
+
+    def _run(self, step: FlowStep, context: VertexContext, bound: int) -> Sequence[int]:
+        """The vertices that get messages, when the processors with lesser numbers than the bound have run."""
         sent: dict[int, None] = {}
         for plan in self._plans:
             if plan[0] < bound and not self._run_cell(plan, step, context, sent):

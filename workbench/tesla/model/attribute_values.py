@@ -140,7 +140,7 @@ def _constant(expression: t.Expression) -> Value | None:
 def tables(
     rule_sets: Sequence[RuleSet],
     count: int,
-    given: Mapping[AttributeKey, Sequence[Value]],
+    given: Mapping[AttributeKey, Sequence[Value | None]],
     facts: Collection[str] = (),
     rows: Facts | None = None,
 ) -> dict[AttributeKey, ValueTable]:
@@ -149,7 +149,7 @@ def tables(
     Parameters
     ----------
     count: how many values an attribute has that is compared for equality only.
-    given: the values of some of them.
+    given: the values of some of them; None is null, which they have nowhere else.
     facts: types of facts of which any rows are given.
     rows: of the other facts: what they hold is what events are compared with.
     """
@@ -163,14 +163,14 @@ def tables(
             for attribute, domain in rules.declarations[name].domains.items():
                 key = (name, attribute)
                 if key in given:
-                    values: Sequence[Value] = given[key]
+                    values: Sequence[Value | None] = given[key]
                 elif key not in asked:
                     values = ["a" if domain == STR else domain.default]
                 else:
                     one = grouped.of(key)
                     beside = (one in grouped.ordered) + (one in grouped.ordered and one in grouped.emitted)
                     values = _values(domain, grouped.constants[one], grouped.shifts[one], count, beside)
-                found[key] = ValueTable(float(value) if domain == FLOAT else value for value in values)
+                found[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
     return found
 
 

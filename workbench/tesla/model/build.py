@@ -41,7 +41,7 @@ class RuleBounds:
     Parameters
     ----------
     room: how many events a column keeps, where it is not enough to keep the newest; rooms: of columns by type.
-    values: of attributes, by type and name; those of the others come from what rules compare them with.
+    values: of attributes, by type and name, None for null; those of the others come from what rules compare them with.
     count: how many values an attribute has that is compared for equality only.
     tick: how much time one is, in microseconds where windows have units; None: the greatest of which all windows are
         multiples.
@@ -56,7 +56,7 @@ class RuleBounds:
 
     room: int = 2
     rooms: Mapping[str, int] = field(default_factory=dict)
-    values: Mapping[tuple[str, str], Sequence[Value]] = field(default_factory=dict)
+    values: Mapping[tuple[str, str], Sequence[Value | None]] = field(default_factory=dict)
     count: int = 2
     tick: int | None = None
     facts: Facts = field(default_factory=dict)

@@ -40,7 +40,7 @@ class Shown(NamedTuple):
             whole = [int(each) for each in values if each is not None]
             if max(whole) - min(whole) < (1 if exact else 4) * len(whole):
                 return cls(Range(min(whole), max(whole)), dict(zip(keys, whole, strict=True)))
-        names = [NULL if each is None else str(each) for each in values]
+        names = [NULL if each is None else f'"{NULL}"' if each == NULL else str(each) for each in values]
         return cls(Enum(tuple(names)), dict(zip(keys, names, strict=True)))
 
 

@@ -21,6 +21,7 @@ from workbench.core.processor import Emission, State, Stream, emission
 from workbench.core.units import spelled
 from workbench.errors import EndlessChain, Overflow
 from workbench.tesla import tree as t
+from workbench.tesla.formulas import TREX
 from workbench.tesla.model.chosen import ValueTable, exactly
 from workbench.tesla.model.course import ModelComposite
 from workbench.tesla.model.frame import RuleFrame, waiting_of
@@ -144,7 +145,9 @@ class RulesInTicks(RuleProcessor, Keeping):
         rates = self.frame.rates.items()
         found += [f"at most {rate.most} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
         found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
-        return (*found, *([f"{', '.join(values)}; none is null"] if values else []))
+        nulls = any(None in self.frame.tables[key].values for key in self._tables)
+        rest = "no other one is null" if nulls else "none is null"
+        return (*found, *([f"{', '.join(values)}; {rest}"] if values else []))
 
     def _time(self, ticks: int) -> str:
         return spelled(ticks * self.tick) if self.unit else str(ticks * self.tick)
@@ -295,6 +298,19 @@ class RulesInTicks(RuleProcessor, Keeping):
                 now += ticks_of(given) * self.tick if place == 0 else 0
                 if name not in self.frame.given:
                     yield now if place == 0 else self.event(name, given, now)
+
+    def growing(self, steps: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
+        """The matches of each rule."""
+        from workbench.tesla.growth import growing
+
+        whole, happens, place = self.with_facts(steps), list(self.happenings(steps)), 0
+        at: list[Occurrence | int | None] = []
+        for step in steps:
+            given = [name for name in step if name not in self.frame.given]
+            at.append(happens[place] if given else None)
+            place += len(given)
+        facts = {name: tuple(rows) for name, rows in whole.frame.facts.items()}
+        return growing(self.scaled, whole._started(), at, facts, TREX if self.trex else "", self.rules)
 
     def with_facts(self, steps: Iterable[Mapping[str, Value]]) -> Self:
         """The same with the facts that are given at the start of a run, where any are."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+from workbench.executors.dataflow.broken import scheduler_without
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, ancestors
 from workbench.executors.dataflow.listings import Pair, defined
-from workbench.executors.dataflow.scheduler import Scheduler
 from workbench.verify.dataflow.model import SchedulerModel
 
 CONFIRMED = "confirmed by execution"
@@ -49,7 +49,7 @@ class _Driven:
 
     def __init__(self, model: SchedulerModel, run: SchedulerRun) -> None:
         self.model, self.run = model, run
-        self.sets = Scheduler(model.graph, model.variant)
+        self.sets = scheduler_without(model.graph, model.variant)
         self.threads = Interleaving(self.sets, self._work, model.variant)
         self.messages: set[Pair] = set()
         self.parts: dict[Pair, int] = {}

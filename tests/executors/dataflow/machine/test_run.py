@@ -1,7 +1,10 @@
 """Graphs that machine code runs, against the reference executor and against the same vertices run by Python."""
 
 import random
+import threading
+import time
 from collections.abc import Mapping
+from ctypes import CFUNCTYPE, c_int32, c_void_p, cast
 
 import pytest
 from hypothesis import assume, given
@@ -15,8 +18,10 @@ from workbench.core.processor import END
 from workbench.errors import PipelineError, WorkbenchError
 from workbench.executors.dataflow import executor
 from workbench.executors.dataflow.executor import Dataflow
+from workbench.executors.dataflow.machine import layout as at
 from workbench.executors.dataflow.machine.run import MachineRun
 from workbench.executors.dataflow.machine.tables import VertexTables
+from workbench.executors.dataflow.vertex_run import FirstFailure
 from workbench.executors.reference.executor import Reference
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.processors.held.group import Group
@@ -141,6 +146,52 @@ def test_long_streams_with_real_threads_and_who_loses_interest():
             running.step({"x": 1})
         running.reset()
         assert running.run({"x": [1, 2], "y": [3, 4]}) == {"out": [4, 6]}
+
+
+def test_who_has_run_a_vertex_waits_for_the_lock(monkeypatch):
+    """While another thread has it, nothing moves in the sets."""
+    steps, waited = MachineRun.steps, []
+
+    def within(run):
+        tables, head = run._tables, run._head
+        vertices = tables.of_vertices[0]
+        run_it = CFUNCTYPE(c_int32, *[c_void_p] * 3)(int(vertices[2, at.CODE]))
+
+        def vertex(*words):
+            head[at.LOCK] = 1
+            threading.Thread(target=lets_go).start()
+            return run_it(*words)
+
+        def lets_go():
+            time.sleep(0.05)
+            waited.append(not tables.executions[2])
+            head[at.LOCK] = 0
+
+        code = CFUNCTYPE(c_int32, *[c_void_p] * 3)(vertex)
+        vertices[2, at.CODE] = cast(code, c_void_p).value
+        yield from steps(run)
+
+    monkeypatch.setattr(MachineRun, "steps", within)
+    assert list(Dataflow(lanes(1), compiled=True).streamed([{"x": 1, "y": 2}])) == [{"out": [3]}]
+    assert waited == [True]
+
+
+def test_not_all_is_over_while_a_thread_is_on_its_way_back():
+    """All phases are complete then, and the last have not been collected."""
+    plan = Dataflow(lanes(1), compiled=True)._machine_plan()
+    run = MachineRun(plan, iter([{"x": 1, "y": 2}]), 0, FirstFailure(threading), ThreadManager(), 8, batch=2)
+    reading = run._take(caller=True)
+    assert reading
+    run._end(reading, run._run(reading))
+    batch = run._take(caller=False)
+    assert batch
+    found = run._run(batch)
+    assert run._sets.complete == run._sets.begun == 1
+    over = [run._all_over]
+    run._end(batch, found)
+    over.append(run._all_over)
+    assert over == [False, True]
+    assert len(run._done) == 1
 
 
 def test_python_runs_the_first_steps(monkeypatch):

@@ -1,7 +1,8 @@
 """Facts of tables that are too large to be kept: the rows that the events of a block may ask for, in a few joins.
 
-The rule of this module: SQL preselects by equations, and generously; the program decides. What a predicate asks is
-known beforehand where an equation of it is with an attribute of its trigger, or of a fact that is found before it.
+The rule of this module: SQL preselects, and generously; the program decides. What a predicate asks is known beforehand
+where an equation of it is with an attribute of its trigger, or of a fact that is found before it, or where two such
+attributes bound a number from both sides.
 
 Source: thesis, 4.5 (translation of predicates) and 5.4 (what asking costs).
 """
@@ -15,8 +16,8 @@ from typing import Any
 
 from workbench.core.domain import FLOAT, INT, STR
 from workbench.tesla import tree as t
-from workbench.tesla.engines.facts.query import EXACT_REALS, FLIPPED, FactKey, FactQuery
-from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, quoted, sorted_by
+from workbench.tesla.engines.facts.query import EXACT_REALS, FLIPPED, ComparedColumn, FactKey, FactQuery
+from workbench.tesla.engines.facts.table import FactRow, FactTable, quoted
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
 from workbench.tesla.event_block import EventBlock
@@ -24,7 +25,11 @@ from workbench.tesla.occurrence import Facts
 
 TOGETHER = 256, 16
 """Keys that are asked for in one statement: where there are fewer the others are null, which no row is equal to."""
+MOST_ANSWERED = 100_000
+"""Rows of one statement, where a few may be told often."""
 COMPARED = {"==": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
+_Told = dict[tuple[str, str], tuple[ComparedColumn, int]]
+"""By a column and how it is compared: the constraint, and the place of the attribute that it is compared with."""
 RowsById = dict[Any, FactRow]
 """Rows, their ids behind their values, by these ids, which tell their order."""
 
@@ -73,42 +78,43 @@ class FactLookup:
 
     Attributes
     ----------
-    columns: those that are equal to a key.
+    compared: how columns are with the parts of a key, as SQL that ends before these.
+    texts: whether there are texts in a key, which is then equal to what it finds.
     source: where keys are from: triggers, what another predicate has found, or all rows of a type.
     at: the places of the attributes of rows that are a key.
     """
 
     table: FactTable
-    columns: tuple[FactColumn, ...]
+    compared: tuple[str, ...]
+    texts: bool
     source: TriggerKeys | FactLookup | str
     at: tuple[int, ...] = ()
 
     def asked(self, keys: Iterable[FactKey], most: int) -> RowsById:
         """The rows for keys, in whose order SQLite finds them the fastest; TooManyFacts where there are more."""
         table, found, rest = self.table, RowsById(), sorted(set(keys))
-        if any(each.domain == STR for each in self.columns):
+        if self.texts:
             rest = list(filter(_writable, rest))
         while rest:
             size = TOGETHER[len(rest) <= TOGETHER[1]]
             some, rest = rest[:size], rest[size:]
             values = [value for key in some for value in key]
-            values += [None] * (size * len(self.columns) - len(values))
-            rows = table.read(table.database.rows(self._sql(size, most + 1), values))
+            values += [None] * (size * len(self.compared) - len(values))
+            limit = max(most, min(most * TOGETHER[1], MOST_ANSWERED))  # keys may have the same rows
+            rows = table.read(table.database.rows(self._sql(size, limit + 1), values))
             found.update(zip(map(itemgetter(-1), rows), rows, strict=True))
-            if len(found) > most or len(rows) > most:
+            if len(found) > most or len(rows) > limit:
                 raise TooManyFacts
         return found
 
     def _sql(self, size: int, most: int) -> str:
-        marks = ", ".join(["(" + ", ".join("?" * len(self.columns)) + ")"] * size)
-        names = [f"k{i}" for i in range(len(self.columns))]
-        equal = " AND ".join(
-            f"f.{sorted_by(column)} = k.{name}" for column, name in zip(self.columns, names, strict=True)
-        )
+        marks = ", ".join(["(" + ", ".join("?" * len(self.compared)) + ")"] * size)
+        names = [f"k{i}" for i in range(len(self.compared))]
+        wanted = " AND ".join(f"f.{each}k.{name}" for each, name in zip(self.compared, names, strict=True))
         shown = ", ".join(f"f.{quoted(each.name)}" for each in self.table.columns)
         return (
             f"WITH k ({', '.join(names)}) AS (VALUES {marks}) SELECT {shown}, f.{self.table.row_id}"
-            f" FROM k CROSS JOIN {quoted(self.table.name)} f WHERE {equal} LIMIT {most}"
+            f" FROM k CROSS JOIN {quoted(self.table.name)} f WHERE {wanted} LIMIT {most}"
         )
 
 
@@ -177,16 +183,19 @@ class BlockFacts:
         table = self._facts[step.type]
         if not isinstance(table, FactTable) or not table.row_id:
             return None
-        told: dict[int, dict[str, tuple[FactColumn, int]]] = {}
+        equal, bounds = dict[int, _Told](), dict[int, _Told]()
         for each in FactQuery(step, table).compared:
-            place = _place(plan, each.bound)
-            if each.operator == "==" and not each.rounded and place is not None:
-                told.setdefault(place[0], {}).setdefault(each.column.name, (each.column, place[1]))
-        for number, found in sorted(told.items(), key=lambda one: -len(one[1])):
-            columns, at = zip(*found.values(), strict=True)
+            place = None if each.rounded else _place(plan, each.bound)
+            if place is not None:
+                told = equal if each.operator == "==" else bounds
+                told.setdefault(place[0], {}).setdefault((each.column.name, each.operator[0]), (each, place[1]))
+        for number, found in sorted(equal.items(), key=lambda one: -len(one[1])) + _bands(bounds):
+            compared, at = zip(*found.values(), strict=True)
             source = self._source(plan, plan.steps[number], at)
             if source is not None:
-                return FactLookup(table, columns, source, () if isinstance(source, TriggerKeys) else at)
+                asks, texts = tuple(each.sql.removesuffix("?") for each in compared), (each.column for each in compared)
+                own = () if isinstance(source, TriggerKeys) else at
+                return FactLookup(table, asks, any(column.domain == STR for column in texts), source, own)
         return None
 
     def _source(self, plan: RulePlan, step: RuleStep, at: tuple[int, ...]) -> TriggerKeys | FactLookup | str | None:
@@ -198,6 +207,16 @@ class BlockFacts:
         if not step.fact:
             return None
         return self._lookup(plan, step) if step.type in self._large else step.type
+
+
+def _bands(bounds: Mapping[int, _Told]) -> list[tuple[int, _Told]]:
+    """Those that bound a number from both sides: each other one has too many rows."""
+    found = []
+    for number, told in bounds.items():
+        both = {name for name, _ in told if {(name, "<"), (name, ">")} <= told.keys()}
+        own = {key: one for key, one in told.items() if key[0] in both and one[0].column.domain != STR}
+        found += [(number, own)] if own else []
+    return found
 
 
 def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:

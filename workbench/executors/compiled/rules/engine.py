@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import InputError, Refused
+from workbench.errors import FactsError, InputError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.arrays import RuleArrays
@@ -292,7 +292,7 @@ class CompiledRules:
             return
         try:
             costs, made = list(self.profile()), self.running.again()
-        except Refused:  # there are too many facts now
+        except (Refused, FactsError):  # there are too many facts now, or they are not told
             self._patience = PATIENCE
             return
         if returnable(exact) and to_memory(exact, made):

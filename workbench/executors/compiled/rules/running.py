@@ -35,8 +35,8 @@ MOST_FACTS, MOST_SCANNED = 100_000, 10_000
 """Rows of a type of facts in a database that are kept here: where equations find them, and where all are looked at."""
 FAR = 1 << 62
 """Times are less than this."""
-MOST_ASKED = 100_000
-"""Rows of a type that are kept for a block of events."""
+MOST_ASKED, MOST_RANGED = 100_000, 1_000
+"""Rows of a type that are kept for a block of events: where equations find them, and where all are looked at."""
 Makes = Callable[..., Any]
 """Makes something of `Published`, the program and texts by their numbers."""
 
@@ -65,7 +65,7 @@ class RunningProgram:
         self._lent: Mapping[int, str] = {}
         self._answers = TextAnswers(self) if program.asks else None
         self._block_facts: BlockFacts | None = None
-        self._stretch = at.NEVER
+        self._stretch, self._most = at.NEVER, MOST_ASKED
         self._kept, self.version = self.rows()
         answers = self._answers.address if self._answers is not None else 0
         self.memory = RuleArrays(program, self._kept, texts.put, answers)
@@ -100,8 +100,9 @@ class RunningProgram:
             facts.settle()
         if large:
             self._block_facts = BlockFacts(self.plan, columns, facts, large)
-            if self._block_facts.unknown or scanned & large.keys():
-                raise large[next(iter(self._block_facts.unknown or scanned & large.keys()))]
+            if self._block_facts.unknown:
+                raise large[self._block_facts.unknown[0]]
+            self._most = MOST_RANGED if scanned & large.keys() else MOST_ASKED
         return found, version
 
     def outdated(self) -> bool:
@@ -115,7 +116,12 @@ class RunningProgram:
     def _differs(self) -> bool:
         """Whether they have; of what is asked for each block nothing is known that could be outdated."""
         assert isinstance(self.facts, FactTables)
-        version = self.facts.version()
+        try:
+            version = self.facts.version()
+        except FactsError:
+            if self.facts.settings.failure != "drop":
+                raise
+            return True  # `cdp` gives up the matches that ask
         return bool(version != self.version) and (not self.by_blocks or any(map(len, self._kept.values())))
 
     @property
@@ -136,7 +142,7 @@ class RunningProgram:
                 try:
                     if self._differs():
                         return 0
-                    found = self._block_facts.rows(block.part(0, count), self._kept, MOST_ASKED)
+                    found = self._block_facts.rows(block.part(0, count), self._kept, self._most)
                     break
                 except TooManyFacts:
                     self._stretch = count // 2
@@ -148,7 +154,7 @@ class RunningProgram:
             self._stretch = 1
             return 0
         most = max(map(len, found.values()), default=0)
-        self._stretch = max(1, count * MOST_ASKED // (2 * most)) if most else at.NEVER
+        self._stretch = max(1, count * self._most // (2 * most)) if most else at.NEVER
         for type, rows in found.items():
             self.memory.put_facts(type, rows, self.texts.put, self.loop or self.program.plain())
         self.single.moved()

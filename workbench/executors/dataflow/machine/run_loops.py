@@ -255,6 +255,7 @@ def run_vertices(
             vertices[vertex, BATCH] = max(1, count * LONG // (now - begun))
         elif count >= vertices[vertex, BATCH]:
             vertices[vertex, BATCH] = min(2 * count, vertices[0, BATCH])
+        lock(h)
 
 
 @numba.njit(nogil=True)

@@ -158,8 +158,16 @@ class FactDatabase:
             self._state = (state[0], *connection.execute("PRAGMA data_version").fetchone())
         if before:
             self.version += 1
-            for told in self.changed:
-                told()
+            try:
+                for told in self.changed:
+                    told()
+            except FactsError:
+                self._state = before  # it is not seen as it is now, and the next look finds the same
+                raise
+
+    def schema(self) -> tuple[Any, ...]:
+        """Another one whenever tables have other columns."""
+        return (*self._state[:1], *self.rows("PRAGMA schema_version"))
 
     def moved(self) -> bool:
         """Whether others may have written since the state that is seen was looked at."""

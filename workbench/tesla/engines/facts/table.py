@@ -65,6 +65,7 @@ class FactTable:
         self.row_id = self._row_id()
         """What SQL calls the id of a row; empty where there is none."""
         self._fits = self._tests()
+        self._schema: tuple[Any, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_fits": None}
@@ -78,6 +79,17 @@ class FactTable:
         return f"{self.declared.name}={self.database}{table}"
 
     __repr__ = __str__
+
+    def check(self) -> None:
+        """FactsError where this is not the table that it was: rows may change while rules run, and columns may not."""
+        schema = self.database.schema()
+        if schema == self._schema:
+            return
+        name, view = self._named(self.name)
+        if (view, self._columns(), self._row_id()) != (self.view, self.columns, self.row_id):
+            what = f"the table '{name}' has not the columns any more that it had when the rules began"
+            raise FactsError(what, where=self.database.path, hint="start again", reason="type")
+        self._schema = schema
 
     # --- rows -------------------------------------------------------------------------------------------
 

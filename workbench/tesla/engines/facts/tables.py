@@ -59,6 +59,8 @@ class FactTables(dict[str, Any]):
         self.changing = [each for each in self.databases if not each.fixed]
         for database in self.databases:
             database.changed.append(self._forget)
+        for table in tables:
+            table.database.changed.append(table.check)
 
     def __reduce__(self) -> Any:
         """Files are opened anew; what has been answered is asked again."""
@@ -123,14 +125,9 @@ class FactTables(dict[str, Any]):
             self.release()
 
     def version(self) -> tuple[int, ...]:
-        """Another one whenever something has changed."""
+        """Another one whenever something has changed; FactsError where that cannot be seen."""
         for database in self.changing:
-            try:
-                database.see()
-            except FactsError as error:
-                if self.settings.failure != "drop":
-                    raise
-                self.drop("of any type", error)
+            database.see()
         return tuple(each.version for each in self.changing)
 
     def few(self, type: str, most: int) -> list[FactRow]:
@@ -149,7 +146,7 @@ class FactTables(dict[str, Any]):
                 return found
             why = f"has more than {most:,} rows"
         what = f"facts of type '{type}' are kept in memory there, and {rows} {why}"
-        hint = "--engine cdp or aip asks the database; compiled, too, where equations with triggers find all"
+        hint = "--engine cdp or aip asks the database; compiled, too, by equations or two bounds that triggers tell"
         raise Refused(what, hint=hint)
 
     def close(self) -> None:

@@ -1,0 +1,203 @@
+"""Blocks of a log that threads carry from the file that is read to the one that is written, a block a thread.
+
+The rule of this module: a block enters each stage when the one before it has left that. So values, order and errors are
+those of one thread; and as a block stays with its thread, hardly anybody waits, or brings memory to another core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workbench.core.domain import Value
+from workbench.events.rows import LogBlock
+from workbench.executors.pending import Done
+
+if TYPE_CHECKING:
+    from workbench.events.rows import RowWriter
+    from workbench.executors.threaded.manager import ThreadManager
+
+LOOKED_AT, RUN, WRITTEN = range(3)
+"""The stages behind reading."""
+
+
+class BlockTask(NamedTuple):
+    """What is to be done with a block.
+
+    Attributes
+    ----------
+    run: does it.
+    alone: whether the next block may only be looked at when that is done.
+    """
+
+    run: Callable[[], None]
+    alone: bool
+
+
+class Halted(Exception):
+    """A block before this one has not come through."""
+
+
+class Passage:
+    """How far a block has come.
+
+    Attributes
+    ----------
+    failed: whether it goes no further.
+    """
+
+    def __init__(self) -> None:
+        self._gates = [Lock() for _ in (LOOKED_AT, RUN, WRITTEN)]
+        self.failed = False
+
+    def begin(self) -> Passage:
+        """The same, before its first stage."""
+        for gate in self._gates:
+            gate.acquire()
+        return self
+
+    def leave(self, stage: int) -> None:
+        """It has left this stage."""
+        if self._gates[stage].locked():
+            self._gates[stage].release()
+
+    def wait(self, stage: int) -> None:
+        """Until it has left this stage. Halted: it never will."""
+        with self._gates[stage]:
+            if self.failed:
+                raise Halted
+
+
+class WriterInTurn:
+    """A writer for tasks: tables are kept until it is their block's turn.
+
+    Parameters
+    ----------
+    writer: into a file.
+    """
+
+    def __init__(self, writer: RowWriter) -> None:
+        self.domains = writer.domains
+        self.writer, self.before, self._tables = writer, Passage(), list[Any]()
+        """`before`: the block before the one that is run."""
+
+    def table(self, table: Any) -> None:
+        """See `RowWriter`."""
+        self._tables.append(table)
+
+    def taken(self) -> list[Any]:
+        """What is kept."""
+        found, self._tables = self._tables, []
+        return found
+
+    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
+        """See `RowWriter`."""
+        self.before.wait(WRITTEN)
+        self.settle()
+        self.writer.write(outputs)
+
+    def settle(self) -> None:
+        """Write what is kept."""
+        for table in self.taken():
+            self.writer.table(table)
+
+    def flush(self) -> None:
+        """Nobody waits for a file."""
+
+
+def done_in_turn(
+    blocks: Iterator[LogBlock], make: Callable[[LogBlock], BlockTask], writer: RowWriter | WriterInTurn, threads: int
+) -> Generator[None]:
+    """Do what is to be done with each block; None whenever one is over.
+
+    Parameters
+    ----------
+    make: looks at a block.
+    writer: of the tasks; with a `WriterInTurn` threads share the blocks.
+
+    Raises
+    ------
+    What the first block raises that cannot be read, run or written, when nothing goes on any more.
+    """
+    if not isinstance(writer, WriterInTurn):
+        for block in blocks:
+            make(block).run()
+            yield
+        return
+    from workbench.executors.threaded.manager import ThreadManager
+
+    with ThreadManager(threads + 1) as manager:  # one more: a core has work while a block waits for its turn
+        yield from _relayed(blocks, make, writer, manager)
+
+
+def _relayed(
+    blocks: Iterator[LogBlock], make: Callable[[LogBlock], BlockTask], writer: WriterInTurn, manager: ThreadManager
+) -> Generator[None]:
+    turn, over = Lock(), SimpleQueue[Done[bool]]()
+    last, stopped = Passage(), False
+
+    def carry() -> None:
+        nonlocal last, stopped
+        while not stopped:
+            with turn:
+                before, mine = last, Passage().begin()
+                last, block = mine, Done(partial(next, blocks, None))
+            done = Done(partial(_through, block, make, writer, before, mine))
+            mine.failed = done.failed or not done.wait_for()
+            if mine.failed:
+                stopped = True
+            for stage in (LOOKED_AT, RUN, WRITTEN):
+                mine.leave(stage)
+            over.put(done)
+
+    started = [manager.start(carry) for _ in range(manager.limit or 1)]
+    try:
+        while not (done := over.get()).failed and done.wait_for():
+            yield
+    finally:
+        stopped = True
+        for each in started:
+            each.wait_for()
+    done.wait_for()
+    while not over.empty():
+        over.get().wait_for()
+
+
+def _through(
+    read: Done[LogBlock | None],
+    make: Callable[[LogBlock], BlockTask],
+    writer: WriterInTurn,
+    before: Passage,
+    mine: Passage,
+) -> bool:
+    """Carry a block through all stages; whether there may be one behind it."""
+    try:
+        block = read.wait_for()
+        if block is not None:
+            columns = block.columns()
+            before.wait(LOOKED_AT)
+            task = make(LogBlock(block.steps, lambda: columns))
+            if not task.alone:
+                mine.leave(LOOKED_AT)
+            before.wait(RUN)
+            writer.before = before
+            task.run()
+            tables = writer.taken()
+            mine.leave(LOOKED_AT)
+            mine.leave(RUN)
+            before.wait(WRITTEN)
+            for table in tables:
+                writer.writer.table(table)
+        before.wait(WRITTEN)
+    except Halted:
+        return False
+    except Exception:
+        with suppress(Halted):
+            before.wait(WRITTEN)
+            raise
+        return False
+    return block is not None

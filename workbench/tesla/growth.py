@@ -1,0 +1,167 @@
+"""Matches as they grow: of a short run, at each step, what has come of each match, and what became of it.
+
+The rule of this module: matches are those of the formulas, what is emitted is the engine's. A match is found when its
+trigger comes, so what has come of it before is known from behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from workbench.tesla import tree as t
+from workbench.tesla.engines.engine import RuleEngine
+from workbench.tesla.formulas import FORMULAS, Happened, PlacedPredicate, aggregate_of, with_event
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_memory import Happens, feed
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.values import Selected, value
+
+MOST_GROWN = 200
+"""Partial matches of a trigger that are looked at."""
+TOLD, WAITS = "✓", "waits"
+
+
+class GrownMatch(NamedTuple):
+    """What has come of a match, and when.
+
+    Attributes
+    ----------
+    events: the names of the predicates, and the steps of their events, in the order in which these came.
+    ends: the step of its trigger, or of the deadline at which it was told.
+    became: `TOLD`, `WAITS`, or what stopped it.
+    """
+
+    events: tuple[tuple[str, int], ...]
+    ends: int
+    became: str
+
+    def at(self, step: int) -> str:
+        """What is there of it at a step."""
+        came = ", ".join(f"{name} {at}" for name, at in self.events if at <= step)
+        return f"{came} {self.became}".strip() if step == self.ends else came if step < self.ends else ""
+
+
+def growing(
+    rules: RuleSet,
+    engine: RuleEngine,
+    steps: Sequence[Happens | None],
+    facts: Facts,
+    compat: str = "",
+    written: RuleSet | None = None,
+) -> Mapping[str, Sequence[str]]:
+    """Of each rule, at each step, the matches that grow there, as people read them.
+
+    Parameters
+    ----------
+    rules: windows in the unit of times.
+    engine: that has seen nothing yet.
+    steps: events, and times that the clock has reached; None: nothing of either.
+    compat: as for `meaning`.
+    written: the rules as the user wrote them.
+    """
+    run = _GrowingRun(rules, Happened(rules, facts, compat), written or rules)
+    for number, happens in enumerate(steps):
+        if happens is not None:
+            found = feed(engine, happens)
+            run.after([*found] if isinstance(happens, int) else [happens, *found], number)
+    return {
+        rule.name: [" | ".join(filter(None, dict.fromkeys(each.at(n) for each in run.matches[rule.name])))
+                    for n in range(len(steps))]
+        for rule in rules.rules
+    }  # fmt: skip
+
+
+@dataclass
+class _Stop:
+    selected: Selected
+    place: int
+    why: str = ""
+
+
+class _GrowingRun:
+    """What has happened so far."""
+
+    def __init__(self, rules: RuleSet, past: Happened, written: RuleSet) -> None:
+        self.rules, self.past, self.written = rules, past, written
+        self.matches: dict[str, list[GrownMatch]] = {rule.name: [] for rule in rules.rules}
+        self.steps: list[int] = []  # by the numbers of events
+
+    def after(self, happened: Sequence[Occurrence], step: int) -> None:
+        """What happens at a step: each is processed when it is published."""
+        for each in happened:
+            each = replace(each, number=len(self.past.history))
+            self.steps.append(step)
+            for number, rule in enumerate(self.rules.rules):
+                if rule.trigger.type == each.type:
+                    made = [c for c in happened if c.rule == rule.name and c.sources[0] == each.number]
+                    self._triggered(number, rule, each, [c.sources for c in made])
+                if each.rule == rule.name and _awaited(rule):
+                    self._told(rule, each.sources, step)
+            self.past.history.append(each)
+
+    def _triggered(self, number: int, rule: t.Rule, trigger: Occurrence, made: Sequence[Sequence[int]]) -> None:
+        stops = self._stops(number, rule, trigger)
+        furthest = max((each.place for each in stops), default=0)
+        for each in (stop for stop in stops if stop.place == furthest):
+            sources = [event.number for event in each.selected.events]
+            became = TOLD if sources in map(list, made) else each.why
+            self._add(rule, each.selected.named, self.steps[trigger.number], became)
+        for composite in made:
+            self._consumed(number, rule, composite)
+
+    def _told(self, rule: t.Rule, sources: Sequence[int], step: int) -> None:
+        """A match that has waited."""
+        events = [self.past.history[each] for each in sources]
+        names = [part.name for part in rule.parts if isinstance(part, t.Predicate) and self._binds(part)]
+        self._add(rule, dict(zip(names, events, strict=True)), step, TOLD)
+        self._consumed(self.rules.rules.index(rule), rule, sources)
+
+    def _consumed(self, number: int, rule: t.Rule, sources: Sequence[int]) -> None:
+        bound = [(place, part) for place, part in enumerate(rule.parts) if self._binds(part)]
+        for (place, part), event in zip(bound, sources, strict=True):
+            if isinstance(part, t.Predicate) and part.name in rule.consuming:
+                self.past.consumed.add((number, place if self.past.compat else 0, event))
+
+    def _binds(self, part: t.Predicate | t.Aggregate) -> bool:
+        return (
+            isinstance(part, t.Predicate) and part.policy.binds and not self.rules.declarations[part.type].fact
+        )  # fmt: skip
+
+    def _add(self, rule: t.Rule, named: Mapping[str, Occurrence], ends: int, became: str) -> None:
+        came = sorted((event.number, name) for name, event in named.items())
+        found = GrownMatch(tuple((name, self.steps[at]) for at, name in came), ends, became)
+        others = (each for each in self.matches[rule.name] if (each.events, each.became) != (found.events, WAITS))
+        self.matches[rule.name] = [*others, found]
+
+    # --- partial matches --------------------------------------------------------------------------------
+
+    def _stops(self, number: int, rule: t.Rule, trigger: Occurrence) -> list[_Stop]:
+        """The partial matches of a trigger that go no further, and those that have everything."""
+        start = with_event(PlacedPredicate(self.past, rule.trigger, number, 0), Selected(), trigger)
+        todo, found, seen = [] if start is None else [_Stop(start, 1)], list[_Stop](), 0
+        while todo and seen < MOST_GROWN:
+            selected, place, seen = todo[0].selected, todo.pop(0).place, seen + 1
+            if place == len(rule.parts):
+                found.append(_Stop(selected, place, self._kept_back(rule, selected)))
+                continue
+            part = rule.parts[place]
+            formula: Callable[[PlacedPredicate, Selected], list[Selected]]
+            formula = aggregate_of if isinstance(part, t.Aggregate) else FORMULAS[part.policy]
+            grown = formula(PlacedPredicate(self.past, part, number, place), selected)
+            todo += [_Stop(each, place + 1) for each in grown]
+            if not grown:
+                found.append(_Stop(selected, place, f"✗ {self.written.rules[number].parts[place]}"))
+        return found
+
+    def _kept_back(self, rule: t.Rule, selected: Selected) -> str:
+        """Why a match that has everything is not told at once."""
+        for each in rule.where_clause:
+            if value(each, selected) is not True:
+                return f"✗ where {each}"
+        return WAITS if _awaited(rule) else "✗ limit or pause"
+
+
+def _awaited(rule: t.Rule) -> bool:
+    return any(isinstance(part, t.Predicate) and part.policy is t.Policy.ABSENT for part in rule.parts)
