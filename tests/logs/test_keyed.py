@@ -316,14 +316,15 @@ def test_bad_rows_are_kept_whatever_is_read_ahead(options, tmp_path, monkeypatch
     rows = [f'u"{i}",x{i}' if i % 90 == 7 else f"u{i % 3},{i}" for i in range(900)]
     (tmp_path / "in.csv").write_text("\n".join(["user,x", *rows, ""]))
     found = []
-    for threads in (1, 2):
+    for threads, piece in ((1, 1000), (1, 60), (2, 60)):
+        monkeypatch.setattr("workbench.events.csv.PIECE", piece)
         kept, target = tmp_path / "bad.csv", tmp_path / "out.csv"
         wb.run(
             SOURCE.get("sums"), tmp_path / "in.csv", output=target, backend="numba", threads=threads,
             bad_rows=str(kept), **options,
         )  # fmt: skip
         found.append((target.read_bytes(), kept.read_bytes()))
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
     assert found[0][1].count(b"\n") == 11
 
 

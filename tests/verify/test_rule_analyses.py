@@ -9,6 +9,7 @@ import pytest
 from workbench.budget import Budget
 from workbench.core.domain import Enum, Range
 from workbench.core.processor import NOTHING, event, events_of
+from workbench.errors import Refused
 from workbench.tesla.check import load_rules, rules
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.swap import SwappedEvents
@@ -126,9 +127,17 @@ def test_a_limit_ends_one_part_and_the_others_are_told():
         while True:
             pass
 
+    def none():
+        raise Refused("no finite model")
+
     with Budget(0.4):
-        told = in_turn([("endless", endless), ("quick", lambda: [RuleFinding("quick", "yes", "after")])])
-    assert [(each.about, each.decided) for each in told] == [("first", True), ("endless", False), ("quick", True)]
+        told = in_turn(
+            [("endless", endless), ("none", none), ("quick", lambda: [RuleFinding("quick", "yes", "after")])]
+        )
+    known = [("first", True), ("endless", False), ("none", False), ("quick", True)]
+    assert [(each.about, each.decided) for each in told] == known
+    with pytest.raises(Refused):
+        in_turn([("none", none)])
 
 
 @pytest.mark.parametrize(("given", "comes"), [(None, True), ([None], False), ([None, 7], True)])

@@ -50,7 +50,7 @@ class Section:
 
 
 def _resolved(pipeline: Pipeline, settings: Settings) -> Pipeline:
-    return flatten(pipeline.resolve(settings.domain))
+    return flatten(settings.over(pipeline)[0])
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -85,7 +85,10 @@ def silence(pipeline: Pipeline, settings: Settings) -> Section:
 
 def latency(pipeline: Pipeline, settings: Settings) -> Section:
     """The latency from every input to every output."""
-    found = a.latencies(pipeline, settings)
+    try:
+        found = a.latencies(pipeline, settings)
+    except Refused as error:
+        return Section("latency", (f"? {error.what}",), (), {"latency": [], "reason": error.what}, False)
     lines, details = _measured(found, _resolved(pipeline, settings))
     data = {"latency": [measure.to_json() for measure in found]}
     return Section("latency", tuple(lines or ["  no input leads to an output"]), tuple(details), data, _decided(found))
@@ -125,7 +128,10 @@ def _carried(item: Constancy, pipeline: Pipeline) -> str:
 
 def order(pipeline: Pipeline, settings: Settings) -> Section:
     """What depends on the order of arrival."""
-    found = a.order(pipeline, settings)
+    try:
+        found = a.order(pipeline, settings)
+    except Refused as error:
+        return Section("order of arrival", (f"? {error.what}",), (), {"order": None, "reason": error.what}, False)
     if len(found.inputs) < 2:
         lines = ["  there is one input: nothing to interleave"]
     elif found.determined:

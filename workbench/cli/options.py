@@ -201,6 +201,7 @@ def load_all(
 
 def settings(args: Any, pipeline: Pipeline) -> Settings:
     """What the options mean; `pipeline` knows its queues."""
+    from workbench.cli.rule_models import bounds_in
     from workbench.core.domain import Overflowing
     from workbench.verify.answer.check import Settings
     from workbench.verify.ask.environment import Environment
@@ -213,6 +214,7 @@ def settings(args: Any, pipeline: Pipeline) -> Settings:
         engine=getattr(args, "engine", "auto"),
         seconds=getattr(args, "timeout", None),
         memory_mb=getattr(args, "memory", None),
+        rules=bounds_in(args, pipeline),
     )
 
 

@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from workbench.cli import options as o
 from workbench.cli.rule_runs import fact_files
 from workbench.errors import InputError, refuse_unknown
 
 if TYPE_CHECKING:
     from workbench.core.domain import Domain, Value
+    from workbench.core.pipeline import Pipeline
     from workbench.tesla.model.build import RuleBounds
     from workbench.tesla.model.rates import RuleRate
     from workbench.tesla.rule_set import RuleSet
@@ -50,7 +50,7 @@ def value_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--values", action="append", default=[], metavar="TYPE.ATTRIBUTE=VALUES",
         help="of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof,null "
-        "(repeat; default: what rules compare it with, and what lies between)",
+        "or of a pipeline's input: temp=44..46 (repeat; default: what rules compare it with, and what lies between)",
     )  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds
     pairs: dict[str, int] = {}
     for item in args.Q:
         pairs |= {name.rpartition(".")[2]: size for name, size in item.items()}
-    room = pairs.pop("", o.Q)
+    room = pairs.pop("", RuleBounds.room)
     domains = {
         (name, attribute): domain
         for rules in rule_sets
@@ -83,6 +83,38 @@ def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds
         facts=_facts(args, rule_sets),
         any_facts=dict(map(_rows, args.facts_any)),
         rates=dict(map(_rate, getattr(args, "rate", []))),
+    )
+
+
+def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None:
+    """The same of a pipeline with rules in it, whose values are those of its inputs; None: there are no rules."""
+    if getattr(args, "rate", []):
+        raise InputError("--rate is for rules by themselves", hint="ask about the .tesla file, or leave it out")
+    if not pipeline.clocks:
+        for option in ("tick", "values", "facts", "facts_any"):
+            if getattr(args, option, None):
+                what = f"--{option.replace('_', '-')} is for rules, and there are none in {pipeline.name}"
+                raise InputError(what, hint="leave it out")
+        return None
+    from workbench.core.fields import Record
+    from workbench.processors.held.group import flatten
+    from workbench.tesla.model.build import RuleBounds
+    from workbench.tesla.rule_processor import RuleProcessor
+
+    found = [node.processor for node in flatten(pipeline).nodes]
+    rule_sets = [each.rules for each in found if isinstance(each, RuleProcessor) and each.looks_up]
+    domains: dict[tuple[str, str], Domain] = {}
+    for name, domain in pipeline.inputs:
+        parts = zip(domain.labels, domain.fields, strict=True) if isinstance(domain, Record) else [("", domain)]
+        domains |= {(name, label): part for label, part in parts}
+    numbers = [item[""] for item in getattr(args, "Q", []) if "" in item]
+    facts = [_facts(args, [rules]) for rules in rule_sets] if getattr(args, "facts", None) else []
+    return RuleBounds(
+        (numbers or [RuleBounds.room])[-1],
+        values=dict(_values(text, domains) for text in getattr(args, "values", [])),
+        tick=None if getattr(args, "tick", None) is None else _time(args.tick, "--tick"),
+        facts={name: rows for each in facts for name, rows in each.items()},
+        any_facts=dict(map(_rows, getattr(args, "facts_any", []))),
     )
 
 
@@ -131,7 +163,7 @@ def _rate(text: str) -> tuple[str, RuleRate]:
 def _values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[tuple[str, str], list[Value | None]]:
     name, equals, listed = text.partition("=")
     type, dot, attribute = name.strip().partition(".")
-    if not (equals and dot and listed.strip()):
+    if not (equals and (dot or (type, "") in domains) and listed.strip()):
         raise InputError(f"--values {text}: which values has which attribute?", hint="write --values Temp.value=44..46")
     domain = domains.get((type, attribute))
     found: list[Value | None] = []

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from workbench.errors import DomainError
+from workbench.errors import DomainError, TypingError
 
 Value = Any
 """A plain Python value of some domain; the domain says which."""
@@ -280,6 +280,23 @@ class Enum(Domain):
 
     def __str__(self) -> str:
         return "{" + ", ".join(self.labels) + "}"
+
+
+@dataclass(frozen=True)
+class Unknown(Enum):
+    """What stands in a model for values that it does not have. They are passed on, and nobody can look at them."""
+
+    labels: tuple[str, ...] = ("unknown",)
+
+    def values(self) -> Iterator[str]:
+        raise TypingError(LOOKED_AT, hint=LOOKS)
+
+    def __str__(self) -> str:
+        return "unknown"
+
+
+LOOKED_AT = "a value is looked at that the model does not have"
+LOOKS = "of what rules emit a model has numbers, truth values and names: no times, and nothing that may be null"
 
 
 class Label(str):

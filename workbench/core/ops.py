@@ -227,7 +227,7 @@ IMPLIES = Operator("implies", 2, "->", rules.logic, lambda a, b: not a or b, "(n
 ITE = Operator("ite", 3, "if", rules.choice, lambda c, a, b: a if c else b, "({1} if {0} else {2})", _simplify_ite)
 
 IS_NULL = Operator(
-    "is_null", 1, "is_null", _no_typing, lambda a: a is None, "({0} is None)",
+    "is_null", 1, "is_null", rules.known, lambda a: a is None, "({0} is None)",
     lambda args: None if isinstance(args[0].domain, Nullable | Anything) else FALSE,
 )  # fmt: skip
 PRESENT = Operator(

@@ -14,6 +14,8 @@ from workbench.core.domain import (
     ANY,
     BOOL,
     FLOAT,
+    LOOKED_AT,
+    LOOKS,
     Anything,
     Bool,
     Domain,
@@ -24,6 +26,7 @@ from workbench.core.domain import (
     Range,
     Reals,
     Texts,
+    Unknown,
     outside,
 )
 from workbench.core.fields import Nullable, without_null
@@ -162,8 +165,17 @@ def order(op: Operator, args: tuple[Term, ...]) -> Domain:
     return BOOL
 
 
+def known(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """Of any values that a model has, whether something is so."""
+    for arg in args:
+        if isinstance(arg.domain, Unknown):
+            raise TypingError(f"'{op.symbol}': {LOOKED_AT}", hint=LOOKS)
+    return BOOL
+
+
 def equality(op: Operator, args: tuple[Term, ...]) -> Domain:
     """Equality: of numbers, or of values of one domain."""
+    known(op, args)
     a, b = (t.domain for t in args)
     if not (a.numeric and b.numeric):
         unify(f"'{op.symbol}'", a, b)
@@ -180,7 +192,7 @@ def logic(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 def present(op: Operator, args: tuple[Term, ...]) -> Domain:
     """The domain without null."""
-    del op
+    known(op, args)
     return without_null(args[0].domain)
 
 

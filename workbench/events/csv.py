@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
 
 
+PIECE = 1 << 15
+"""Bytes that are read at a time where some rows are odd."""
+
+
 class _Rows(NamedTuple):
     """Rows that are found in a text."""
 
@@ -49,6 +53,8 @@ class CsvReader(RowReader):
     between = ","
     _many: frozenset[str] = frozenset()
     """The columns in which there are many different texts, which are told apart later."""
+    _odd = False
+    """Whether some rows were no columns."""
 
     def rows(
         self, lines: Iterable[str], shown: str, first: int = 0, *, whole: bool = True
@@ -107,11 +113,21 @@ class CsvReader(RowReader):
                         return
                 first, rest = found.lines, rest[found.used :]
             elif cut:
-                block, rest = rest[:cut], rest[cut:]
-                yield LogBlock(
-                    partial(self._steps, block, shown, first), partial(self._arrays, block), partial(self._lists, block)
-                )
-                first += block.count(b"\n")
+                for block in self._pieces(rest[:cut]):
+                    yield LogBlock(
+                        partial(self._steps, block, shown, first),
+                        partial(self._arrays, block),
+                        partial(self._lists, block),
+                    )
+                    first += block.count(b"\n")
+                rest = rest[cut:]
+
+    def _pieces(self, rows: bytes) -> Iterator[bytes]:
+        """Whole rows: all, or some at a time where there have been odd ones, which others then need not go with."""
+        while self._odd and len(rows) > PIECE and (cut := whole_rows(rows[:PIECE], self.between)):
+            yield rows[:cut]
+            rows = rows[cut:]
+        yield rows
 
     def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
         data = file.read(size)
@@ -168,8 +184,15 @@ class CsvReader(RowReader):
         steps = None if table is None else self.steps_of(lambda i: table[str(i)])
         if steps is not None:
             return steps
+        if self._odd and len(block) > PIECE and len(pieces := list(self._pieces(block))) > 1:
+            return itertools.chain.from_iterable(self._pieced(pieces, shown, first))
         lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
         return self.located(self.rows(lines, shown, first), shown)
+
+    def _pieced(self, pieces: Sequence[bytes], shown: str, first: int) -> Iterator[Iterator[InputEvents]]:
+        for piece in pieces:
+            yield self._steps(piece, shown, first)
+            first += piece.count(b"\n")
 
     def _lists(self, block: bytes) -> Mapping[str, list[Value]] | None:
         table = self._table(block) if self.flat else None
@@ -208,6 +231,7 @@ class CsvReader(RowReader):
         named -= self._many
         table = self._parsed(lines, {i: texts if i in named else kind for i, kind in types.items()})
         if table is None or blank(table):
+            self._odd = True
             return None
         self._many |= {i for i in named if many_texts(table[i])}
         if odd := odd_floats(table):

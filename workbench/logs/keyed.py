@@ -185,7 +185,7 @@ class _KeyedRun:
                 problem = error
                 break
         assert self.columns is not None
-        codes = np.array([self.keys.number(step[self.key.name]) for step in kept], np.int64)
+        codes = self.keys.given([step[self.key.name] for step in kept])
         columns = {}
         for name, domain in self.ports.domains.items():
             there = [name in step for step in kept]

@@ -65,6 +65,15 @@ class Keys:
         return self._numbers[value]
 
     @_locked
+    def given(self, values: Sequence[Value]) -> Any:
+        """The numbers of some keys, as an array."""
+        import numpy as np
+
+        if self._table is None or not values:
+            return np.array([self.number(value) for value in values], np.int64)
+        return self._table.codes(self._given(self._column(values)))
+
+    @_locked
     def numbers(self, column: Any) -> Any:
         """The numbers of keys, as an array.
 

@@ -125,6 +125,8 @@ class _FactFiles:
 
     def facts(self) -> Facts:
         """Of each type its rows, or its table."""
+        if self.databases and not self.types:
+            self._start.say("--facts is not looked at: the rules declare no facts")
         found: dict[str, Any] = dict(self.tables)
         for name, (paths, rows) in self.rows.items():
             if name in found:

@@ -143,7 +143,7 @@ class RuleProcessor(FileProcessor):
         """The attributes that may be null on the inputs, and in facts: which those are is not known here."""
         found = {name: frozenset(self.rules.declarations[name].domains) for name in self.looks_up}
         for name, domain in zip(self.fed, events, strict=True):
-            places = _places(self.rules.declarations[name], domain)
+            places = places_of(self.rules.declarations[name], domain)
             found[name] = frozenset(attribute for attribute, _, part in places if isinstance(part, Nullable))
         return found
 
@@ -325,8 +325,12 @@ def _record(declared: t.Declaration) -> Domain:
     return Record(tuple(domains.values()), tuple(domains)) if domains else BOOL
 
 
-def _places(declared: t.Declaration, domain: Domain) -> Iterator[tuple[str, int | None, Domain]]:
+def places_of(
+    declared: t.Declaration, domain: Domain, *, modelled: bool = False
+) -> Iterator[tuple[str, int | None, Domain]]:
     """Of each attribute, where it lies in an event of a stream (None: it is the event), and what is there.
+
+    `modelled`: it may be names of values, too.
 
     Raises
     ------
@@ -348,14 +352,14 @@ def _places(declared: t.Declaration, domain: Domain) -> Iterator[tuple[str, int 
                 hint = f"give records, as of {_record(declared)}, or tuples"
                 raise TypingError(f"{declared.name} has {len(names)} attributes, and events of {domain} one", hint=hint)
         part = domain.fields[place] if place is not None and isinstance(domain, Tuple) else domain
-        if not isinstance(without_null(part), _HOLDS[wanted]):
+        if not isinstance(without_null(part), (*_HOLDS[wanted], *([Enum] if modelled else []))):
             raise TypingError(f"'{name}' of {declared.name} is {t.SPELLED[wanted]}, and the stream has {part} there")
         yield name, place, part
 
 
 def _reader(declared: t.Declaration, domain: Domain) -> Callable[[Value], tuple[Value, ...]]:
     """What makes the values of attributes of an event of a stream."""
-    places = [(place, declared.domains[name] == FLOAT) for name, place, _ in _places(declared, domain)]
+    places = [(place, declared.domains[name] == FLOAT) for name, place, _ in places_of(declared, domain)]
 
     def read(event: Value) -> tuple[Value, ...]:
         found = ((event if place is None else event[place], real) for place, real in places)

@@ -8,7 +8,7 @@ import sqlite3
 import sys
 from contextlib import nullcontext
 from itertools import count
-from subprocess import PIPE, Popen
+from subprocess import PIPE, Popen, run
 from threading import Event
 from time import sleep
 
@@ -24,7 +24,7 @@ from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.facts import database as database_module
 from workbench.tesla.engines.facts import tables as tables_module
 from workbench.tesla.engines.facts.ahead import EarlyAnswer, looked_ahead
-from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
+from workbench.tesla.engines.facts.database import FactDatabase, FactSettings, is_database
 from workbench.tesla.engines.facts.query import FactQuery
 from workbench.tesla.engines.facts.table import FactTable
 from workbench.tesla.engines.facts.tables import LOOK, FactTables, tables_in
@@ -354,6 +354,14 @@ def test_a_locked_database(file, tables, failure, name):
         ]
     file.execute("ROLLBACK")
     assert len(running.process(Late(2, 1))) == 2
+
+
+def test_who_looks_whether_a_file_is_a_database_leaves_its_locks(file, tmp_path):
+    """Of this process, which has begun to write; another one cannot."""
+    file.execute("BEGIN IMMEDIATE")
+    assert is_database(tmp_path / "city.db")
+    code = f"import sqlite3; sqlite3.connect({str(tmp_path / 'city.db')!r}, timeout=0).execute('BEGIN IMMEDIATE')"
+    assert "database is locked" in run([sys.executable, "-c", code], stderr=PIPE, text=True, check=False).stderr
 
 
 def test_a_lock_that_passes(file, tables, monkeypatch):

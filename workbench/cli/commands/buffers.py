@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
+from workbench.cli import rule_models
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
@@ -32,6 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.domain_options(parser)
     o.environment_options(parser)
     o.engine_options(parser, "queue")
+    rule_models.options(parser)
     parser.add_argument("--annotate", action="store_true", help="write the proven capacities into the file")
     parser.add_argument("--json", action="store_true", help="one JSON object, and nothing else")
     parser.add_argument("--quiet", action="store_true", help="one line per queue")
@@ -60,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(found.to_json()), flush=True)
     else:
-        print(text(found, pipeline.resolve(replace(settings, n=found.n).domain), quiet=args.quiet))
+        print(text(found, replace(settings, n=found.n).over(pipeline)[0], quiet=args.quiet))
         print(written, end="", flush=True)
     if found.gap:
         print(f"DEFECT OF WORKBENCH: model and execution disagree: {found.gap}. Please report this.", file=sys.stderr)

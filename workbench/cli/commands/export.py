@@ -120,7 +120,7 @@ def export_text(
     from workbench.smv.printer import print_model
     from workbench.verify.ask.formula import to_smv, weaken
 
-    flat = flatten(pipeline.resolve(settings.domain))
+    flat = flatten(settings.over(pipeline)[0])
     system, questions = _asked(compose(flat, settings.q), asked)
     roots = [*_labels(system), *(atom for _, q in questions if q for atom in q.formula.atoms())]
     model = focus(system, roots)

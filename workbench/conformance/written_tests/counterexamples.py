@@ -7,11 +7,13 @@ times. Of rules, the events are rows and the composites expected are what the ru
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 from workbench.conformance.written_tests.recipe import Recipe, identifier
 from workbench.conformance.written_tests.reproduce import comparison, single
 from workbench.conformance.written_tests.rule_runs import rule_difference, rule_run, rules_in, running_rules
+from workbench.conformance.written_tests.timed_runs import timed, timed_run
 from workbench.conformance.written_tests.written_file import WrittenFile
 from workbench.errors import WorkbenchError
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
@@ -61,6 +63,10 @@ def _of_pipelines(file: WrittenFile, run: Trace, verdict: Verdict) -> Iterator[s
     problem = verdict.problem
     assert problem is not None
     names = [file.pipeline(Recipe.of(side, problem.fitting.domain)) for side in problem.sides]
+    if timed(run):
+        over = problem.fitting.domain
+        sides = zip(names, problem.sides, strict=True)
+        return itertools.chain(*(timed_run(run, name, side.pipeline.resolve(over)) for name, side in sides))
     if isinstance(problem.prop, Equivalence):
         return comparison(run, names[0], names[1], problem.prop.mode)
     return single(run, names[0], verdict.property, problem.syntax)

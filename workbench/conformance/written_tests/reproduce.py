@@ -51,6 +51,14 @@ def single(run: Trace, function: str, asked: str, syntax: PropertySyntax | None 
         yield from _broken(run, played, syntax or _parsed(asked))
 
 
+def played(run: Trace, function: str) -> Iterator[str]:
+    """That a pipeline, which `function` builds, shows at these inputs what it does when this is written."""
+    assert run.pipeline is not None
+    inputs: list[InputRow] = [step.inputs for step in run.steps]
+    outputs, overflow = _executed(Reference(run.pipeline, run.capacities), inputs)
+    yield from _run(run, _Played(inputs[: len(outputs) + bool(overflow)], outputs, overflow), f"{function}()")
+
+
 def _run(run: Trace, played: _Played, pipeline: str) -> Iterator[str]:
     """The steps, and that they show what the run shows."""
     line = f"capacities = {written(dict(run.capacities))}"

@@ -78,21 +78,36 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     """
     bounds = bounds or RuleBounds()
     _known(rule_sets, bounds)
-    united = any(map(has_units, rule_sets)) or any(rate.united for rate in bounds.rates.values())
-    unit = "us" if united else None
-    tick = bounds.tick or _tick([in_units(rules, unit) for rules in rule_sets], bounds)
+    tick, unit = ticking(rule_sets, bounds)
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
     inputs = chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts)
-    rates = _rates(rule_sets, bounds, tick, united=united)
-    frames = _frames(ticked, inputs, replace(bounds, tick=tick), rates)
-    outputs: dict[tuple[str, str], ValueTable] = {}
-    for frame in frames:
-        for key in ((rule.emits, each.name) for rule in frame.rules.rules for each in frame.evaluations(rule)):
-            outputs[key] = outputs.get(key, ValueTable(())) | frame.table(*key)
-    waits = any(frame.absences for frame in frames)
-    most = 1 if waits else max((frame.longest for frame in frames), default=0) + 1
+    rates = _rates(rule_sets, bounds, tick, united=unit is not None)
+    frames = frames_of(ticked, inputs, replace(bounds, tick=tick), rates)
+    outputs, most = shown_tables(frames), longest_pause(frames)
     made = zip(rule_sets, frames, strict=True)
     return tuple(_graph(rules, frame, (tick, unit), most, outputs, bounds=bounds) for rules, frame in made)
+
+
+def ticking(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[int, str | None]:
+    """How much time a tick of all of these is, and in which unit."""
+    united = any(map(has_units, rule_sets)) or any(rate.united for rate in bounds.rates.values())
+    unit = "us" if united else None
+    return bounds.tick or _tick([in_units(rules, unit) for rules in rule_sets], bounds), unit
+
+
+def longest_pause(frames: Sequence[RuleFrame]) -> int:
+    """The most ticks that pass in a step: with more nothing else happens; one where deadlines are in between."""
+    waits = any(frame.absences for frame in frames)
+    return 1 if waits else max((frame.longest for frame in frames), default=0) + 1
+
+
+def shown_tables(frames: Sequence[RuleFrame]) -> dict[tuple[str, str], ValueTable]:
+    """The values of the attributes of composites that some of these emit."""
+    found: dict[tuple[str, str], ValueTable] = {}
+    for frame in frames:
+        for key in ((rule.emits, each.name) for rule in frame.rules.rules for each in frame.evaluations(rule)):
+            found[key] = found.get(key, ValueTable(())) | frame.table(*key)
+    return found
 
 
 def alike(left: RuleSet, right: RuleSet) -> tuple[RuleSet, RuleSet]:
@@ -148,17 +163,24 @@ def _inputs(
         yield name, Record(tuple(shown.values()), tuple(shown)) if shown else COMES
 
 
-def _frames(
+def frames_of(
     rule_sets: Sequence[RuleSet],
     inputs: Mapping[tuple[str, str], ValueTable],
     bounds: RuleBounds,
     rates: Mapping[str, EventRate],
+    fed: Sequence[str] = (),
 ) -> list[RuleFrame]:
-    """What machines of rules are made of; values of composites are those that their steps can make, found by steps."""
+    """What machines of rules are made of; values of composites are those that their steps can make, found by steps.
+
+    Parameters
+    ----------
+    inputs: the values of the attributes of events that come, by type and name.
+    fed: the types of these, where they are not those that no rule emits.
+    """
     tables, rounds, most = dict(inputs), 0, max(len(rules.rules) for rules in rule_sets) + 2
     while True:
         rounds += 1
-        frames = _attempts(rule_sets, tables, bounds, rates)
+        frames = _attempts(rule_sets, tables, bounds, rates, fed)
         grown: dict[tuple[str, str], ValueTable] = {}
         for key, values in ((key, values) for frame in frames for key, values in frame.noted.values.items()):
             table = grown.get(key, tables.get(key, ValueTable(()))) | ValueTable(values.values())
@@ -179,6 +201,7 @@ def _attempts(
     tables: Mapping[tuple[str, str], ValueTable],
     bounds: RuleBounds,
     rates: Mapping[str, EventRate],
+    fed: Sequence[str],
 ) -> list[RuleFrame]:
     """Frames with these tables; one step has been made with each, and the values that were met are noted."""
     composites = [(rules, name) for rules in rule_sets for name in rules.composites]
@@ -197,7 +220,7 @@ def _attempts(
     outputs = {key: whole[key] for key in made if key not in without}
     for rules, frame in zip(rule_sets, frames, strict=True):
         processor = ModelledRules(
-            rules, (*rules.primitives, *bounds.any_facts), frame=frame, tick=1, most=1, outputs=outputs
+            rules, (*(fed or rules.primitives), *bounds.any_facts), frame=frame, tick=1, most=1, outputs=outputs
         )
         processor.machine((Range(1, 1), *(domain for _, domain in _inputs(processor.fed, rules, whole))))
     return frames

@@ -70,19 +70,9 @@ class ModelledRules(RulesInTicks):
 
     def _stepped(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         """One step on terms: of the state, and for each input the event that may be there."""
-        frame, (elapsed, *arrivals) = self.frame, front
+        frame = self.frame
         before = ModelCourse.read(frame, state)
-        ways: list[tuple[Term, ModelCourse]] = []
-        course = ModelCourse.read(frame, state)
-        course.passes(TRUE, ticks_of(elapsed.value))
-        ways.append((elapsed.present, course))
-        for name, arrival in zip(self.fed, arrivals, strict=True):
-            course = ModelCourse.read(frame, state)
-            if name in frame.given:
-                course.gives(name, self._read(name, arrival.value))
-            else:
-                course.happens(TRUE, name, self._read(name, arrival.value))
-            ways.append((arrival.present, course))
+        ways = [(each.present, self.way(state, place, each.value)) for place, each in enumerate(front)]
         beyond = either_all(both(when, each.beyond) for when, each in ways)
         if beyond is not FALSE:
             leaves_domain(beyond)
@@ -90,7 +80,19 @@ class ModelledRules(RulesInTicks):
         for when, each in reversed(ways):
             after = tuple(ite(when, a, b) for a, b in zip(each.state, after, strict=True))
         full = tuple(either_all(both(when, each.full[name]) for when, each in ways) for name in frame.rooms)
-        return (*after, *full), self._emitted(ways)
+        emitted = self.emitted(ways)
+        return (*after, *full), self.bursts(emitted, max(1, *map(len, emitted)))
+
+    def way(self, state: State, place: int, given: Any) -> ModelCourse:
+        """What happens where an input brings something: time passes, or an event comes."""
+        course = ModelCourse.read(self.frame, state)
+        if place == 0:
+            course.passes(TRUE, ticks_of(given))
+        elif (name := self.fed[place - 1]) in self.frame.given:
+            course.gives(name, self._read(name, given))
+        else:
+            course.happens(TRUE, name, self._read(name, given))
+        return course
 
     def _may_come(self, state: State) -> Mapping[int, Term]:
         """On which inputs an event keeps its rate, if it comes."""
@@ -99,38 +101,42 @@ class ModelledRules(RulesInTicks):
 
     def _read(self, name: str, given: Any) -> dict[str, ChosenValue]:
         """The attributes of an event of a stream."""
-        found, attributes = {}, self.rules.declarations[name].domains
-        for attribute, item in zip(attributes, given if attributes else (), strict=True):
-            table, shown = self.frame.tables[name, attribute], self._tables[name, attribute]
-            found[attribute] = value_shown(item, table, shown)
-        return found
+        return {
+            attribute: value_shown(item, self.frame.tables[name, attribute], self._tables[name, attribute])
+            for attribute, item in self.attributes(name, given)
+        }
 
-    def _emitted(self, ways: Sequence[tuple[Term, ModelCourse]]) -> tuple[Emission, ...]:
-        """What is emitted, in the order of publication; of the ways that a step can go there is one."""
+    def emitted(self, ways: Sequence[tuple[Term, ModelCourse]]) -> list[list[Maybe]]:
+        """What is emitted on each output, in the order of publication; of the ways that a step can go there is one."""
         outputs = []
         for output in self._outputs:
             lines = [[(both(w, c.when), c) for c in course.composites if output.has(c, c.chain)] for w, course in ways]
-            slots = []
+            slots: list[Maybe] = []
             for number in range(max(map(len, lines))):
                 here = [line[number] for line in lines if number < len(line)]
-                slots.append(Maybe(either_all(when for when, _ in here), self._value(here, all=output.typed)))
+                slots.append(Maybe(either_all(when for when, _ in here), self.value(here, typed=output.typed)))
             outputs.append(slots)
-        widest = max(1, *map(len, outputs))
+        return outputs
+
+    def bursts(self, outputs: Sequence[Sequence[Maybe]], width: int) -> tuple[Emission, ...]:
+        """The same, each output with so many slots."""
         return tuple(
-            Burst([*slots, *[Maybe(FALSE, nothing_of(domain))] * (widest - len(slots))])
+            Burst([*slots, *[Maybe(FALSE, nothing_of(domain))] * (width - len(slots))])
             for slots, domain in zip(outputs, self.results(self.shapes), strict=True)
         )
 
-    def _value(self, here: Sequence[tuple[Term, ModelComposite]], *, all: bool) -> Any:
-        if all:
+    def value(self, here: Sequence[tuple[Term, ModelComposite]], *, typed: bool) -> Any:
+        """What comes out there, of which one holds; `typed`: their types."""
+        if typed:
             kinds = Enum(self.rules.composites)
             found: Any = const(kinds.labels[0], kinds)
             for when, composite in here:
                 found = ite(when, const(composite.type, kinds), found)
             return found
-        fields = []
-        for (of, attribute), shown in self._shown_as.items():
-            if of == here[0][1].type:
-                chosen = selected([(when, composite.values[attribute]) for when, composite in here])
-                fields.append(as_shown(chosen, shown))
-        return tuple(fields) if fields else TRUE
+        type = here[0][1].type
+        return tuple(self.chosen(here, name) for of, name in self._shown_as if of == type) or TRUE
+
+    def chosen(self, here: Sequence[tuple[Term, ModelComposite]], attribute: str) -> Any:
+        """An attribute of what comes out there, shown as that of the first is."""
+        cases = [(when, composite.values[attribute]) for when, composite in here]
+        return as_shown(selected(cases), self._shown_as[here[0][1].type, attribute])

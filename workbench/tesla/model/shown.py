@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from workbench.core.domain import BOOL, Bool, Domain, Enum, Range, Value
-from workbench.core.ops import ADD, EQ, SUB, ite, negate
+from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Range, Value
+from workbench.core.ops import ADD, EQ, SUB, Conversion, as_term, ite, negate
 from workbench.core.term import Term, const
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly
 
@@ -44,15 +44,15 @@ class Shown(NamedTuple):
         return cls(Enum(tuple(names)), dict(zip(keys, names, strict=True)))
 
 
-def pauses_shown(most: int) -> Domain:
+def pauses_shown(most: int, least: int = 1) -> Domain:
     """How many ticks pass in a step: any number up to the most, or powers of two where these are many.
 
     Every pause is some of them one after the other; a search of all states is faster with fewer ways to go on.
     """
     if most <= FEW_TICKS:
-        return Range(1, most)
+        return Range(least, most)
     powers = (str(1 << i) for i in range(most.bit_length()) if 1 << i < most)
-    return Enum((*powers, str(most)))
+    return Enum((*(["0"] if not least else []), *powers, str(most)))
 
 
 def ticks_of(pause: Any) -> Any:
@@ -77,8 +77,9 @@ def value_shown(item: Term, table: ValueTable, shown: Shown) -> ChosenValue:
     """The value that a stream shows."""
     if len(table) == 1:
         return ChosenValue.constant(table.values[0])
-    if isinstance(shown.domain, Range) and shown.domain.size == len(table):
-        return ChosenValue.at(SUB(item, shown.domain.lo), table)
+    if isinstance(shown.domain, Range | Integer) and _in_places(table, shown):
+        whole = Conversion.to(item, Range(shown.domain.lo, shown.domain.hi))
+        return ChosenValue.at(SUB(whole, shown.domain.lo), table)
     if isinstance(shown.domain, Bool):
         return ChosenValue.of([(False, negate(item)), (True, item)])
     places: Any = const(0, table.domain)
@@ -92,12 +93,21 @@ def as_shown(chosen: ChosenValue, shown: Shown) -> Any:
     domain = shown.domain
     if isinstance(domain, Bool):
         return chosen.is_true
-    if chosen.place is not None and isinstance(domain, Range) and chosen.table is not None:
-        keys = list(chosen.table.places)
-        if [shown.as_shown.get(key) for key in keys] == list(range(domain.lo, domain.hi + 1)):
-            return ADD(chosen.place, domain.lo)
+    if isinstance(domain, Integer):  # which what is shown is brought into, as by a cast
+        whole = [value for value, _ in chosen.cases.values() if isinstance(value, int)] or [domain.lo]
+        exact = Shown(Range(min(whole), max(whole)), {exactly(value): value for value in whole})
+        return Conversion.to(as_term(as_shown(chosen, exact), exact.domain), domain)
+    table = chosen.table
+    if chosen.place is not None and isinstance(domain, Range) and table is not None and _in_places(table, shown):
+        return ADD(chosen.place, domain.lo)
     found: Any = const(domain.default, domain)
     for key, (_, when) in chosen.cases.items():
         if key in shown.as_shown:
             found = ite(when, const(shown.as_shown[key], domain), found)
     return found
+
+
+def _in_places(table: ValueTable, shown: Shown) -> bool:
+    """Whether the places of a table are what is shown, counted from the least number."""
+    assert isinstance(shown.domain, Range | Integer)
+    return [shown.as_shown.get(key) for key in table.places] == list(range(shown.domain.lo, shown.domain.hi + 1))

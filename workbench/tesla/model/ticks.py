@@ -215,7 +215,9 @@ class RulesInTicks(RuleProcessor, Keeping):
             steps = [*rows, {self.fed[place - 1]: given}]
             return (now, memory, kept, count, rows if isinstance(memory, RuleMemory) else tuple(steps)), self._silent
         if place == 0:
-            now += ticks_of(given) * self.tick
+            if not (passed := ticks_of(given)):
+                return state, self._silent
+            now += passed * self.tick
         if not isinstance(memory, RuleMemory):
             memory = RuleMemory(self.with_facts(rows)._started, memory)
         happens = now if place == 0 else self.event(self.fed[place - 1], given, now)
@@ -282,12 +284,16 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     def event(self, name: str, given: Value, now: int) -> Occurrence:
         """An event of a type, as a stream shows it."""
-        values, attributes = [], self.rules.declarations[name].domains
-        for attribute, shown in zip(attributes, given if attributes else (), strict=True):
-            found = self._tables[name, attribute]
-            key = next(key for key, each in found.as_shown.items() if each == shown)
-            values.append(self.frame.tables[name, attribute].values[self.frame.tables[name, attribute].places[key]])
+        values = []
+        for attribute, item in self.attributes(name, given):
+            shown, table = self._tables[name, attribute].as_shown, self.frame.tables[name, attribute]
+            values.append(table.values[table.places[next(key for key, each in shown.items() if each == item)]])
         return Occurrence(name, now, tuple(values))
+
+    def attributes(self, name: str, given: Any) -> Iterator[tuple[str, Any]]:
+        """The attributes of an event of a type, and what a stream shows of them."""
+        domains = self.rules.declarations[name].domains
+        return zip(domains, given if domains else (), strict=True)
 
     def happenings(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[Occurrence | int]:
         """What happens in a run: events with their times, and times that the clock has reached, in `unit`."""
@@ -328,9 +334,8 @@ class RulesInTicks(RuleProcessor, Keeping):
     def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
         for each, chain in _chains(found):
-            names = self.rules.declarations[each.type].positions
-            values = []
-            for name, item in zip(names, each.values, strict=True):
+            values: dict[str, Value] = {}
+            for name, item in zip(self.rules.declarations[each.type].positions, each.values, strict=True):
                 if (shown := self._shown_as.get((each.type, name))) is None:
                     continue
                 if exactly(item) not in shown.as_shown or exactly(item) not in self.frame.table(each.type, name).places:
@@ -338,11 +343,15 @@ class RulesInTicks(RuleProcessor, Keeping):
                         f"{each.type}.{name} is {item!r}, which is not among the values that the model has",
                         hint="give the attributes of events fewer values: --values TYPE.ATTRIBUTE=1..4",
                     )
-                values.append(shown.as_shown[exactly(item)])
+                values[name] = shown.as_shown[exactly(item)]
             for output in self._outputs:
                 if output.has(each, chain):
-                    outputs[output.name].append(each.type if output.typed else tuple(values) if values else True)
+                    outputs[output.name].append(self.row(output, each.type, values))
         return tuple(outputs.values())
+
+    def row(self, output: ModelOutput, type: str, values: Mapping[str, Value]) -> Value:
+        """How a composite of a type with these values comes out there."""
+        return type if output.typed else tuple(values.values()) or True
 
 
 def _chains(found: Sequence[Occurrence]) -> Iterator[tuple[Occurrence, int]]:

@@ -101,7 +101,7 @@ def _pipe(system: System, name: str) -> Pipe:
 def constants(pipeline: Program, settings: Settings | None = None) -> tuple[Constancy, ...]:
     """What every pipe carries that a processor feeds, in topological order."""
     settings = settings or Settings()
-    flat = flatten(pipeline.pipeline.resolve(settings.domain))
+    flat = flatten(settings.over(pipeline)[0])
     sampled = Sampled(flat, settings)
     given = {name for name, _ in flat.inputs}
     return tuple(_carried(flat, pipe, sampled, settings) for pipe in flat.domains if pipe not in given)

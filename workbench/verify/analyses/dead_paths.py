@@ -227,7 +227,7 @@ def _spread(flat: Pipeline, settings: Settings) -> dict[str, int]:
 def dead_paths(pipeline: Program, settings: Settings | None = None) -> DeadPaths:
     """Everything that can be deleted without changing the output, and a counterexample for everything that cannot."""
     settings = settings or Settings()
-    whole = flatten(pipeline.pipeline.resolve(settings.domain))
+    whole = flatten(settings.over(pipeline)[0])
     live = without_unread(whole)
     own = fitting(live, settings)
     unread = tuple(node.name for node in whole.nodes if node not in live.nodes)

@@ -21,6 +21,7 @@ from workbench.core.ops import GE, LT, both, disjunction, either, ite, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.term import Term, var
+from workbench.errors import Refused
 from workbench.ir.reduce import observe
 from workbench.ir.system import Definition, StateVariable, System
 from workbench.processors.held.group import flatten
@@ -104,7 +105,10 @@ def latency_below(source: str, output: str, k: int) -> Property:
 def latency(pipeline: Program, source: str, output: str, settings: Settings | None = None) -> Latency:
     """The most steps from an event of an input to an output event that it causes."""
     settings = settings or Settings()
-    flat = flatten(pipeline.pipeline.resolve(settings.domain))
+    flat = flatten(settings.over(pipeline)[0])
+    if rules := next((node.processor for node in flat.nodes if node.processor.marks), None):
+        what = f"latency is not measured through {rules}: what it emits is caused by several events"
+        raise Refused(what, hint="ask for the others: --only dead-paths,silence,constants,order")
     following = tagged(flat, source)
     verdict = check(following, waiting(source, output), settings)
     steps = None if not verdict.length else verdict.length - 1

@@ -20,6 +20,7 @@ from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.properties import Property, invariant, overflow_of, queue_named
 
@@ -117,7 +118,8 @@ def fits(queue: str) -> Property:
 def order(pipeline: Program, settings: Settings | None = None) -> Order:
     """What depends on the order in which the inputs' events arrive."""
     settings = settings or Settings()
-    flat = flatten(pipeline.pipeline.resolve(settings.domain))
+    flat = flatten(settings.over(pipeline)[0])
+    columns_hold(flat, settings)
     inputs = flat.ports.arrivals
     unsure = tuple(node.name for node in flat.nodes if node.processor.in_arity > 1 and not node.processor.joins)
     queues = flat.queues if len(inputs) > 1 else ()

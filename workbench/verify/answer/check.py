@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from workbench.budget import phase, share
 from workbench.core.domain import Integer, Overflowing
+from workbench.core.fields import within
 from workbench.core.fold import substitute
 from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.core.term import FALSE, TRUE, Term
 from workbench.errors import EngineDisagreement, LimitMet, Refused, refuse_unknown
 from workbench.ir.compose import DEFAULT_CAPACITY, outline
@@ -31,6 +33,9 @@ from workbench.verify.ask.properties import Property, Question
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.decision import Decision, limits_left
 from workbench.verify.decide.part import Asked, Part
+
+if TYPE_CHECKING:
+    from workbench.tesla.model.build import RuleBounds
 
 QUIET = "steps without input"
 PATIENT = "steps without input, while no event is delayed,"
@@ -51,6 +56,7 @@ class Settings:
     seconds, memory_mb: limits of one call, with all that it does: by how much this process may grow, and what an engine
         may have of what is left of that. None: none.
     count_states: also report the number of reachable states.
+    rules: what bounds the models of rules in pipelines, beside `q`; None: what is usual.
     """
 
     q: int | Mapping[str, int] = DEFAULT_CAPACITY
@@ -61,6 +67,7 @@ class Settings:
     seconds: float | None = None
     memory_mb: int | None = None
     count_states: bool = False
+    rules: RuleBounds | None = None
 
     def __post_init__(self) -> None:
         refuse_unknown("arithmetic", self.integers, Overflowing)
@@ -69,6 +76,17 @@ class Settings:
     def domain(self) -> Integer:
         """The domain that `int` stands for."""
         return Integer(self.n, Overflowing(self.integers))
+
+    def over(self, *programs: Program) -> tuple[Pipeline, ...]:
+        """The pipelines over finite domains, those of a model in which they are together."""
+        if not any(each.pipeline.clocks for each in programs):
+            return tuple(each.pipeline.resolve(self.domain) for each in programs)
+        from workbench.tesla.model.build import RuleBounds
+        from workbench.tesla.model.in_pipelines import over
+
+        bounds = self.rules or RuleBounds()
+        bounds = replace(bounds, room=self.q) if isinstance(self.q, int) else bounds
+        return over(programs, self.domain, bounds, still=self.environment.arrivals in ("synchronised", "always"))
 
 
 @dataclass(frozen=True)
@@ -246,13 +264,14 @@ def _verdict(
     run = trace("property", question.failure) if findings.outcome is Outcome.FAILS else None
     witness = trace("overflow", beyond(prepared.model)) if findings.outcome is Outcome.WITHIN_BOUNDS else None
     texts = (text for node in flatten(pipeline).nodes for text in node.processor.assumes)
-    own = () if prepared.trivial else tuple(dict.fromkeys(texts))  # with values of its own, N says nothing
+    own = () if prepared.trivial else tuple(dict.fromkeys(texts))  # with values of its own only, N says nothing
+    numbers = any(settings.domain in within(domain) for domain in pipeline.domains.values())
     told = explain(prepared.model, findings, settings.domain)
     told = tuple(text for text in told if text != FOR_EVERY_N) if own else told
     for_every_n = not own and settings.domain not in prepared.model.integers
     found = undecided(pipeline.name, str(prop), settings)
     return replace(
-        replace(found, n=None) if own else found,
+        replace(found, n=None) if own and not numbers else found,
         outcome=outcome,
         engine=result.engine,
         cpu_seconds=result.cpu_seconds,

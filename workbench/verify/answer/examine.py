@@ -206,7 +206,7 @@ class _Examination:
     def _enough(self, settings: Settings) -> int | None:
         """The N from which on it is the same, found with these settings."""
         pipeline, prop = self.asked(settings)
-        flat = flatten(pipeline.resolve(settings.domain))
+        flat = flatten(settings.over(pipeline)[0])
         if tabulated(flat):
             return None
         prepared = prepare(flat, prop, settings)

@@ -64,7 +64,7 @@ class Problem:
 
     def asked(self, settings: Settings) -> tuple[Pipeline, Property]:
         """What is asked of which pipeline over finite domains; they are made anew for every N."""
-        return self.prop.asked_of(self.subject, settings.domain)
+        return self.prop.asked_of(self.subject, settings.over)
 
     @property
     def environment(self) -> Environment:
@@ -85,7 +85,7 @@ class Problem:
             found, pipeline = self._larger(error)
         if not isinstance(self.prop, Equivalence) or not isinstance(found.q, Mapping):
             return found
-        queues, spread = flatten(pipeline).queues, dict[str, int]()
+        queues, spread = flatten(pipeline).every_queue, dict[str, int]()
         for name, size in found.q.items():
             inside = [queue for queue in queues if queue.endswith(f".{name}")]
             spread |= dict.fromkeys([name] if name in queues else inside or [name], size)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workbench.core import function as f
-from workbench.core.domain import Bool, Domain
+from workbench.core.domain import Bool
 from workbench.core.function import same_domain
 from workbench.core.ops import EQ, both, conjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
@@ -28,7 +28,7 @@ from workbench.language.faults import faultless
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
 from workbench.verify.ask.formula import atom
-from workbench.verify.ask.properties import Property, Question, conjoined, stepwise_equal
+from workbench.verify.ask.properties import OverDomains, Property, Question, conjoined, stepwise_equal
 
 EquivalenceMode = Literal["sequence", "stepwise", "approximates"]
 TOLERATES = "tolerates"
@@ -74,9 +74,9 @@ class Equivalence:
         other = self.other or (subject.faultless() if isinstance(subject, Loaded) else faultless(subject))
         return (other, subject) if self.mode == "approximates" else (subject, other)
 
-    def asked_of(self, subject: Program, integers: Domain) -> tuple[Pipeline, Property]:
+    def asked_of(self, subject: Program, over: OverDomains) -> tuple[Pipeline, Property]:
         """One pipeline that runs both on the same inputs, and the property that says they agree."""
-        left, right = (side.pipeline.resolve(integers) for side in self.sides(subject))
+        left, right = over(*self.sides(subject))
         return side_by_side(left, right, self.mode)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
 
-from workbench.core.domain import BOOL, Bool, Domain, Range
+from workbench.core.domain import BOOL, Bool, Range
 from workbench.core.kinds import packed
 from workbench.core.ops import AND, EQ, GE, GT, LT, NOT, as_term, both, conjunction, disjunction, either, ite, negate
 from workbench.core.pipeline import Pipeline
@@ -64,6 +64,10 @@ class Question:
     wanted: bool = False
 
 
+OverDomains = Callable[..., tuple[Pipeline, ...]]
+"""What makes pipelines over finite domains of programs that are asked about together (`Settings.over`)."""
+
+
 @dataclass(frozen=True)
 class Property:
     """A named property; `question` is given the system of a pipeline."""
@@ -74,9 +78,9 @@ class Property:
     def __str__(self) -> str:
         return self.name
 
-    def asked_of(self, subject: Program, integers: Domain) -> tuple[Pipeline, Property]:
-        """The pipeline that is asked about, over a domain for `int`, and what is asked of it."""
-        return subject.pipeline.resolve(integers), self
+    def asked_of(self, subject: Program, over: OverDomains) -> tuple[Pipeline, Property]:
+        """The pipeline that is asked about, over finite domains, and what is asked of it."""
+        return over(subject)[0], self
 
 
 def outputs(system: System) -> list[Term]:

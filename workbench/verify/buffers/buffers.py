@@ -30,6 +30,7 @@ from workbench.verify.answer.check import Settings
 from workbench.verify.answer.replay import CONFIRMED, contents, heard
 from workbench.verify.answer.rests_on import FOR_EVERY_N, ending, explain_numbers, misfortunes
 from workbench.verify.answer.verdict import Trace, TraceStep
+from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.buffers.pending import waiting
 from workbench.verify.buffers.pumping import Pump
 from workbench.verify.buffers.region import Regions
@@ -219,9 +220,10 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
 def _buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
     start = time.monotonic()
     found: list[Buffer] = []
-    flat = flatten(pipeline.pipeline.resolve(settings.domain)).with_capacities({})  # else no queue could be named
+    flat = flatten(settings.over(pipeline)[0]).with_capacities({})  # else no queue could be named
     try:
         with Budget(settings.seconds, settings.memory_mb):
+            columns_hold(flat, settings)
             _each(flat, settings, most, found)
     except LimitMet as met:  # between two queues
         found += [_undecided(flat, queue, met) for _, queue in _queues(flat)[len(found) :]]

@@ -78,7 +78,7 @@ class Watching:
                 "the system says when inputs carry events, so nothing else can be assumed of them",
                 hint="say it with when, or leave --inputs and --fair out",
             )
-        flat = flatten(self.subject.pipeline.resolve(settings.domain))
+        flat = flatten(settings.over(self.subject)[0])
         with Budget(settings.seconds, settings.memory_mb), phase("binding the inputs to the system"):
             return drive(source, flat, self.bind, self.when, settings.engine, limits_left())
 

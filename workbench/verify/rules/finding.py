@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.budget import remaining, share
-from workbench.errors import LimitMet
+from workbench.errors import LimitMet, Refused
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.rules.stream import RuleStream
 
@@ -56,17 +56,27 @@ class RuleFinding:
 
 def not_known(about: str, verdict: Verdict) -> RuleFinding:
     """Nothing was found: a limit was met."""
-    return RuleFinding(about, "unknown", f"not known: {verdict.reason}", verdict, decided=False)
+    far = "".join(f"; {each}" for each in verdict.reached)
+    return RuleFinding(about, "unknown", f"not known: {verdict.reason}{far}", verdict, decided=False)
 
 
 def in_turn(asked: Sequence[tuple[str, Callable[[], Iterable[RuleFinding]]]]) -> tuple[RuleFinding, ...]:
-    """What is found of each of these parts, each within its share of the time: a limit that one meets ends that one."""
+    """What is found of each of these parts, each within its share of the time: a limit that one meets ends that one.
+
+    Raises
+    ------
+    Refused: none of them has a finite model.
+    """
     found, kept = list[RuleFinding](), min(TELLING, (remaining().seconds or 0.0) / 10)
+    refused = list[Refused]()
     for number, (about, findings) in enumerate(asked):
         try:
             with share(len(asked) - number, kept):
                 for each in findings():
                     found.append(each)
-        except LimitMet as met:
+        except (LimitMet, Refused) as met:  # a variant may be more than a model can hold, where others are not
+            refused += [met] if isinstance(met, Refused) else []
             found.append(RuleFinding(about, "unknown", f"not known: {met.what}", decided=False))
+    if refused and len(refused) == len(asked):
+        raise refused[0]
     return tuple(found)

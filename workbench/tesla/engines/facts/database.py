@@ -58,13 +58,17 @@ class FactSettings:
 
 
 def is_database(path: str | Path) -> bool:
-    """Whether a file is a SQLite database, or has the name of one."""
+    """Whether a file is a SQLite database, or has the name of one.
+
+    One that has is not opened: who closes a file gives up all locks that the process has on it, also those of others.
+    """
+    if Path(path).suffix.lower() in (".db", ".sqlite", ".sqlite3", ".db3"):
+        return True
     try:
         with Path(path).open("rb") as file:
-            head = file.read(len(MAGIC))
+            return file.read(len(MAGIC)) == MAGIC
     except OSError:
-        head = b""
-    return head == MAGIC or Path(path).suffix.lower() in (".db", ".sqlite", ".sqlite3", ".db3")
+        return False
 
 
 class FactDatabase:
@@ -342,6 +346,6 @@ _FAILURES = {
         "it is read only; one in WAL mode needs a folder in which its -shm file can be made",
     ),
     sqlite3.SQLITE_READONLY: ("other", "the database cannot be written", "see who may write the file and its folder"),
-    sqlite3.SQLITE_IOERR: ("damaged", "the database cannot be read", ""),
+    sqlite3.SQLITE_IOERR: ("damaged", "the database cannot be read, or not be written", ""),
 }  # fmt: skip
 """By SQLite's numbers: a word for it, what is told, and what helps."""

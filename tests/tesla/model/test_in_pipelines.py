@@ -1,0 +1,188 @@
+"""Rules in a pipeline: their model does what they do there, held to the pipeline as it runs, time and all."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from tests.tesla.model.test_machine import same_steps
+from workbench.conformance.generate.rule_pipelines import INTEGERS, random_rule_pipeline
+from workbench.conformance.written_tests.counterexamples import to_test
+from workbench.core.domain import Enum, Unknown
+from workbench.core.fields import Record
+from workbench.core.processor import events_of
+from workbench.errors import DomainError, InputError, Refused
+from workbench.executors.reference.executor import Reference
+from workbench.ir.compose import outline
+from workbench.tesla.model.build import RuleBounds
+from workbench.tesla.model.in_pipelines import ELAPSED, over
+from workbench.tesla.model.rules_in_pipeline import RulesInPipeline
+from workbench.tesla.model.shown import ticks_of
+from workbench.verify.answer.check import Settings
+from workbench.verify.ask.environment import Environment
+
+RULES = """declare Temp(value: int)
+declare Smoke(area: string, density: float)
+declare Fire(area: string, value: int, told: int)
+declare Mean(value: float)
+rule fire: from Smoke(density > 0.2) and last Temp(value > 2) as Hot within 2 min from Smoke
+emit Fire(area = Smoke.area, value = Hot.value, told = TIME(Smoke))
+rule mean: from Smoke and $m = AVG(Temp.value within 2 min from Smoke) emit Mean(value = $m)
+"""
+INPUTS = "temp: int, smoke: {area: str, density: float}"
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    """Makes a pipeline of a body, in which `found` is what the rules emit."""
+
+    def made(body, inputs=INPUTS, outputs="any", rules=RULES):
+        (tmp_path / "fire.tesla").write_text(rules)
+        text = f'pipeline p({inputs}) -> {outputs} {{ found = rules("fire.tesla", temp, smoke) {body} }}'
+        (tmp_path / "p.pipe").write_text(text)
+        return wb.load(tmp_path / "p.pipe")
+
+    return made
+
+
+def test_models_of_random_pipelines_with_rules_do_what_the_pipelines_do():
+    """Several events at a step, on any inputs: the machine, the model as it runs, and the pipeline with its time."""
+    compared = emitting = 0
+    for seed in range(45):
+        chosen = random.Random(seed)
+        pipeline = random_rule_pipeline(seed)
+        try:
+            (model,) = over([pipeline], INTEGERS, RuleBounds(room=chosen.choice([1, 2])), still=seed % 2 == 0)
+        except Refused:
+            continue
+        system, running = outline(model, {}), pipeline.resolve(INTEGERS)
+        for _ in range(2):
+            inputs = [
+                {name: chosen.choice(list(domain.values())) for name, domain in model.inputs if chosen.random() < 0.5}
+                for _ in range(9)
+            ]
+            count = same_steps(model, system, inputs)
+            compared += count
+            emitting += same_outputs(model, running, inputs[:count])
+    assert compared > 250
+    assert emitting > 25
+
+
+def same_outputs(model, pipeline, inputs):
+    """At how many steps both emit something, and the same but for what a model does not have."""
+    (tick,) = {node.processor.tick for node in model.nodes if isinstance(node.processor, RulesInPipeline)}
+    modelled, running = Reference(model, {}), Reference(pipeline, {})
+    now = emitting = 0
+    for events in inputs:
+        now += ticks_of(events.get(ELAPSED, 0)) * tick
+        ours = modelled.step(events)
+        theirs = running.step({**{name: value for name, value in events.items() if name != ELAPSED}, "time": now})
+        for pipe, domain in pipeline.domains.items():
+            if pipe != "time":
+                found = [known(value, domain, model.domains[pipe]) for value in carried(theirs.pipes[pipe])]
+                assert [fitted(value, domain, model.domains[pipe]) for value in carried(ours.pipes[pipe])] == found
+        emitting += any(carried(theirs.pipes[pipe]) for _, pipe in pipeline.outputs)
+    return emitting
+
+
+def carried(pipe):
+    found = events_of(pipe)
+    return list(found[0]) if len(found) == 1 and isinstance(found[0], list) else list(found)
+
+
+def known(value, domain, modelled):
+    """What a model has of an event: no times, and nothing that may be null; texts and fractions by name."""
+    if not isinstance(domain, Record) or not isinstance(modelled, Record):
+        return value
+    parts = zip(value, modelled.fields, strict=True)
+    return tuple(
+        "unknown" if isinstance(part, Unknown) else str(each) if isinstance(part, Enum) else each
+        for each, part in parts
+    )
+
+
+def fitted(value, domain, modelled):
+    """The numbers of a model that are beyond `int` are exact, where the pipeline's are not."""
+    if not isinstance(domain, Record) or not isinstance(modelled, Record):
+        return value
+    assert modelled.labels == domain.labels
+    parts = zip(value, modelled.fields, domain.fields, strict=True)
+    return tuple(each if isinstance(part, Enum) else own.fit(each) for each, part, own in parts)
+
+
+def test_verdicts_rest_on_what_they_say(pipe):
+    """The values of inputs that only rules read are what these compare them with; a run of one step shows a fire."""
+    verdict = wb.check(pipe("return found.Fire"), "can(out)", Settings(n=5))
+    assert str(verdict.outcome) == "holds"
+    (step,) = verdict.counterexample.steps
+    assert step.inputs["temp"] in (3, 4)
+    assert float(step.inputs["smoke"][1]) > 0.2
+    assert verdict.counterexample.replay == "confirmed by execution"
+    assert (
+        "times are multiples of 2 min, and longer pauses than 2 of them do what one of so many does" in verdict.rests_on
+    )
+    assert verdict.n == 5
+    never = Settings(n=5, rules=RuleBounds(values={("temp", ""): [0, 1, 2]}))
+    assert str(wb.check(pipe("return found.Fire"), "never(out)", never).outcome) == "holds-within-bounds"
+
+
+def test_queues_behind_rules_are_bounded_only_where_columns_have_room_for_all(pipe):
+    """Means keep all temperatures; without them the newest is enough, and the queues of a sum grow for ever."""
+    body = "return found.Fire.value + temp"
+    with pytest.raises(Refused, match="may keep more events than there is room for"):
+        wb.buffers(pipe(body), Settings(n=5))
+    newest = wb.buffers(pipe(body, rules=RULES.partition("rule mean")[0].replace("declare Mean(value: float)\n", "")))
+    assert [str(each.status) for each in newest.queues] == ["unbounded", "unbounded"]
+
+
+def test_runs_are_written_as_tests_of_the_pipeline_itself(pipe):
+    """With times where it has ticks, and fractions that it has by name."""
+    loaded = pipe("return found.Fire")
+    verdict = wb.check(loaded, "can(out)", Settings(n=5))
+    names: dict = {"__file__": str(Path.cwd() / "test_it.py")}
+    exec(to_test([verdict]), names)
+    next(each for name, each in names.items() if name.startswith("test_can"))()
+
+
+def test_inputs_that_are_synchronised_bring_time_that_may_stand_still(pipe):
+    """Then `elapsed` may be 0, so that two steps have the same time."""
+    settings = Settings(n=5, environment=Environment("synchronised"))
+    (model,) = settings.over(pipe("return found.Fire"))
+    assert list(dict(model.inputs)[ELAPSED].values()) == [0, 1, 2]
+    verdict = wb.check(pipe("return found.Fire"), "can(out)", settings)
+    assert set(verdict.counterexample.steps[0].inputs) == {"temp", "smoke", ELAPSED}
+
+
+def test_pipelines_are_told_apart_by_the_shortest_run(pipe):
+    """One more is another value; means keep all temperatures, so that nothing is said beyond the room for them."""
+    once = pipe("return found.Fire.value").pipeline
+    again = pipe("x = found.Fire.value return x + 1").pipeline
+    verdict = wb.equivalent(once, again, "stepwise", Settings(n=5))
+    assert str(verdict.outcome) == "fails"
+    assert len(verdict.counterexample.steps) == 1
+    assert str(wb.equivalent(once, once, "stepwise", Settings(n=5)).outcome) == "holds-within-bounds"
+
+
+@pytest.mark.parametrize(
+    ("body", "change", "message"),
+    [
+        ("return found.Fire.told + 1", {}, "not values of unknown.*no times"),
+        ("return changes(found.Fire)", {}, "=.*no times"),
+        ("return value_or(found.Mean.value, 0.0)", {}, "is_null.*nothing that may be null"),
+        ("return found.Fire, time + temp", {"inputs": f"time: int, {INPUTS}", "outputs": "any, any"},
+         "looks at what time it is: a model has only how much time has passed"),
+        ("return found.Fire", {"inputs": f"elapsed: int, {INPUTS}"},
+         "an input is called 'elapsed'"),
+    ],
+)  # fmt: skip
+def test_what_has_no_finite_model_is_refused(pipe, body, change, message):
+    with pytest.raises(Refused, match=f"(?s){message}"):
+        wb.check(pipe(body, **change), "liveness", Settings(n=5))
+
+
+def test_values_that_a_model_lacks_are_told(pipe):
+    with pytest.raises(DomainError, match=r"names 2, which int mod 2 does not have\n  hint: .*-N 4"):
+        wb.check(pipe("return found.Fire"), "can(out)", Settings(n=2))
+    with pytest.raises(InputError, match=r"no input is 'tmp'\n.*temp"):
+        wb.check(pipe("return found.Fire"), "liveness", Settings(n=5, rules=RuleBounds(values={("tmp", ""): [1]})))

@@ -1,0 +1,208 @@
+"""Pipelines with rules in them, over finite domains: what a model has in place of them.
+
+The rule of this module: the processors are those of the pipeline, over finite domains; rules get their time in ticks,
+from one input, and tell apart the values that the pipes in front of them carry.
+
+Source: design sections 10 and 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from workbench.core.domain import FLOAT, LOOKS, STR, Domain, Integer, Range, Value
+from workbench.core.fields import Record, resolve
+from workbench.core.pipeline import Node, Pipeline, type_node
+from workbench.core.program import Program
+from workbench.errors import DomainError, InputError, Refused, TypingError, did_you_mean
+from workbench.processors.held.group import flatten
+from workbench.tesla import tree as t
+from workbench.tesla.model.attribute_values import tables as chosen_tables
+from workbench.tesla.model.build import RuleBounds, frames_of, longest_pause, shown_tables, ticking
+from workbench.tesla.model.chosen import ValueTable
+from workbench.tesla.model.layout import written
+from workbench.tesla.model.rules_in_pipeline import RulesInPipeline, meant
+from workbench.tesla.model.shown import Shown, pauses_shown
+from workbench.tesla.occurrence import in_units, rows_of
+from workbench.tesla.rule_processor import RuleProcessor, places_of
+
+ELAPSED = "elapsed"
+"""The input on which a model has how many ticks have passed, in place of the time."""
+
+
+def over(
+    programs: Sequence[Program], integers: Domain, bounds: RuleBounds | None = None, *, still: bool = False
+) -> tuple[Pipeline, ...]:
+    """Pipelines as models have them, which are asked about together: `int` is `integers`, and time comes in ticks.
+
+    Parameters
+    ----------
+    bounds: what bounds the models of rules in them; its values are of inputs and their fields.
+    still: whether a step may say that no time has passed.
+
+    Raises
+    ------
+    Refused: something in it has no finite model. InputError: bounds are of no input.
+    """
+    bounds = bounds or RuleBounds()
+    flat = [flatten(each) if each.pipeline.clocks else each.pipeline for each in programs]
+    rules = [node.processor for each in flat for node in each.nodes if isinstance(node.processor, RuleProcessor)]
+    if not any(each.clocks for each in rules):
+        return tuple(each.pipeline.resolve(integers) for each in programs)
+    _known(flat, bounds)
+    trex = [n for n, each in enumerate(rules) if each.trex]
+    tick, unit = ticking([each.rules for each in rules], replace(bounds, trex=trex))
+    found = [_finite(each, integers, replace(bounds, tick=tick, any_facts={}), unit) for each in flat]
+    most = longest_pause([each.frame for nodes in found for each in _rules_of(nodes.nodes)])
+    return tuple(_in_ticks(each, most, still=still) for each in found)
+
+
+def _known(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
+    if bounds.any_facts:
+        raise InputError("rules in a pipeline look at facts that are given", hint="write --facts, not --facts-any")
+    inputs = {name: domain for each in flat for name, domain in each.inputs}
+    for (name, part), values in bounds.values.items():
+        if None in values:
+            raise InputError("inputs of a pipeline have no null in a model", hint="leave null out of --values")
+        fields = getattr(inputs.get(name), "labels", ())
+        if name not in inputs or (part not in fields if part or fields else False):
+            known = [*inputs, *(f"{name}.{each}" for each in fields)]
+            raise InputError(f"no input is '{f'{name}.{part}'.strip('.')}'", hint=did_you_mean(name, known))
+
+
+def _rules_of(nodes: Sequence[Node]) -> Iterator[RulesInPipeline]:
+    return (node.processor for node in nodes if isinstance(node.processor, RulesInPipeline))
+
+
+def _in_ticks(found: Pipeline, most: int, *, still: bool) -> Pipeline:
+    """The pipeline with an input for ticks of which so many pass in a step at most."""
+    inputs = [(n, pauses_shown(most, 0 if still else 1) if n == ELAPSED else domain) for n, domain in found.inputs]
+    nodes = [
+        replace(node, processor=replace(node.processor, most=most, still=still))
+        if isinstance(node.processor, RulesInPipeline) else node
+        for node in found.nodes
+    ]  # fmt: skip
+    return replace(found, inputs=tuple(inputs), nodes=tuple(nodes))
+
+
+def _finite(flat: Pipeline, integers: Domain, bounds: RuleBounds, unit: str | None) -> Pipeline:
+    """The pipeline over finite domains, processor after processor; one tick passes in a step."""
+    time = _time(flat)
+    given = {name: _input(flat, name, domain, integers, bounds, unit) for name, domain in flat.inputs if name != time}
+    inputs = [(name, given[name]) if name != time else (ELAPSED, Range(1, 1)) for name, _ in flat.inputs]
+    domains, nodes, behind = dict(inputs), list[Node](), set[str]()
+    for node in flat.nodes:
+        if isinstance(node.processor, RuleProcessor):
+            carried = (ELAPSED, *node.inputs[1:])
+            shapes = tuple(domains[pipe] for pipe in carried)
+            processor = _modelled(node.processor, shapes, integers, bounds, unit)
+            node = replace(node, inputs=carried, processor=processor)
+        else:
+            node = replace(node, processor=node.processor.resolve(integers))
+        nodes.append(node)
+        if isinstance(node.processor, RulesInPipeline) or not behind.isdisjoint(node.inputs):
+            behind.update(node.outputs)
+        try:
+            type_node(flat.name, node, domains)
+        except TypingError as error:
+            if behind.isdisjoint(node.inputs):
+                raise
+            raise Refused(error.what, where=error.where, hint=LOOKS) from error
+    return replace(flat, inputs=tuple(inputs), nodes=tuple(nodes))
+
+
+def _time(flat: Pipeline) -> str:
+    """The input that the time comes in on, which only rules read."""
+    clocks = flat.clocks
+    timed = [node for node in flat.nodes if isinstance(node.processor, RuleProcessor)]
+    for node in timed:
+        if node.inputs[0] not in clocks:
+            what = f"the time of {node.processor} is '{node.inputs[0]}', which the pipeline makes"
+            raise Refused(what, hint="a model has the time that comes in: leave that stream out", where=node.where)
+    if len(clocks) > 1:
+        raise Refused(f"rules have different times, {' and '.join(clocks)}", hint="give them the same one")
+    (time,) = clocks or (ELAPSED,)
+    for node in flat.nodes:
+        if time in (node.inputs[1:] if node in timed else node.inputs):
+            what = f"{node.processor} looks at what time it is: a model has only how much time has passed"
+            raise Refused(what, hint="leave it out, or ask about the rules by themselves", where=node.where)
+    if time in dict(flat.outputs).values():
+        raise Refused("an output is the time: a model has only how much has passed", hint="leave it out")
+    if time != ELAPSED and ELAPSED in dict(flat.inputs):
+        raise Refused(f"an input is called '{ELAPSED}', as the ticks of a model are", hint="call it otherwise")
+    return time
+
+
+def _input(flat: Pipeline, name: str, domain: Domain, integers: Domain, bounds: RuleBounds, unit: str | None) -> Domain:
+    """What an input carries: the values that are given, and of texts and fractions those that rules look at."""
+
+    def part(label: str, of: Domain) -> Domain:
+        values = bounds.values.get((name, label))
+        if values is None and of in (FLOAT, STR):
+            values = _looked_at(flat, name, label, bounds, unit)
+        return resolve(of, integers) if not values else Shown.of(ValueTable(values), exact=True).domain
+
+    if isinstance(domain, Record):
+        return Record(tuple(map(part, domain.labels, domain.fields)), domain.labels)
+    return part("", domain)
+
+
+def _looked_at(flat: Pipeline, name: str, label: str, bounds: RuleBounds, unit: str | None) -> Sequence[Value | None]:
+    """The values of an input, or of a field of it, that rules tell from others; none where others read it, too."""
+    found = ValueTable(())
+    domain = dict(flat.inputs)[name]
+    for node in flat.nodes:
+        if name not in node.inputs:
+            continue
+        if not isinstance(node.processor, RuleProcessor):
+            return ()
+        rules, fed = node.processor.rules, zip(node.processor.fed, node.inputs[1:], strict=True)
+        tables = chosen_tables([in_units(rules, unit)], bounds.count, {})
+        for type in (each for each, pipe in fed if pipe == name):
+            for attribute, place, _ in places_of(rules.declarations[type], domain):
+                if place is None or not label or getattr(domain, "labels", ())[place] == label:
+                    found |= tables.get((type, attribute), ValueTable(()))
+    return found.values
+
+
+def _modelled(
+    rules: RuleProcessor, shapes: Sequence[Domain], integers: Domain, bounds: RuleBounds, unit: str | None
+) -> RulesInPipeline:
+    """The model of rules on pipes with these domains; one tick passes in a step."""
+    facts = rows_of(rules.facts) if rules.facts is not None else bounds.facts
+    for name in rules.looks_up:
+        if name not in facts:
+            raise InputError(f"{rules} looks at facts, {name}", hint=f"give them: --facts {name}=FILE.csv")
+    tick = bounds.tick or 1
+    tables: dict[tuple[str, str], ValueTable] = {}
+    for name, shape in zip(rules.fed, shapes[1:], strict=True):
+        declared = rules.rules.declarations[name]
+        for attribute, _, part in places_of(declared, shape, modelled=True):
+            if not part.finite:
+                what = (
+                    f"{name}.{attribute} is {part} on the stream that is given for it: the model needs finite domains"
+                )
+                raise Refused(what, hint="use whole numbers in front of rules; fractions and texts are for inputs only")
+            tables[name, attribute] = ValueTable(meant(each, declared.domains[attribute]) for each in part.values())
+            if part == integers:
+                _has_constants(rules, integers)
+    ticked = in_units(rules.rules, unit, trex=rules.trex, tick=tick)
+    own = replace(bounds, facts=facts, trex=[0] if rules.trex else ())
+    (frame,) = frames_of([ticked], tables, own, {}, rules.fed)
+    return RulesInPipeline(
+        rules.rules, rules.fed, shapes=tuple(shapes), facts=facts or None, integers=integers, trex=rules.trex,
+        frame=frame, tick=tick, unit=unit, most=1, outputs=shown_tables([frame]),
+    )  # fmt: skip
+
+
+def _has_constants(rules: RuleProcessor, integers: Domain) -> None:
+    """DomainError where rules name a number that the pipeline's `int` does not have."""
+    leaves = (leaf for rule in rules.rules.rules for each in written(rule) for leaf in t.within(each))
+    whole = [leaf.value for leaf in leaves if isinstance(leaf, t.Literal) and type(leaf.value) is int]
+    if (greatest := max(whole, default=0)) not in integers and isinstance(integers, Integer):
+        raise DomainError(
+            f"{rules} names {greatest}, which {integers} does not have",
+            hint=f"choose a larger domain, e.g. -N {greatest + 2}, or give inputs values: --values temp=44..46",
+            needs=greatest + 2,
+        )

@@ -1,0 +1,194 @@
+"""Rules in a model of a pipeline: streams with any finite domains feed them, several events come at a step.
+
+The rule of this module: the events of a step come one after the other, time first, as they do where the rules run; each
+is a step of the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+from workbench.core.domain import BOOL, FLOAT, INT, Domain, Enum, Integer, Overflowing, Range, Unknown, Value
+from workbench.core.fields import Record, within
+from workbench.core.ops import NE, both
+from workbench.core.processor import Emission, Machine, Maybe, State
+from workbench.core.strict import leaves_domain
+from workbench.core.term import FALSE, TRUE, Term, const, var
+from workbench.errors import Overflow
+from workbench.tesla.model.chosen import ValueTable, exactly
+from workbench.tesla.model.course import ModelComposite
+from workbench.tesla.model.machine import ModelledRules
+from workbench.tesla.model.shown import NULL, Shown
+from workbench.tesla.model.ticks import ModelOutput
+from workbench.tesla.nulls import may_be_null
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_processor import ALL, places_of
+from workbench.tesla.rule_set import shared_domains
+
+UNKNOWN = Unknown()
+
+
+@dataclass(frozen=True)
+class RulesInPipeline(ModelledRules):
+    """The same with what pipes carry: `int` is `integers`, and the fields of records are those that a model has."""
+
+    still: bool = field(default=False, kw_only=True)
+    """Whether a step may say that no time has passed."""
+    singly: ClassVar[bool] = False
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        return (*super().assumes, "each step has a time")
+
+    # --- steps ---
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        return 1
+
+    def most_fronts(self, widths: Sequence[int]) -> int:
+        """As many as events come out of a step: what comes of a front depends on its input."""
+        return max(1, sum(width * burst for width, burst in zip(widths, self._bursts, strict=True)))
+
+    @cached_property
+    def _bursts(self) -> tuple[int, ...]:
+        """How many events come out at most of one on each input."""
+        state = tuple(var(name, domain) for name, domain, _ in self.frame.variables())
+        ways = [self.way(state, place, var(f"{place}:value", domain)) for place, domain in enumerate(self.shapes)]
+        return tuple(max(map(len, self.emitted([(TRUE, way)]))) for way in ways)
+
+    def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:
+        """The time that passes, and one event after the other."""
+        return [(self._comes(place, slot), (place, slot.value)) for place, s in enumerate(arrivals) for slot in s]
+
+    def _comes(self, place: int, slot: Maybe) -> Any:
+        if place or not self.still:
+            return slot.present
+        none: Any = const("0", slot.value.domain) if isinstance(slot.value.domain, Enum) else 0
+        return both(slot.present, NE(slot.value, none))
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        found = super().machine(inputs, horizon)
+        return found._replace(step=self._front)
+
+    def _front(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        """One event, or the time that passes, on terms."""
+        place, given = front
+        way = self.way(state, place, given)
+        if way.beyond is not FALSE:
+            leaves_domain(way.beyond)
+        emitted = self.bursts(self.emitted([(TRUE, way)]), self._bursts[place])
+        return (*way.state, *(way.full[name] for name in self.frame.rooms)), emitted
+
+    # --- what pipes carry ---
+
+    @cached_property
+    def _places(self) -> Mapping[str, Sequence[tuple[str, int | None, Domain]]]:
+        declared = self.rules.declarations
+        fed = zip(self.fed, self.shapes[1:], strict=True)
+        return {name: list(places_of(declared[name], domain, modelled=True)) for name, domain in fed}
+
+    @cached_property
+    def _tables(self) -> Mapping[tuple[str, str], Shown]:
+        found = {}
+        for name, places in self._places.items():
+            domains = self.rules.declarations[name].domains
+            for attribute, _, part in places:
+                as_shown = {exactly(meant(each, domains[attribute])): each for each in part.values()}
+                found[name, attribute] = Shown(part, as_shown)
+        return found
+
+    def attributes(self, name: str, given: Any) -> Iterator[tuple[str, Any]]:
+        for attribute, place, _ in self._places[name]:
+            yield attribute, given if place is None else given[place]
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return tuple(self._everything if each.name == ALL else self._record(each.type) for each in self._outputs)
+
+    def _record(self, type: str) -> Domain:
+        """The fields that composites have where rules run, in their order; a model does not have all their values."""
+        names = self.rules.declarations[type].domains
+        found = [shown.domain if (shown := self._shown_as.get((type, name))) else UNKNOWN for name in names]
+        return Record(tuple(found), tuple(names)) if names else BOOL
+
+    @cached_property
+    def _everything(self) -> Record:
+        types = self.rules.composites
+        columns: dict[str, Domain] = {"type": Enum(types), "time": UNKNOWN}
+        for name in shared_domains(self.rules.declarations[each] for each in types):
+            found = {shown.domain if (shown := self._shown_as.get((of, name))) else UNKNOWN for of in types}
+            columns[name] = found.pop() if len(found) == 1 else UNKNOWN
+        return Record(tuple(columns.values()), tuple(columns))
+
+    @cached_property
+    def _shown_as(self) -> Mapping[tuple[str, str], Shown]:
+        given = dict.fromkeys(self.fed, frozenset[str]())
+        facts = {name: frozenset(self.rules.declarations[name].domains) for name in self.looks_up}
+        nulls = may_be_null(self.rules, {**given, **facts})
+        return {
+            (of, name): self._shown_of(domain, self.outputs[of, name])
+            for of in self.rules.composites
+            for name, domain in self.rules.declarations[of].domains.items()
+            if (of, name) in self.outputs and name not in nulls[of]
+        }
+
+    def _shown_of(self, domain: Domain, table: ValueTable) -> Shown:
+        """How values of an attribute are shown: numbers as a pipeline has them, others by names."""
+        if domain == BOOL:
+            return Shown(BOOL, {exactly(value): value for value in table.values})
+        if domain == INT:
+            whole = [value for value in table.values if isinstance(value, int)]
+            if self._beyond and any(value not in self.integers for value in whole):
+                return Shown(Range(min(whole), max(whole)), {exactly(value): value for value in whole})
+            return Shown(self.integers, {exactly(value): self.integers.fit(value) for value in whole})
+        names = {exactly(value): str(value) for value in table.values}
+        known = (part for shape in self.shapes for part in within(shape) if isinstance(part, Enum))
+        labels = Enum(tuple(names.values()) or (NULL,))
+        return Shown(next((part for part in known if set(labels.labels) <= set(part.labels)), labels), names)
+
+    @cached_property
+    def _beyond(self) -> bool:
+        """Whether numbers come that the pipeline's `int` does not have."""
+        keys = (key for shown in self._tables.values() for key in shown.as_shown)
+        return any(type is int and value not in self.integers for type, value in keys)
+
+    def row(self, output: ModelOutput, type: str, values: Mapping[str, Value]) -> Value:
+        if output.typed:
+            own = {**values, "type": type}
+            return tuple(own[n] if d != UNKNOWN else UNKNOWN.default for n, d in self._fields(self._everything))
+        names = self.rules.declarations[type].domains
+        return tuple(values.get(name, UNKNOWN.default) for name in names) or True
+
+    def value(self, here: Sequence[tuple[Term, ModelComposite]], *, typed: bool) -> Any:
+        record = self._everything if typed else self._record(here[0][1].type)
+        if not isinstance(record, Record):
+            return TRUE
+        kind = super().value(here, typed=True)
+        return tuple(
+            const(UNKNOWN.default, UNKNOWN) if domain == UNKNOWN
+            else kind if typed and name == "type"
+            else self.chosen(here, name)
+            for name, domain in self._fields(record)
+        )  # fmt: skip
+
+    @staticmethod
+    def _fields(record: Record) -> Iterator[tuple[str, Domain]]:
+        return zip(record.labels, record.fields, strict=True)
+
+    def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
+        if isinstance(self.integers, Integer) and self.integers.overflow is Overflowing.CHECKED:
+            for each in found:
+                for name, value in zip(self.rules.declarations[each.type].positions, each.values, strict=True):
+                    shown = self._shown_as.get((each.type, name))
+                    if shown and shown.domain == self.integers and value not in self.integers:
+                        raise Overflow(f"{value} leaves the domain {self.integers}", hint="choose a larger domain")
+        return super()._shown(found)
+
+
+def meant(shown: Value, domain: Domain) -> Value:
+    """The value of an attribute that a stream of a model shows, where it may show its name."""
+    if domain == FLOAT:
+        return float(shown)
+    return int(shown) if domain == INT else shown
