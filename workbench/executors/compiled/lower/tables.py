@@ -190,9 +190,9 @@ def places_of(keys: Sequence[Any], taken: Any) -> Any:
     inside = np.maximum.accumulate(start[order] - ahead) + ahead  # in the order of their first places, each after each
     beyond = int((inside >= room).sum())
     if beyond:  # those that find no place up to the end begin anew, where the others have left places free
-        taken: Any = np.zeros(room, np.bool_)
-        taken[inside[: len(inside) - beyond]] = True
-        inside[len(inside) - beyond :] = np.flatnonzero(~taken)[:beyond]
+        used: Any = np.zeros(room, np.bool_)
+        used[inside[: len(inside) - beyond]] = True
+        inside[len(inside) - beyond :] = np.flatnonzero(~used)[:beyond]
     places: Any = np.empty(len(start), np.int64)
     places[order] = inside
     return places
