@@ -73,7 +73,7 @@ class CsvReader(RowReader):
                 for row in found:
                     number = first + (kept.number if kept else found.line_num)
                     row = KeptRow(row, kept.taken()) if kept else row
-                    if self.columns is not None or not self._is_header(row, f"{shown}:{number}"):
+                    if self.columns is not None or not self._is_header(row, f"{shown}:{first + 1}"):
                         yield number, row
                 return
             except csv.Error as error:
