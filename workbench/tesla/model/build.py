@@ -30,8 +30,8 @@ from workbench.tesla.rule_set import RuleSet
 
 MOST_VALUES = 64
 """The most values of an attribute of composites."""
-MOST_COUNTED = 12
-"""The most events that a column has room for where rates tell that it needs no more."""
+MOST_RATED = 16
+"""The most events that columns together have room for where rates tell that they need no more."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,12 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
     inputs = chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts)
     rates = _rates(rule_sets, bounds, tick, united=unit is not None)
-    frames = frames_of(ticked, inputs, replace(bounds, tick=tick), rates)
+    try:
+        frames = frames_of(ticked, inputs, replace(bounds, tick=tick), rates)
+    except Refused:
+        if not rates:
+            raise
+        frames = frames_of(ticked, inputs, replace(bounds, tick=tick), rates, roomy=False)
     outputs, most = shown_tables(frames), longest_pause(frames)
     made = zip(rule_sets, frames, strict=True)
     return tuple(_graph(rules, frame, (tick, unit), most, outputs, bounds=bounds) for rules, frame in made)
@@ -172,6 +177,8 @@ def frames_of(
     bounds: RuleBounds,
     rates: Mapping[str, EventRate],
     fed: Sequence[str] = (),
+    *,
+    roomy: bool = True,
 ) -> list[RuleFrame]:
     """What machines of rules are made of; values of composites are those that their steps can make, found by steps.
 
@@ -179,11 +186,12 @@ def frames_of(
     ----------
     inputs: the values of the attributes of events that come, by type and name.
     fed: the types of these, where they are not those that no rule emits.
+    roomy: whether columns have the room that they need by their rates; with less there are fewer values.
     """
     tables, rounds, most = dict(inputs), 0, max(len(rules.rules) for rules in rule_sets) + 2
     while True:
         rounds += 1
-        frames = _attempts(rule_sets, tables, bounds, rates, fed)
+        frames = _attempts(rule_sets, tables, bounds, rates, fed, roomy=roomy)
         grown: dict[tuple[str, str], ValueTable] = {}
         for key, values in ((key, values) for frame in frames for key, values in frame.noted.values.items()):
             table = grown.get(key, tables.get(key, ValueTable(()))) | ValueTable(values.values())
@@ -205,6 +213,8 @@ def _attempts(
     bounds: RuleBounds,
     rates: Mapping[str, EventRate],
     fed: Sequence[str],
+    *,
+    roomy: bool,
 ) -> list[RuleFrame]:
     """Frames with these tables; one step has been made with each, and the values that were met are noted."""
     composites = [(rules, name) for rules in rule_sets for name in rules.composites]
@@ -219,7 +229,7 @@ def _attempts(
         depth = longest_chain(rules) or bounds.depth
         given, changing = bounds.any_facts, frozenset(bounds.changing)
         frames.append(RuleFrame(rules, whole, kept, bounds.facts, given, depth, without, rates, changing=changing))
-    if rates:
+    if rates and roomy:
         frames = [frame.with_rooms(_counted(frames, bounds)) for frame in frames]
     outputs = {key: whole[key] for key in made if key not in without}
     for rules, frame in zip(rule_sets, frames, strict=True):
@@ -231,12 +241,16 @@ def _attempts(
 
 
 def _counted(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, int]:
-    """The rooms that rates make enough for, where these are few and no others are given; the same for all rule sets."""
+    """The rooms that are enough by rates, the smallest first as far as they are few; the same for all rule sets."""
     found: dict[str, float] = {}
     for frame in frames:
         for name, room in RuleCounting(frame).rooms().items():
             found[name] = max(found.get(name, 1), room)
-    return {name: int(room) for name, room in found.items() if room <= MOST_COUNTED and name not in bounds.rooms}
+    few: dict[str, int] = {}
+    for name, room in sorted(found.items(), key=lambda each: each[1]):
+        if name not in bounds.rooms and sum(few.values()) + room <= MOST_RATED:
+            few[name] = int(room)
+    return few
 
 
 def longest_chain(rules: RuleSet) -> int | None:

@@ -117,10 +117,10 @@ class TextTable(WordTable):
         return self.starts[: self.count + 1], self.letters[: self.starts[self.count]]
 
 
-def places_of(keys: Sequence[Any], room: int) -> Any:
-    """`lower.tables.places_of`."""
+def places_of(keys: Sequence[Any], taken: Any) -> Any:
+    """`lower.tables.places_of`; where some are taken already, these are put beside them."""
     found: Any = np.empty(len(keys[0]), np.int64)
-    hashing_loop("put_keys")(keys[0], keys[1] if len(keys) > 1 else found[:0], np.zeros(room, np.bool_), found)
+    hashing_loop("put_keys")(keys[0], keys[1] if len(keys) > 1 else found[:0], taken, found)
     return found
 
 
