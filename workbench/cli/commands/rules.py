@@ -59,7 +59,7 @@ def _simplify_options(action: argparse.ArgumentParser) -> None:
     o.queue_options(action)
     action.add_argument("-N", type=o.positive, metavar="N", help="how many values has what is compared for equality")
     rule_models.value_options(action)
-    action.set_defaults(facts=[], facts_any=[])
+    action.set_defaults(facts=[], facts_any=[], facts_change=[])
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -47,6 +47,7 @@ class RuleBounds:
         multiples.
     facts: that rules look at.
     any_facts: types of facts with the most rows that they have: a model has every such table.
+    changing: those of them that may be other tables from one event to the next; of the others each run has one.
     by_rule: whether what each rule emits is an output of its own, too.
     chain: whether there is an output for what ends chains of causes of this length.
     rates: how often events come at most, by type (`ANY_TYPE`: the others); what is not named comes any number of times.
@@ -61,6 +62,7 @@ class RuleBounds:
     tick: int | None = None
     facts: Facts = field(default_factory=dict)
     any_facts: Mapping[str, int] = field(default_factory=dict)
+    changing: Collection[str] = ()
     depth: int = 4
     waits: int = 2
     by_rule: bool = False
@@ -149,7 +151,7 @@ def _graph(
 ) -> RuleGraph:
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
     processor = ModelledRules(
-        rules, (*rules.primitives, *frame.given), facts=frame.facts or None,
+        rules, (*rules.primitives, *frame.told), facts=frame.facts or None,
         frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=most, outputs=own,
         by_rule=bounds.by_rule, chain=bounds.chain,
     )  # fmt: skip
@@ -164,7 +166,8 @@ def _inputs(
 ) -> Iterator[tuple[str, Domain]]:
     """What streams of events carry, and of facts that are any."""
     for name in fed:
-        shown = {each: Shown.of(tables[name, each], exact=True).domain for each in rules.declarations[name].domains}
+        names = rules.declarations[name].domains if name in rules.declarations else ()
+        shown = {each: Shown.of(tables[name, each], exact=True).domain for each in names}
         yield name, Record(tuple(shown.values()), tuple(shown)) if shown else COMES
 
 
@@ -224,13 +227,14 @@ def _attempts(
         waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in absences}
         kept = replace(kept, waits=waits, tick=bounds.tick or 1)
         depth = longest_chain(rules) or bounds.depth
-        frames.append(RuleFrame(rules, whole, kept, bounds.facts, bounds.any_facts, depth, without, rates))
+        given, changing = bounds.any_facts, frozenset(bounds.changing)
+        frames.append(RuleFrame(rules, whole, kept, bounds.facts, given, depth, without, rates, changing=changing))
     if rates and roomy:
         frames = [frame.with_rooms(_counted(frames, bounds)) for frame in frames]
     outputs = {key: whole[key] for key in made if key not in without}
     for rules, frame in zip(rule_sets, frames, strict=True):
         processor = ModelledRules(
-            rules, (*(fed or rules.primitives), *bounds.any_facts), frame=frame, tick=1, most=1, outputs=outputs
+            rules, (*(fed or rules.primitives), *frame.told), frame=frame, tick=1, most=1, outputs=outputs
         )
         processor.machine((Range(1, 1), *(domain for _, domain in _inputs(processor.fed, rules, whole))))
     return frames
@@ -345,6 +349,10 @@ def _known(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
         if name not in facts or name in bounds.facts:
             what = "are given already" if name in bounds.facts else "are no type of facts"
             raise InputError(f"'{name}' {what}", hint=did_you_mean(name, facts))
+    for name in bounds.changing:
+        if name not in bounds.any_facts:
+            hint = did_you_mean(name, bounds.any_facts)
+            raise InputError(f"how many rows '{name}' has at most is not said, and it changes", hint=hint)
     shown = [(rules, name) for rules in rule_sets for name in (*rules.primitives, *bounds.any_facts)]
     known = [f"{name}.{a}" for rules, name in shown for a in rules.declarations[name].domains]
     for name in map(".".join, bounds.values):

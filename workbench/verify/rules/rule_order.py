@@ -114,7 +114,7 @@ def _exchanged_events(rules: RuleSet, bounds: RuleBounds, settings: Settings, *,
 def _both_ways(model: Pipeline) -> Pipeline:
     """Two copies of a model, of which the second gets two events the other way round."""
     names = tuple(name for name, _ in model.inputs)
-    swapped = SwappedEvents(names, len(modelled_in(model).frame.given))
+    swapped = SwappedEvents(names, len(modelled_in(model).frame.told))
     nodes = [Node("exchange", swapped, ("swap", *names), swapped.results_named)]
     for side in ("first", "second"):
         inputs = tuple(f"{side}_{name}" for name in names)
