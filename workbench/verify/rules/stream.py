@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any
@@ -18,7 +18,7 @@ from workbench.core.domain import Value
 from workbench.core.units import spelled
 from workbench.errors import EndlessChain, Refused
 from workbench.tesla.model.machine import ModelledRules
-from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.occurrence import Facts, Occurrence, has_units, in_units
 from workbench.tesla.rule_memory import HappensOrFacts, feed, on_other_facts
 from workbench.tesla.rule_set import RuleSet
 
@@ -51,6 +51,11 @@ class RuleStream:
         facts = model.with_facts(inputs).frame.facts
         chosen = tuple(Occurrence(name, 0, row) for name in model.frame.given for row in facts[name])
         return cls(model.scaled, tuple(model.happenings(inputs)), model.unit, facts, chosen)
+
+    def made_by(self, rules: RuleSet) -> RuleStream:
+        """The same stream, with what these rules make of it."""
+        unit = "us" if has_units(rules) else self.unit
+        return replace(self, rules=in_units(rules, unit), unit=unit)
 
     @property
     def events(self) -> tuple[Occurrence, ...]:
@@ -98,8 +103,9 @@ class RuleStream:
         return tuple(found)
 
     def differs_from(self, other: RuleStream) -> bool:
-        """Whether other composites are made of another stream, whatever their order."""
-        return Counter(_all_told(self.meant)) != Counter(_all_told(other.meant))
+        """Whether other composites are made of another stream, whatever their order, and whichever rules make them."""
+        one, two = (None if each.meant is None else [_told(e)[:3] for e in each.meant] for each in (self, other))
+        return (one is None) != (two is None) or Counter(one) != Counter(two)
 
     def text(self) -> str:
         """The stream, and under each event what it causes."""
