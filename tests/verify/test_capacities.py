@@ -49,6 +49,13 @@ CASES = {
         {"A": (1, 1), "B": (1, 1)},
         {"C": 3, "absent_one": 2, "a moment": 2},
     ),
+    # of each of two values, what is told at 1 and at 3, for what comes at 1 would be no silence
+    "again": (
+        "rule late: from A as Start and absent A(x == Start.x) within 1 after Start emit C(x = 1)\n"
+        "from C and each C as Other within 2 from C limit 1 emit D(x = 1)",
+        {},
+        {"C": 4, "absent_late": 2, "a moment": 4},
+    ),
     # C finds the B that causes it, which nothing asks for behind the D
     "in passing": (
         "from A emit B(x = 1)\nfrom B emit C(x = 1)\nfrom C and last B within 1 events from C emit D(x = 1)",

@@ -7,6 +7,7 @@ makes no more than its triggers in such a stretch have matches.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,7 +54,7 @@ class RuleCounting:
             return WITHOUT_END if again else sum(self._made(rule, reach) for rule in rules)
 
     def _made(self, rule: t.Rule, reach: int) -> float:
-        found = _times(self.comes(rule.trigger.type, reach), self.matches(rule))
+        found = _times(min(self.comes(rule.trigger.type, reach), self._apart(rule, reach)), self.matches(rule))
         if rule.pause is not None and rule.pause.amount:
             found = min(found, max(len(self.frame.keys(rule)), 1) * (reach // int(rule.pause.amount) + 1))
         return found
@@ -70,7 +71,18 @@ class RuleCounting:
 
     def waiting(self, rule: t.Rule) -> float:
         """How many matches of a rule wait for something not to come."""
-        return _times(self.comes(rule.trigger.type, deadline(rule)), self._found(rule))
+        most = deadline(rule)
+        return _times(min(self.comes(rule.trigger.type, most), self._apart(rule, most)), self._found(rule))
+
+    def _apart(self, rule: t.Rule, reach: int) -> float:
+        """How many triggers in so many ticks find that no event like them has come up to the deadline."""
+        names = _awaited_again(rule)
+        if names is None:
+            return WITHOUT_END
+        tables = [self.frame.tables[rule.trigger.type, name] for name in names]
+        if any(value is None or value != value for table in tables for value in table.values):
+            return WITHOUT_END  # what equals nothing, not even itself
+        return math.prod(map(len, tables)) * (reach // (deadline(rule) + 1) + 1)
 
     def matches(self, rule: t.Rule) -> float:
         """How many composites a rule makes of a trigger."""
@@ -95,7 +107,8 @@ class RuleCounting:
     def due(self) -> float:
         """How many composites come at most at a moment at which it is known that something has not come."""
         rules = self.frame.absences
-        return sum(self._with_effects(r, _times(self.comes(r.trigger.type, 0), self.matches(r))) for r in rules)
+        triggers = {r.name: min(self.comes(r.trigger.type, 0), self._apart(r, 0)) for r in rules}
+        return sum(self._with_effects(r, _times(triggers[r.name], self.matches(r))) for r in rules)
 
     def _with_effects(self, rule: t.Rule, made: float) -> float:
         return _times(made, 1 + self.caused(rule.emits))
@@ -110,6 +123,29 @@ class RuleCounting:
         finally:
             if not again:
                 self._open.discard(question)
+
+
+def _awaited_again(rule: t.Rule) -> list[str] | None:
+    """The attributes in which a trigger equals those before it to which it is what must not come; None: it is not."""
+    part, trigger = absence(rule), rule.trigger
+    if part is None or part.type != trigger.type or part.assignments:
+        return None
+    known = {f"${each.name}": str(each.value) for each in trigger.assignments if isinstance(each.value, t.OwnAttribute)}
+    found, own = list[str](), {str(each) for each in trigger.constraints}
+    for each in part.constraints:
+        sides = each.operands if isinstance(each, t.Operation) and each.operator == "==" else ()
+        pairs = itertools.permutations(sides, 2)
+        names = [
+            one.name
+            for one, other in pairs
+            if isinstance(one, t.OwnAttribute)
+            and (str(other) == f"{trigger.name}.{one.name}" or known.get(str(other)) == one.name)
+        ]
+        alone = all(isinstance(leaf, t.OwnAttribute | t.Literal | t.Operation) for leaf in t.within(each))
+        if not names and not (alone and str(each) in own):
+            return None
+        found += names[:1]
+    return found
 
 
 def _times(one: float, other: float) -> float:
