@@ -1,7 +1,7 @@
 r"""Events for `models/crv2016/auction.pipe`: from a trace of the competition, or made up with the same statistics.
 
-    python experiments/auction_trace.py --items 100 --break 7 > events.jsonl
-    workbench run models/crv2016/auction.pipe --input events.jsonl
+    python experiments/auction_trace.py --items 100 --break 7 > auction.csv
+    workbench run models/crv2016/auction.pipe --input auction.csv --header kind,item,amount,period
     workbench run models/crv2016/auction.pipe --input TRACE.csv.gz --null zero \
         --pattern '(?P<kind>\w+),(item(?P<item>\d+))?,(?P<amount>\d*),(?P<period>\d*)'
 
@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
-import json
 import random
 import sys
 from collections.abc import Iterator
@@ -68,7 +67,7 @@ def generate(items: int, broken: int | None = None, seed: int = 0) -> Iterator[E
 
 
 def main() -> None:
-    """Write the events as JSON lines."""
+    """Write the events, four columns a line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--from", dest="trace", type=Path, help="a trace of the competition, .csv.gz")
     parser.add_argument("--items", type=int, default=100, help="items of a made-up trace")
@@ -76,9 +75,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     events = read(args.trace) if args.trace else generate(args.items, args.broken, args.seed)
-    names = ("kind", "item", "amount", "period")
-    for event in events:
-        sys.stdout.write(json.dumps(dict(zip(names, event, strict=True))) + "\n")
+    sys.stdout.writelines(f"{','.join(map(str, event))}\n" for event in events)
 
 
 if __name__ == "__main__":

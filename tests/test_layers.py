@@ -102,6 +102,7 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/rules/program.py", "numpy"),
     ("executors/compiled/rules/threads.py", "numpy"),
     ("executors/compiled/rules/running.py", "numpy"),
+    ("executors/compiled/rules/runs.py", "numpy"),
     ("executors/compiled/rules/single.py", "numpy"),
     ("executors/compiled/rules/transfer.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numpy"),

@@ -54,7 +54,7 @@ def test_padded_columns(tmp_path, times, backend):
     if backend == "numba":
         lines = [line.replace('"a"', "1").replace('"b"', "0").replace('"c"', "3") for line in lines]
     assert out.read_text().splitlines() == lines * times
-    with pytest.raises(InputError, match=r"log.csv:2: 'e.n' is empty, and other fields are not"):
+    with pytest.raises(InputError, match=r"log.csv:2: 'e.n' is empty, and other fields are not\n.*--null zero"):
         wb.run(program(source), path, **options)
 
 
@@ -135,6 +135,10 @@ def test_names_that_no_element_has(tmp_path):
     with pytest.raises(InputError, match="no <message> has anything at '@it'") as error:
         read(tmp_path, text, SNAPSHOT, "t.xml", xml="message", columns={**COLUMNS, "t": "@it"})
     assert "did you mean '@at'" in error.value.hint
+    with pytest.raises(InputError, match="there is no path 't'"):
+        read(tmp_path, text, SNAPSHOT, "t.xml", xml="message")
+    with pytest.raises(InputError, match=r"'a\[b/c' is no path in XML"):
+        read(tmp_path, text, SNAPSHOT, "t.xml", xml="message", columns={**COLUMNS, "t": "a[b/c"})
 
 
 def test_memory_is_that_of_a_block(tmp_path):

@@ -1,6 +1,7 @@
 """The compiled engine: machine code says what Python says, blocks what single events say, and what it refuses."""
 
 import math
+import re
 from dataclasses import replace
 from random import Random
 
@@ -11,10 +12,12 @@ from tests.tesla.events import KeptCode, rule_engine
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import InputError, Refused
 from workbench.events import lines
+from workbench.executors.compiled.rules import asking, matching, orders
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules import matching, orders
 from workbench.executors.compiled.rules.engine import CompiledRules
+from workbench.executors.compiled.rules.outputs import composites
 from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.executors.compiled.rules.runs import kept
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
 from workbench.tesla.engines import table
@@ -112,6 +115,49 @@ def test_the_code_takes_over_what_cdp_knows(monkeypatch):
     other = CompiledRules(text, FACTS, EngineSettings())
     other.restore(CompiledRules(text, FACTS, EngineSettings()).snapshot())
     assert alike(told(other, stream), expected)
+
+
+RUNS = """
+declare Q(x: int, f: float, s: string, o: bool) declare N(t: int) declare R(x: int)
+from A[$x = x] and each B[$s = s](x == $x) as One within 20 from A and each B as Two within 9 .. 30 from A where $x > 0
+  emit N(t = 1)
+from A[$x = x] and last B[$s = s] as One within 20 from A and each A as Two between One and A
+  emit Q(x = $x, f = Two.f, s = $s, o = Two.x == $x)
+from B[$x = x] and each A[$f = f](x > 1) within 3 .. 30 from B where $x > 0
+  emit Q(x = A.x - $x, f = $f, s = B.s, o = true)
+from A and each B within 9 from A emit P(x = 1, f = A.f, s = B.s)
+from B and each A(x < 3) within 9 events from B emit N(t = TIME(A))
+from B and each A as One within 9 from B and each B as Two within 9 from One emit N(t = TIME(Two))
+from B and last A as Old within 9 from B and each A[$t = TIME(Old)](x > 0) within 19 from B emit N(t = $t)
+from A emit R(x = A.x)
+from R[$x = x] and each B within 9 from R emit Q(x = $x, f = 0.5, s = B.s, o = B.x == 1)
+from A and each B within 0 from A emit Q(x = B.x, f = A.f, s = B.s, o = false)
+"""
+
+
+@pytest.mark.parametrize("trex", [False, True])
+def test_matches_that_differ_in_their_last_event_are_written_together(monkeypatch, trex):
+    """One by one, in blocks that are given out in parts, and each on its own, as threads put them together."""
+    monkeypatch.setattr(at, "MANY_COMPOSITES", 50)
+    text, stream, settings = rules(TYPES + RUNS), events(110), EngineSettings(trex=trex)
+    expected = told(rule_engine(text, "cdp", settings=settings), stream)
+    assert len(expected) > 500
+
+    def engine():
+        return CompiledRules(text, {}, settings, code=False)
+
+    assert list(engine().program.runs) == [1, 2, 3, 4, 5, 8, 9]
+    assert alike(told(engine(), stream), expected)
+    for sources in (True, False):
+        running = engine()
+        parts = list(running.process_block(event_block(text, stream, running.texts.put), sources=sources))
+        assert len(parts) > 10
+        found = [each for part in parts for each in part.occurrences(text)]
+        assert alike(found, expected if sources else [replace(each, sources=()) for each in expected])
+    running = engine()
+    parts = list(running.parts_of(event_block(text, stream, running.texts.put), kept, list))
+    found = [each for part in parts for each in composites(part, running.program, running.texts.by_code)]
+    assert alike(found, expected)
 
 
 def test_rows_that_have_made_room_for_others_are_in_no_column():
@@ -390,3 +436,31 @@ def test_what_is_fetched_ahead_is_where_events_are_looked_up_or_put(monkeypatch)
     for row in memory.T[:2]:  # of some of the events in the middle the rows, first and last word
         begin, width = int(row[at.BASE]), int(row[at.WIDTH])
         assert any({(len(memory.W), begin + i * width + n) for n in (0, width - 1)} <= fetched for i in range(5, 15))
+
+
+@pytest.mark.parametrize("enough", [20, 4096])
+def test_constraints_are_asked_in_the_order_that_takes_least(enough, monkeypatch):
+    """Whatever is written first, and though one of them leaves 64 bits for events that another one refuses."""
+    monkeypatch.setattr(asking, "ENOUGH", enough)
+    text = rules("""declare A(x: int, y: int) declare B(x: int) declare P(x: int, y: int)
+      from B[$x = x] and each A(x * 3 != $x, (y + $x) % 7 == 3) within 99 from B and $n = COUNT(A(x * y != $x,
+      y + $x > 9) within 99 from B) emit P(x = A.x, y = $n)""")
+    engine = CompiledRules(text, {}, EngineSettings(), code=False)
+    stream = [Occurrence("A", i, (i, None if i % 9 == 5 else i)) for i in range(40)]
+    stream += [Occurrence("B", 40 + i, (i,)) for i in range(5)]
+    stream += [Occurrence("A", 50, (2**62, -4)), Occurrence("B", 52, (1,))]
+    cdp = rule_engine(text, "cdp")
+    expected = told(cdp, stream)
+    assert len(expected) == 32
+    assert alike(told(engine, stream), expected)
+    assert engine.fast(1)  # cdp has not taken over
+    chosen = [engine.program.C[begin] for begin in firsts(engine.program)]
+    assert chosen == ([1, 0] if enough == 20 else [-1, -1])
+    stream = [Occurrence("A", 60, (2**62, 2)), Occurrence("B", 61, (1,))]
+    assert alike(told(engine, stream), told(cdp, stream))
+    assert not engine.fast(1)
+
+
+def firsts(program):
+    """Where it is said which constraint comes first."""
+    return [int(each) for each in re.findall(r"asked_first\(c \+ (\d+)", program.source)]

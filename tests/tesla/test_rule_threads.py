@@ -47,6 +47,7 @@ APART = (
     "from Q and absent B within 0 after Q emit R(x = Q.x)",
     "from B and each A(x != B.x) within 3 from B emit Z(n = A.x) consuming A",
     "from N and absent N as M within 3 after N emit Z(n = 0)",
+    "from B and each A within 4 from B emit Z(n = A.x)",
 )
 
 

@@ -139,7 +139,7 @@ def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> L
     if is_rules(reference):
         from workbench.errors import InputError
 
-        commands = "run check equiv analyse explain export draw conform rules".split()
+        commands = "run check equiv buffers analyse explain export draw conform rules".split()
         hint = f"these commands take them: {', '.join(commands)}"
         raise InputError("these are rules, and this command is for pipelines", where=reference, hint=hint)
     from workbench.cli.progress import Progress

@@ -22,6 +22,8 @@ TITLES = {
     "competition": ("triggers that compete", "no rule consumes anything"),
     "order": ("order of rules and events", ""),
     "cascade": ("cascades", ""),
+    "capacity": ("what columns hold", "no rule looks for events"),
+    "effects": ("what one event causes", ""),
 }
 """Of each analysis its title, and what is said where there is nothing to ask."""
 
@@ -39,7 +41,7 @@ def _section(name: str, asked: Callable[[], Sequence[RuleFinding]]) -> Section:
     found = asked()
     lines = [f"{' ' if each.decided else '?'} {each.about}: {each.says}" for each in found] or [f"  {nothing}"]
     details = [_shown(each) for each in found if each.streams]
-    grounds = dict.fromkeys(line for each in found if each.verdict for line in each.verdict.rests_on)
+    grounds = dict.fromkeys(line for each in found for line in each.rests_on)
     if grounds:
         details.append("\n".join(["this rests on:", *(f"- {line}" for line in grounds)]))
     data = {"findings": [each.to_json() for each in found]}
@@ -47,8 +49,13 @@ def _section(name: str, asked: Callable[[], Sequence[RuleFinding]]) -> Section:
 
 
 def _shown(found: RuleFinding) -> str:
-    lines = [f"{found.about}: {found.says}"]
+    return "\n".join([f"{found.about}: {found.says}", *(textwrap.indent(each, INDENT) for each in told_streams(found))])
+
+
+def told_streams(found: RuleFinding) -> list[str]:
+    """The streams that show what was found, and who agrees."""
+    lines = []
     for name, stream in found.streams.items():
-        lines += [f"{INDENT}{name}:"] if name else []
-        lines.append(textwrap.indent(stream.text() or "nothing happens", INDENT * (2 if name else 1)))
-    return "\n".join([*lines, f"{INDENT}({confirmed_by(found.streams.values())} agree)"])
+        lines += [f"{name}:"] if name else []
+        lines.append(textwrap.indent(stream.text() or "nothing happens", INDENT if name else ""))
+    return [*lines, f"({confirmed_by(found.streams.values())} agree)"] if lines else []

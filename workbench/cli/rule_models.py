@@ -30,6 +30,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--facts-any", action="append", default=[], metavar="TYPE=ROWS",
         help="of rules: for every table of a type of facts with at most so many rows, as Line=3 (repeat)",
     )  # fmt: skip
+    parser.add_argument(
+        "--facts-change", action="append", default=[], metavar="TYPE=ROWS",
+        help="of rules: the same, and between any two events it may become another such table (repeat)",
+    )  # fmt: skip
 
 
 def rate_option(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +73,8 @@ def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds
         for attribute, domain in rules.declarations[name].domains.items()
     }
     values = dict(_values(text, domains) for text in args.values)
-    for name in (name for name, _ in map(_rows, args.facts_any)):
+    any_facts, changing = _any_facts(args)
+    for name in any_facts:
         refuse_unknown(
             "type of facts", name, [each.name for r in rule_sets for each in r.declarations.values() if each.fact]
         )
@@ -81,7 +86,8 @@ def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds
         count,
         None if args.tick is None else _time(args.tick, "--tick"),
         facts=_facts(args, rule_sets),
-        any_facts=dict(map(_rows, args.facts_any)),
+        any_facts=any_facts,
+        changing=changing,
         rates=dict(map(_rate, getattr(args, "rate", []))),
     )
 
@@ -91,7 +97,7 @@ def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None
     if getattr(args, "rate", []):
         raise InputError("--rate is for rules by themselves", hint="ask about the .tesla file, or leave it out")
     if not pipeline.clocks:
-        for option in ("tick", "values", "facts", "facts_any"):
+        for option in ("tick", "values", "facts", "facts_any", "facts_change"):
             if getattr(args, option, None):
                 what = f"--{option.replace('_', '-')} is for rules, and there are none in {pipeline.name}"
                 raise InputError(what, hint="leave it out")
@@ -114,7 +120,7 @@ def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None
         values=dict(_values(text, domains) for text in getattr(args, "values", [])),
         tick=None if getattr(args, "tick", None) is None else _time(args.tick, "--tick"),
         facts={name: rows for each in facts for name, rows in each.items()},
-        any_facts=dict(map(_rows, getattr(args, "facts_any", []))),
+        any_facts=_any_facts(args)[0],
     )
 
 
@@ -188,17 +194,25 @@ def _value(text: str, domain: Domain | None) -> Value | None:
     return float(text) if domain == FLOAT else text
 
 
-def _rows(text: str) -> tuple[str, int]:
-    name, _, most = text.partition("=")
-    if not most.strip().isdigit():
-        raise InputError(f"--facts-any {text}: at most how many rows?", hint="write --facts-any Line=3")
-    return name.strip(), int(most)
+def _any_facts(args: argparse.Namespace) -> tuple[dict[str, int], frozenset[str]]:
+    """The types of facts of which a model has every table, with the most rows that they have; those that change."""
+    found: dict[str, int] = {}
+    for option in ("--facts-any", "--facts-change"):
+        for text in getattr(args, option[2:].replace("-", "_"), None) or []:
+            name, _, most = (each.strip() for each in text.partition("="))
+            if not most.isdigit():
+                raise InputError(f"{option} {text}: at most how many rows?", hint=f"write {option} Line=3")
+            if name in found:
+                raise InputError(f"{option} {text}: how many rows it has was said before", hint="say it once")
+            found[name] = int(most)
+    changing = (text.partition("=")[0].strip() for text in getattr(args, "facts_change", None) or [])
+    return found, frozenset(changing)
 
 
 def _facts(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> Mapping[str, Sequence[tuple[Value | None, ...]]]:
     if not args.facts:
         for name in (part.type for rules in rule_sets for rule in rules.rules for part in rule.parts):
-            if name in dict(map(_rows, args.facts_any)):
+            if name in _any_facts(args)[0]:
                 continue
             if any(rules.declarations[name].fact for rules in rule_sets if name in rules.declarations):
                 hint = f"give them: --facts bank.db, or --facts {name}=FILE.csv; or ask for any: --facts-any {name}=2"

@@ -172,7 +172,7 @@ class _Matching:
             raise InputError(what, hint=did_you_mean(name, self.paths))
         optional = {port.name for port in self.ports.inputs if port.optional}
         for name, found in inputs.items():  # after what is too much: that may be a name misspelt
-            if found is None and self.what == "column" and name not in optional:
+            if found is None and self.what != "key" and name not in optional:
                 raise self.missing(name)
         return made
 

@@ -19,7 +19,7 @@ from workbench.core.domain import Domain, Texts, Value
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
 from workbench.events.clock import Times
-from workbench.events.column_map import ColumnMap
+from workbench.events.column_map import ColumnMap, see_inputs
 from workbench.events.columns import arrow_type
 from workbench.events.files import not_text
 from workbench.events.lines import BOM, arriving, is_text, see_length, whole_rows
@@ -73,7 +73,7 @@ class CsvReader(RowReader):
                 for row in found:
                     number = first + (kept.number if kept else found.line_num)
                     row = KeptRow(row, kept.taken()) if kept else row
-                    if self.columns is not None or not self._is_header(row, f"{shown}:{number}"):
+                    if self.columns is not None or not self._is_header(row, f"{shown}:{first + 1}"):
                         yield number, row
                 return
             except csv.Error as error:
@@ -292,7 +292,11 @@ class CsvReader(RowReader):
                 return False
             self.opened(names(row))
         except InputError as error:
-            raise error.retold(where=where) from error
+            known = {path.rpartition(".")[2] for path in see_inputs(self.ports, self.reading)}
+            hint = error.hint
+            if known.isdisjoint(names(row)) and not self.reading.columns:
+                hint += "; --header A,B,... names the columns of rows without a line of names"
+            raise InputError(error.what, where=where, hint=hint) from error
         return True
 
     def _headerless(self, row: Sequence[str]) -> bool:

@@ -98,7 +98,10 @@ class JsonReader(RowReader):
         keys = {name: self.reading.columns.get(name, name) for name in self.domains}
         names = list(keys.values())
         others = self._others(first, set(names))
-        if others is None or len(set(names)) < len(names):
+        unseen = [key for key in names if key not in self._seen]
+        found = [key for key in unseen if f'"{key}"'.encode() in lines]
+        untold = len(unseen) > len(found) and (self.reading.columns or (not found and len(unseen) == len(names)))
+        if others is None or len(set(names)) < len(names) or untold:  # which keys there are is for the rows to tell
             return None
         kinds = [_kind(domain, first.get(key)) for key, domain in zip(names, self.domains.values(), strict=True)]
         # what no input needs is not read: keys that each stand in one line only would be columns of all lines
@@ -109,8 +112,7 @@ class JsonReader(RowReader):
         if table is None or table.num_rows != count:
             return None
         self.opened([*table.column_names, *others])
-        unseen = (key for key in table.column_names if key not in self._seen)
-        self._seen.update(others, [key for key in unseen if f'"{key}"'.encode() in lines])
+        self._seen.update(others, found)
         return table
 
     def _others(self, first: Collection[str], wanted: set[str]) -> Collection[str] | None:

@@ -208,7 +208,11 @@ class RowReader(ABC):
                 return None
             for i in needed:
                 if found[i] is None and fill[i] is None:
-                    raise self._empty(f"{path}.{domain.names()[i]}", ", and other fields are not")
+                    filled = padding(domain.fields[i]) is not None
+                    raise InputError(
+                        f"'{path}.{domain.names()[i]}' is empty, and other fields are not",
+                        hint="--null zero reads empty fields as 0, false or the empty text" if filled else "",
+                    )
             return tuple(fill[i] if part is None else part for i, part in enumerate(found))
 
         return event
@@ -219,9 +223,8 @@ class RowReader(ABC):
         del path
         return f"column '{self.columns.names[column]}'"
 
-    def _empty(self, path: str, beside: str = "") -> InputError:
-        hint = "" if beside else "without --null error there is no event then"
-        return InputError(f"'{path}' is empty{beside}", hint=hint)
+    def _empty(self, path: str) -> InputError:
+        return InputError(f"'{path}' is empty", hint="without --null error there is no event then")
 
     def located(self, rows: Iterator[tuple[int, Any]], shown: str) -> Iterator[InputEvents]:
         """The steps of these rows.

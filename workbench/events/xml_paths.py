@@ -89,7 +89,7 @@ def finder(path: str) -> Finder:
 def _searched(row: Element, path: str) -> Sequence[Element | str]:
     try:
         return row.findall(path)
-    except SyntaxError as error:
+    except (SyntaxError, TypeError) as error:  # the latter where a bracket is not closed
         raise InputError(f"'{path}' is no path in XML", hint="for example position/x or @id") from error
 
 

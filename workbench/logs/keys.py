@@ -145,6 +145,7 @@ class Keys:
 
     def _kept(self) -> Any:
         """The column of all keys."""
+        import numpy as np
         import pyarrow as pa
 
         from workbench.executors.compiled.execute.columns import dtype
@@ -152,7 +153,7 @@ class Keys:
         keys = self._table.keys()
         if not isinstance(self.domain, Words):
             return keys.astype(dtype(self.domain))
-        starts, letters = keys
+        starts, letters = np.ascontiguousarray(keys[0]), keys[1]
         texts = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(letters))
         return texts.cast(pa.string())
 

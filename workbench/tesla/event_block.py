@@ -241,6 +241,14 @@ def attribute_column(
     return AttributeColumn(made, nulls if nulls.any() else None)
 
 
+def empty_columns(rules: RuleSet) -> tuple[tuple[AttributeColumn, ...], ...]:
+    """The columns of each type, without rows."""
+    import numpy as np
+
+    declared = (rules.declarations[name].domains.values() for name in rules.events)
+    return tuple(tuple(AttributeColumn(np.zeros(0, COLUMN_KINDS[each])) for each in some) for some in declared)
+
+
 COLUMN_KINDS = {INT: "i8", STR: "i8", FLOAT: "f8", BOOL: "?"}
 """What numpy calls the values of a type."""
 _EMPTY: Mapping[Domain, Any] = {INT: 0, STR: "", FLOAT: 0.0, BOOL: False}

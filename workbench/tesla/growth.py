@@ -14,7 +14,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import RuleEngine
 from workbench.tesla.formulas import FORMULAS, Happened, PlacedPredicate, aggregate_of, with_event
 from workbench.tesla.occurrence import Facts, Occurrence
-from workbench.tesla.rule_memory import Happens, feed
+from workbench.tesla.rule_memory import HappensOrFacts, feed, on_other_facts
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
 
@@ -46,7 +46,7 @@ class GrownMatch(NamedTuple):
 def growing(
     rules: RuleSet,
     engine: RuleEngine,
-    steps: Sequence[Happens | None],
+    steps: Sequence[HappensOrFacts | None],
     facts: Facts,
     compat: str = "",
     written: RuleSet | None = None,
@@ -57,13 +57,15 @@ def growing(
     ----------
     rules: windows in the unit of times.
     engine: that has seen nothing yet.
-    steps: events, and times that the clock has reached; None: nothing of either.
+    steps: events, times that the clock has reached, facts that are others from then on; None: nothing of these.
     compat: as for `meaning`.
     written: the rules as the user wrote them.
     """
     run = _GrowingRun(rules, Happened(rules, facts, compat), written or rules)
     for number, happens in enumerate(steps):
-        if happens is not None:
+        if isinstance(happens, Mapping):
+            engine, run.past.facts = on_other_facts(engine, happens), happens
+        elif happens is not None:
             found = feed(engine, happens)
             run.after([*found] if isinstance(happens, int) else [happens, *found], number)
     return {

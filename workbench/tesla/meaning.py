@@ -28,7 +28,7 @@ NO_FACTS: Facts = MappingProxyType({})
 
 def meaning(
     rules: RuleSet,
-    events: Sequence[Occurrence],
+    events: Sequence[Occurrence | int | Facts],
     facts: Facts = NO_FACTS,
     *,
     until: int | None = None,
@@ -38,7 +38,8 @@ def meaning(
 
     Parameters
     ----------
-    events: from outside, in their order; what they say of number, sources and rule does not count.
+    events: from outside, in their order; what they say of number, sources and rule does not count. Between them times
+        that the clock has reached, for the deadlines before them, and facts that are others from then on.
     until: the time to which the clock is moved in the end: absences are told up to it.
     compat: `trex` for windows and consumption as in T-Rex.
 
@@ -50,7 +51,12 @@ def meaning(
     in_units(rules)  # refuses what has units; numbers stay as they are written
     course = _Course(rules, facts, compat)
     for event in events:
-        course.happens(event)
+        if isinstance(event, Occurrence):
+            course.happens(event)
+        elif isinstance(event, int):
+            course.passes(event)
+        else:
+            course.past.facts = event
     if until is not None:
         course.passes(until + 1)
     return course.composites

@@ -14,13 +14,15 @@ from typing import Any
 from workbench.core.processor import Remembered
 from workbench.tesla.engines.engine import RuleEngine
 from workbench.tesla.engines.publisher import Publisher
-from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.occurrence import Facts, Occurrence
 
 LEAST = 256
 """Events after which the state is saved anew, so that what is kept is bounded; more where much is saved."""
 MakesRuleEngine = Callable[[], RuleEngine]
 Happens = Occurrence | int
 """An event, or a time that the clock has reached."""
+HappensOrFacts = Happens | Facts
+"""The same, or facts that are others from now on."""
 _LOCK = Lock()
 
 
@@ -103,6 +105,16 @@ class RuleMemory(Remembered):
 def feed(engine: RuleEngine, happens: Happens) -> list[Occurrence]:
     """The composites that come of an event, or of the clock: deadlines that lie before its time."""
     return engine.advance(happens - 1) if isinstance(happens, int) else engine.process(happens)
+
+
+def on_other_facts(engine: RuleEngine, facts: Facts) -> RuleEngine:
+    """The engine that goes on where one is, when the facts are others from now on."""
+    from workbench.tesla.engines.table import rule_engine
+
+    assert isinstance(engine, Publisher)
+    found = rule_engine(engine.rules, engine.name, facts, engine.settings)
+    found.restore(engine.snapshot())
+    return found
 
 
 def _saved(engine: RuleEngine) -> str:

@@ -24,7 +24,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.formulas import TREX
 from workbench.tesla.nulls import Nulls, may_be_null
 from workbench.tesla.occurrence import Facts, Occurrence, in_units, rows_of
-from workbench.tesla.rule_memory import RuleMemory
+from workbench.tesla.rule_memory import HappensOrFacts, RuleMemory
 from workbench.tesla.rule_set import RuleSet, shared_domains
 
 BEGINNING = -(1 << 62)
@@ -170,7 +170,7 @@ class RuleProcessor(FileProcessor):
                 events.append(self._event(place, value, now))
         return tuple(map(list, self._shown(self._meant(events, rows_of(self.facts or {}), now))))
 
-    def _meant(self, events: Sequence[Occurrence], facts: Facts, now: int | None) -> list[Occurrence]:
+    def _meant(self, events: Sequence[HappensOrFacts], facts: Facts, now: int | None) -> list[Occurrence]:
         from workbench.tesla.meaning import meaning
 
         until = None if now is None else now - 1

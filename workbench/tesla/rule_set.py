@@ -61,6 +61,17 @@ class RuleSet:
         """The types of events that no rule emits."""
         return tuple(name for name in self.events if name not in self.composites)
 
+    @cached_property
+    def rule_names(self) -> tuple[str, ...]:
+        """The names of the rules."""
+        return tuple(rule.name for rule in self.rules)
+
+    @cached_property
+    def no_columns(self) -> tuple[Any, ...]:
+        """The columns of a block without events, of each type in `events`."""
+        found: tuple[Any, ...] = later("workbench.tesla.event_block", "empty_columns")(self)
+        return found
+
     @property
     def ports(self) -> Ports:
         """What a log brings, the time of the step and events of the types that no rule emits, and what comes of it."""

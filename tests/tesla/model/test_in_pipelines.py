@@ -154,6 +154,16 @@ def test_inputs_that_are_synchronised_bring_time_that_may_stand_still(pipe):
     assert set(verdict.counterexample.steps[0].inputs) == {"temp", "smoke", ELAPSED}
 
 
+def test_how_many_ticks_pass_in_a_step_is_said_where_that_is_not_any_number(pipe):
+    waits = "declare Late(x: int)\nfrom Temp as Now and absent Smoke within 2 min after Now emit Late(x = 1)"
+    texts = {waits: "one of which passes in a step at most", "": "1, 2, 4, 8, 16, 21 of them pass in a step"}
+    for rules, said in texts.items():
+        rested = Settings(n=5, rules=RuleBounds(tick=6 * 10**6))
+        (model,) = rested.over(pipe("return found.Mean", rules=RULES + rules))
+        (processor,) = (node.processor for node in model.nodes if isinstance(node.processor, RulesInPipeline))
+        assert said in processor.assumes[0]
+
+
 def test_pipelines_are_told_apart_by_the_shortest_run(pipe):
     """One more is another value; means keep all temperatures, so that nothing is said beyond the room for them."""
     once = pipe("return found.Fire.value").pipeline
@@ -179,6 +189,24 @@ def test_pipelines_are_told_apart_by_the_shortest_run(pipe):
 def test_what_has_no_finite_model_is_refused(pipe, body, change, message):
     with pytest.raises(Refused, match=f"(?s){message}"):
         wb.check(pipe(body, **change), "liveness", Settings(n=5))
+
+
+@pytest.mark.parametrize(("rows", "null"), [([(1, 2), (1, 3), (2, 0)], False), ([(1, 2), (1, None)], True)])
+def test_facts_are_those_that_are_given(tmp_path, rows, null):
+    """What they have no null of, the model has: the greatest line is 3."""
+    (tmp_path / "lines.tesla").write_text(
+        "declare Late(bus: int) declare fact Runs(bus: int, line: int) declare Notice(line: int)\n"
+        "from Late and each Runs(bus == Late.bus) ordered by line asc emit Notice(line = Runs.line)"
+    )
+    text = 'pipeline p(late: int) -> int { return value_or(rules("lines.tesla", late).Notice.line, 0) }'
+    (tmp_path / "p.pipe").write_text(text)
+    settings = Settings(n=4, rules=RuleBounds(facts={"Runs": rows}))
+    if null:
+        with pytest.raises(Refused, match="nothing that may be null"):
+            wb.check(tmp_path / "p.pipe", "can(out)", settings)
+    else:
+        found = [wb.check(tmp_path / "p.pipe", f"never(out > {most})", settings).outcome for most in (3, 2)]
+        assert list(map(str, found)) == ["holds", "fails"]
 
 
 def test_values_that_a_model_lacks_are_told(pipe):

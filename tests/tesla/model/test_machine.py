@@ -19,12 +19,14 @@ from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import outline
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
-from workbench.tesla.check import rules
+from workbench.tesla.check import load_rules, rules
 from workbench.tesla.model.build import RuleBounds, alike, modelled
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check, equivalent
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.environment import Environment
+from workbench.verify.rules.problems import rule_problem
+from workbench.verify.rules.stream import RuleStream, modelled_in
 
 SETTINGS = Settings({}, environment=Environment("one"), engine="explicit")
 
@@ -79,9 +81,10 @@ def test_machines_of_random_rules_do_what_engines_do():
         try:
             trex = [0] if case.trex else []
             given = {"F": 2, "G": 1} if seed % 3 == 0 else {}
+            changing = ["F"] if seed % 6 == 0 else []
             facts = {} if given else case.facts
             room, values = chosen.choice([1, 2]), NULLS if seed % 2 else {}
-            bounds = RuleBounds(room=room, values=values, facts=facts, any_facts=given, trex=trex)
+            bounds = RuleBounds(room=room, values=values, facts=facts, any_facts=given, changing=changing, trex=trex)
             (model,) = modelled([case.rules], bounds)
             system = outline(model, {})
         except Refused:
@@ -119,8 +122,10 @@ def test_models_of_random_rules_do_what_the_rules_mean(seed):
     """Evaluated by Python, and as they are printed simulated by NuSMV: up to a bound that both meet, `meaning`."""
     case, chosen = random_case(seed), random.Random(seed)
     try:
-        values = NULLS if seed % 2 else {}
-        (model,) = modelled([case.rules], RuleBounds(room=2, values=values, facts=case.facts))
+        values, given = NULLS if seed % 2 else {}, {"F": 2} if seed % 3 == 0 else {}
+        facts = {name: rows for name, rows in case.facts.items() if name not in given}
+        bounds = RuleBounds(room=2, values=values, facts=facts, any_facts=given, changing=given)
+        (model,) = modelled([case.rules], bounds)
         evaluated = Evaluated(model, {})
     except Refused:
         return
@@ -273,6 +278,24 @@ from Late and POLICY Runs(bus == Late.bus) ordered by line asc emit Notice(line 
         assert verdict.outcome is Outcome.FAILS
         assert [name for step in verdict.counterexample.steps for name in step.inputs] == ["Runs", "Runs", "Late"]
         assert verdict.counterexample.replay == "confirmed by execution"
+
+
+@pytest.mark.parametrize(("changing", "found"), [((), []), (("Zone",), ["Doubt"])])
+def test_rules_that_ask_the_same_facts_twice_have_other_answers_only_in_between(changing, found):
+    """A table that changes is another one for another event, and the same for all that one event asks."""
+    limits = load_rules("models/tesla/limits.tesla")
+    bounds = RuleBounds(any_facts={"Zone": 1}, changing=changing)
+    verdicts = {name: rule_problem(limits, f"never({name})", bounds).decide() for name in ("Doubt", "Never")}
+    assert [name for name, each in verdicts.items() if each.outcome is Outcome.FAILS] == found
+    for run in (verdicts[name].counterexample for name in found):
+        inputs = [step.inputs for step in run.steps]
+        assert [name for each in inputs for name in each] == ["Zone", "Reading", "Zone_gone", "Smoke"]
+        assert run.replay == "confirmed by execution"
+        (model,) = modelled([limits], bounds)
+        stream = RuleStream.of(modelled_in(model), inputs)
+        assert stream.confirmed == ("meaning", "cdp", "aip")
+        assert "now there is no Zone" in stream.text().splitlines()
+        assert stream.to_json()["facts_change"] == [{"behind": 1, "types": ["Zone"], "facts": []}]
 
 
 def test_texts_of_other_alphabets_have_names_in_a_model():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workbench.cli.analyse_report import Section
 
 ANALYSES = ("dead-paths", "latency", "silence", "constants", "order")
-RULE_ANALYSES = ("fires", "covers", "droppable", "competition", "order", "cascade")
+RULE_ANALYSES = ("fires", "covers", "droppable", "competition", "order", "cascade", "capacity", "effects")
 UNDECIDED = 3
 
 

@@ -1,4 +1,4 @@
-"""Find the smallest capacity of each queue, with proofs, and write them into the file."""
+"""Find the smallest capacity of each queue, with proofs, and write them into the file; or of each column of rules."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from workbench.cli import rule_models
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.verify.buffers.buffers import Buffer, Buffers
+    from workbench.verify.rules.finding import RuleFinding
 
 SIGNS = {"bounded": ("✓", "32"), "unbounded": ("✗", "31"), "unknown": ("?", "35")}
 """The sign and the colour (ANSI) of what is known of a queue."""
@@ -52,6 +53,8 @@ def execute(args: argparse.Namespace) -> int:
             hint="change the defaults in the file, or write the capacities by hand",
         )
     args.Q = []
+    if o.is_rules(args.file):
+        return _of_rules(args)
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = o.settings(args, pipeline)
     from workbench.verify.buffers.buffers import buffers
@@ -67,6 +70,49 @@ def execute(args: argparse.Namespace) -> int:
     if found.gap:
         print(f"DEFECT OF WORKBENCH: model and execution disagree: {found.gap}. Please report this.", file=sys.stderr)
     return found.exit_code
+
+
+def _of_rules(args: argparse.Namespace) -> int:
+    """The same of the columns of rules."""
+    from workbench.cli.progress import Progress
+    from workbench.errors import InputError
+
+    if args.annotate:
+        raise InputError("--annotate is for pipelines", hint="no file states how much columns of rules hold")
+    settings, rules = rule_models.settings(args), o.rules(args.file)
+    from workbench.verify.buffers.buffers import QueueStatus
+    from workbench.verify.rules.capacities import capacities
+
+    with Progress(f"buffers of {rules.name}"):
+        found = capacities(rules, rule_models.bounds(args, [rules]), settings, most=args.most)
+    if args.json:
+        queues = [{"queue": each.about, "status": _status(each), **each.to_json()} for each in found]
+        print(json.dumps({"rules": rules.name, "queues": queues, "max": args.most}), flush=True)
+    else:
+        print(_told(rules.name, found, quiet=args.quiet), flush=True)
+    codes = {_status(each): QueueStatus(_status(each)).exit_code for each in found}
+    return next((code for code in (1, 3) if code in codes.values()), 0)
+
+
+def _status(found: RuleFinding) -> str:
+    return "bounded" if found.answer.startswith("capacity") else found.answer
+
+
+def _told(name: str, found: Sequence[RuleFinding], *, quiet: bool) -> str:
+    """What was found of columns, for people."""
+    from workbench.cli.output import colour
+    from workbench.cli.rule_analyses import told_streams
+
+    if not found:
+        return f"{name} keeps nothing: no rule looks for events"
+    lines = []
+    for each in found:
+        sign, code = SIGNS[_status(each)]
+        lines.append(f"{colour(f'{sign} {each.about}', code, sys.stdout)}  {each.says}")
+        if not quiet:
+            details = [*(f"- {line}" for line in each.rests_on), *told_streams(each)]
+            lines += [textwrap.indent("\n".join(details), _INDENT), ""]
+    return "\n".join(lines).rstrip()
 
 
 def text(found: Buffers, pipeline: Pipeline, *, quiet: bool) -> str:

@@ -33,7 +33,8 @@ def rules_in(pipeline: Pipeline) -> ModelledRules | None:
 def running_rules(model: ModelledRules) -> Recipe:
     """The function that starts them; Refused where any facts were given to them."""
     if model.frame.given:
-        hint = "give those that the run shows: --facts TYPE=FILE.csv"
+        there = "those of a moment, which a test keeps" if model.frame.changing else "those that the run shows"
+        hint = f"give {there}: --facts TYPE=FILE.csv"
         raise Refused(f"a test of {model.rules.name} knows no facts of which any were given", hint=hint)
     unit, _ = _unit(model)
     given = f', unit="{unit}"' if unit else ""

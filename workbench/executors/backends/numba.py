@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.errors import InputError
+from workbench.errors import InputError, Refused
 from workbench.executors.table import KEYED, NUMBA, REASSOCIATE, THREADS, BackendOption, BackendRow, Start
 
 if TYPE_CHECKING:
@@ -14,16 +14,24 @@ if TYPE_CHECKING:
 
 
 def _make(pipeline: Program, start: Start) -> Backend:
+    from workbench.executors.compiled.execute.executor import Compiled
+
     threads, reassociate = start.option("threads", 1), start.option("reassociate", False)
-    if threads > 1:
+    if threads == 1:
+        if reassociate:
+            raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
+        return Compiled(pipeline, live=start.live)
+    try:
         from workbench.executors.compiled.parallel.executor import Parallel
 
         return Parallel(pipeline, threads=threads, reassociate=reassociate)
-    if reassociate:
-        raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
-    from workbench.executors.compiled.execute.executor import Compiled
-
-    return Compiled(pipeline, live=start.live)
+    except Refused as error:
+        if reassociate:
+            raise
+        made = Compiled(pipeline, live=start.live)
+        made.threads = threads
+        start.say(f"{error.what}; one thread runs it, others read and write beside it")
+        return made
 
 
 def _keyed(pipeline: Program, start: Start) -> KeyedColumns:
@@ -40,7 +48,9 @@ ROW = BackendRow(
     _keyed,
     like="numba",
     options=(
-        BackendOption("--threads", "a long stream in so many blocks at a time (default: 1)", THREADS),
+        BackendOption(
+            "--threads", "a long stream in so many blocks at a time, or beside reading (default: 1)", THREADS
+        ),
         REASSOCIATE,
         *KEYED,
     ),

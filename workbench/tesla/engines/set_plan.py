@@ -225,6 +225,11 @@ class SetPlan:
             return "the window's events, newest first, up to the first that fits", "no equation" + later
         return "the window's events, found by time", "no equation" + later
 
+    @cached_property
+    def asked_for(self) -> frozenset[str]:
+        """The types that rules look at."""
+        return frozenset(step.type for plan in self.plans for step in (plan.trigger, *plan.steps, plan.absent) if step)
+
     # --- triggers ---------------------------------------------------------------------------------------
 
     @cached_property
@@ -262,12 +267,12 @@ class SetPlan:
 
     def once(self, rule: int) -> frozenset[int]:
         """The steps behind an `each` that find the same for all that it binds: it is looked for once."""
-        plan, known_at = self.plans[rule], self._known_at(rule)
+        plan, known_at = self.plans[rule], self.known_at(rule)
         slots = {step.slot: step.number for step in plan.steps}
         loops = [step.number for step in plan.steps if step.policy is t.Policy.EACH]
         fixed, found = set(range(loops[0] if loops else len(plan.steps))), set()
         for step in plan.steps[len(fixed) :]:
-            names = {name for each in _expressions(step.part) for name in _names(each)}
+            names = {name for each in _expressions(step.part) for name in names_in(each)}
             own = {f"${each.name}" for each in step.part.assignments} if isinstance(step.part, t.Predicate) else set()
             needs = {known_at.get(name, step.number) for name in names - own}
             needs |= {slots[slot] for slot in (step.window.anchors if step.window is not None else ())}
@@ -282,13 +287,13 @@ class SetPlan:
 
     def conditions(self, rule: int) -> list[list[t.Expression]]:
         """What `where` asks of matches, by the step from which on it is known; the last for all that is left."""
-        plan, known_at = self.plans[rule], self._known_at(rule)
+        plan, known_at = self.plans[rule], self.known_at(rule)
         found: list[list[t.Expression]] = [[] for _ in plan.steps]
         for condition in plan.rule.where_clause:
-            found[max((known_at[each] for each in _names(condition)), default=0)].append(condition)
+            found[max((known_at[each] for each in names_in(condition)), default=0)].append(condition)
         return found
 
-    def _known_at(self, rule: int) -> dict[str, int]:
+    def known_at(self, rule: int) -> dict[str, int]:
         """Names of events and parameters to their steps."""
         plan, known_at = self.plans[rule], dict[str, int]()
         for i, step in enumerate(plan.steps):
@@ -365,7 +370,8 @@ def _expressions(part: t.Predicate | t.Aggregate) -> Iterator[t.Expression]:
     yield from (each.value for each in part.assignments) if isinstance(part, t.Predicate) else ()
 
 
-def _names(condition: t.Expression) -> Iterator[str]:
+def names_in(condition: t.Expression) -> Iterator[str]:
+    """The events and parameters that an expression names."""
     for each in t.within(condition):
         if isinstance(each, t.BoundParameter):
             yield "$" + each.name

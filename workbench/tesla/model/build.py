@@ -30,8 +30,8 @@ from workbench.tesla.rule_set import RuleSet
 
 MOST_VALUES = 64
 """The most values of an attribute of composites."""
-MOST_COUNTED = 12
-"""The most events that a column has room for where rates tell that it needs no more."""
+MOST_RATED = 16
+"""The most events that columns together have room for where rates tell that they need no more."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class RuleBounds:
         multiples.
     facts: that rules look at.
     any_facts: types of facts with the most rows that they have: a model has every such table.
+    changing: those of them that may be other tables from one event to the next; of the others each run has one.
     by_rule: whether what each rule emits is an output of its own, too.
     chain: whether there is an output for what ends chains of causes of this length.
     rates: how often events come at most, by type (`ANY_TYPE`: the others); what is not named comes any number of times.
@@ -61,6 +62,7 @@ class RuleBounds:
     tick: int | None = None
     facts: Facts = field(default_factory=dict)
     any_facts: Mapping[str, int] = field(default_factory=dict)
+    changing: Collection[str] = ()
     depth: int = 4
     waits: int = 2
     by_rule: bool = False
@@ -82,7 +84,12 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
     inputs = chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts)
     rates = _rates(rule_sets, bounds, tick, united=unit is not None)
-    frames = frames_of(ticked, inputs, replace(bounds, tick=tick), rates)
+    try:
+        frames = frames_of(ticked, inputs, replace(bounds, tick=tick), rates)
+    except Refused:
+        if not rates:
+            raise
+        frames = frames_of(ticked, inputs, replace(bounds, tick=tick), rates, roomy=False)
     outputs, most = shown_tables(frames), longest_pause(frames)
     made = zip(rule_sets, frames, strict=True)
     return tuple(_graph(rules, frame, (tick, unit), most, outputs, bounds=bounds) for rules, frame in made)
@@ -144,7 +151,7 @@ def _graph(
 ) -> RuleGraph:
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
     processor = ModelledRules(
-        rules, (*rules.primitives, *frame.given), facts=frame.facts or None,
+        rules, (*rules.primitives, *frame.told), facts=frame.facts or None,
         frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=most, outputs=own,
         by_rule=bounds.by_rule, chain=bounds.chain,
     )  # fmt: skip
@@ -159,7 +166,8 @@ def _inputs(
 ) -> Iterator[tuple[str, Domain]]:
     """What streams of events carry, and of facts that are any."""
     for name in fed:
-        shown = {each: Shown.of(tables[name, each], exact=True).domain for each in rules.declarations[name].domains}
+        names = rules.declarations[name].domains if name in rules.declarations else ()
+        shown = {each: Shown.of(tables[name, each], exact=True).domain for each in names}
         yield name, Record(tuple(shown.values()), tuple(shown)) if shown else COMES
 
 
@@ -169,6 +177,8 @@ def frames_of(
     bounds: RuleBounds,
     rates: Mapping[str, EventRate],
     fed: Sequence[str] = (),
+    *,
+    roomy: bool = True,
 ) -> list[RuleFrame]:
     """What machines of rules are made of; values of composites are those that their steps can make, found by steps.
 
@@ -176,11 +186,12 @@ def frames_of(
     ----------
     inputs: the values of the attributes of events that come, by type and name.
     fed: the types of these, where they are not those that no rule emits.
+    roomy: whether columns have the room that they need by their rates; with less there are fewer values.
     """
     tables, rounds, most = dict(inputs), 0, max(len(rules.rules) for rules in rule_sets) + 2
     while True:
         rounds += 1
-        frames = _attempts(rule_sets, tables, bounds, rates, fed)
+        frames = _attempts(rule_sets, tables, bounds, rates, fed, roomy=roomy)
         grown: dict[tuple[str, str], ValueTable] = {}
         for key, values in ((key, values) for frame in frames for key, values in frame.noted.values.items()):
             table = grown.get(key, tables.get(key, ValueTable(()))) | ValueTable(values.values())
@@ -202,6 +213,8 @@ def _attempts(
     bounds: RuleBounds,
     rates: Mapping[str, EventRate],
     fed: Sequence[str],
+    *,
+    roomy: bool,
 ) -> list[RuleFrame]:
     """Frames with these tables; one step has been made with each, and the values that were met are noted."""
     composites = [(rules, name) for rules in rule_sets for name in rules.composites]
@@ -214,25 +227,30 @@ def _attempts(
         waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in absences}
         kept = replace(kept, waits=waits, tick=bounds.tick or 1)
         depth = longest_chain(rules) or bounds.depth
-        frames.append(RuleFrame(rules, whole, kept, bounds.facts, bounds.any_facts, depth, without, rates))
-    if rates:
+        given, changing = bounds.any_facts, frozenset(bounds.changing)
+        frames.append(RuleFrame(rules, whole, kept, bounds.facts, given, depth, without, rates, changing=changing))
+    if rates and roomy:
         frames = [frame.with_rooms(_counted(frames, bounds)) for frame in frames]
     outputs = {key: whole[key] for key in made if key not in without}
     for rules, frame in zip(rule_sets, frames, strict=True):
         processor = ModelledRules(
-            rules, (*(fed or rules.primitives), *bounds.any_facts), frame=frame, tick=1, most=1, outputs=outputs
+            rules, (*(fed or rules.primitives), *frame.told), frame=frame, tick=1, most=1, outputs=outputs
         )
         processor.machine((Range(1, 1), *(domain for _, domain in _inputs(processor.fed, rules, whole))))
     return frames
 
 
 def _counted(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, int]:
-    """The rooms that rates make enough for, where these are few and no others are given; the same for all rule sets."""
+    """The rooms that are enough by rates, the smallest first as far as they are few; the same for all rule sets."""
     found: dict[str, float] = {}
     for frame in frames:
         for name, room in RuleCounting(frame).rooms().items():
             found[name] = max(found.get(name, 1), room)
-    return {name: int(room) for name, room in found.items() if room <= MOST_COUNTED and name not in bounds.rooms}
+    few: dict[str, int] = {}
+    for name, room in sorted(found.items(), key=lambda each: each[1]):
+        if name not in bounds.rooms and sum(few.values()) + room <= MOST_RATED:
+            few[name] = int(room)
+    return few
 
 
 def longest_chain(rules: RuleSet) -> int | None:
@@ -331,6 +349,10 @@ def _known(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
         if name not in facts or name in bounds.facts:
             what = "are given already" if name in bounds.facts else "are no type of facts"
             raise InputError(f"'{name}' {what}", hint=did_you_mean(name, facts))
+    for name in bounds.changing:
+        if name not in bounds.any_facts:
+            hint = did_you_mean(name, bounds.any_facts)
+            raise InputError(f"how many rows '{name}' has at most is not said, and it changes", hint=hint)
     shown = [(rules, name) for rules in rule_sets for name in (*rules.primitives, *bounds.any_facts)]
     known = [f"{name}.{a}" for rules, name in shown for a in rules.declarations[name].domains]
     for name in map(".".join, bounds.values):

@@ -84,7 +84,7 @@ class ModelCourse:
         found = cls(frame, Line.read(frame.layout, frame.tables, kept), since, waiting)
         for type, most in frame.given.items():
             found.given[type] = GivenFacts.read(frame.fact_tables(type), most, values)
-        found.begun = next(values) if frame.given else TRUE
+        found.begun = next(values) if frame.begins else TRUE
         found.recent = {type: [next(values) for _ in range(rate.most)] for type, rate in frame.rates.items()}
         return found
 
@@ -110,13 +110,18 @@ class ModelCourse:
                 waits += [each.left, *starts, *([each.tag] if self.frame.tags(rule) > 1 else []), *each.places]
         rows = [each for given in self.given.values() for each in given.state]
         recent = [age for ages in self.recent.values() for age in ages]
-        return (*self.line.state, *since, *waits, *rows, *([self.begun] if self.given else []), *recent)
+        return (*self.line.state, *since, *waits, *rows, *([self.begun] if self.frame.begins else []), *recent)
 
     # --- what happens ---
 
     def gives(self, type: str, values: Values) -> None:
-        """A row of facts that are any, before anything happens; nothing comes of it later."""
-        self.given[type] = self.given[type].with_row(negate(self.begun), values)
+        """A row of facts that are any, before anything happens; later something comes of it if they change."""
+        when = TRUE if type in self.frame.changing else negate(self.begun)
+        self.given[type] = self.given[type].with_row(when, values)
+
+    def loses(self, type: str) -> None:
+        """All rows of a type of facts are gone."""
+        self.given[type] = self.given[type].emptied()
 
     def passes(self, when: Term, elapsed: Any) -> None:
         """Ticks pass: first the deadlines that lie before the new time (`elapsed` is then a single tick)."""

@@ -1,4 +1,4 @@
-"""Rows of facts that are any in a model: chosen at the start of a run, the same from then on.
+"""Rows of facts that are any in a model: chosen at the start of a run, and the same from then on if they do not change.
 
 The rule of this module: rows are places in the tables of their attributes; those that are not there are zeros.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.core.domain import Domain, Range, Value
 from workbench.core.ops import ADD, EQ, GT, both, held_in, ite
-from workbench.core.term import FALSE, Term
+from workbench.core.term import FALSE, Term, const
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, applied, either_of
 
@@ -61,6 +61,11 @@ class GivenFacts:
         )
         count = held_in(ADD(self.count, ite(when, 1, 0)), Range(0, len(self.rows)))
         return GivenFacts(self.tables, count, rows)
+
+    def emptied(self) -> GivenFacts:
+        """None of them."""
+        none = tuple(tuple(const(0, table.domain) for table in self.tables.values()) for _ in self.rows)
+        return GivenFacts(self.tables, const(0, Range(0, len(self.rows))), none)
 
     def ordered(self, ordering: Sequence[t.OrderedBy]) -> list[ModelRow]:
         """The rows in the order that is written, ties in their own."""

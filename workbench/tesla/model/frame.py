@@ -44,7 +44,8 @@ class RuleFrame:
     ----------
     rules: windows are numbers of ticks.
     tables: by type and attribute; of rules by `rule NAME` and `per 1`, ..., and `absent 1`, ...
-    given: how many rows a type of facts has at most of which any are given at the start.
+    given: how many rows a type of facts has at most of which any are given.
+    changing: those of them that change in a run; of the others rows are given at its start.
     depth: the most composites in a chain of causes, where nothing else bounds it.
     without: attributes of composites that are times, which a model does not have.
     rates: how often events of a type come at most, where that is assumed.
@@ -59,6 +60,22 @@ class RuleFrame:
     without: frozenset[tuple[str, str]] = frozenset()
     rates: Mapping[str, EventRate] = field(default_factory=dict)
     noted: Noted = field(default_factory=Noted)
+    changing: frozenset[str] = frozenset()
+
+    @cached_property
+    def gone(self) -> Mapping[str, str]:
+        """What inputs are called that say that all rows of a type are gone, and which type that is."""
+        return {_free_name(f"{name}_gone", self.rules): name for name in self.given if name in self.changing}
+
+    @cached_property
+    def told(self) -> tuple[str, ...]:
+        """The inputs that tell of facts."""
+        return (*self.given, *self.gone)
+
+    @cached_property
+    def begins(self) -> bool:
+        """Whether it matters that something has happened: rows that do not change are given before."""
+        return not self.changing.issuperset(self.given)
 
     @cached_property
     def looked_at(self) -> frozenset[str]:
@@ -145,10 +162,16 @@ class RuleFrame:
                 found += [(f"waits{number}_{place}_{i}", table.domain, 0) for i, (_, table) in enumerate(tables, 1)]
         for type, most in self.given.items():
             found += GivenFacts.variables(type, self.fact_tables(type), most)
-        found += [("begun", BOOL, False)] if self.given else []
+        found += [("begun", BOOL, False)] if self.begins else []
         for number, rate in enumerate(self.rates.values(), 1):
             found += rate.variables(f"rate{number}")
         return found
+
+
+def _free_name(name: str, rules: RuleSet) -> str:
+    while name in rules.declarations:
+        name += "_"
+    return name
 
 
 def absence(rule: t.Rule) -> t.Predicate | None:

@@ -60,7 +60,9 @@ def over(
 
 def _known(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
     if bounds.any_facts:
-        raise InputError("rules in a pipeline look at facts that are given", hint="write --facts, not --facts-any")
+        raise InputError(
+            "rules in a pipeline look at facts that are given", hint="write --facts, not --facts-any or --facts-change"
+        )
     inputs = {name: domain for each in flat for name, domain in each.inputs}
     for (name, part), values in bounds.values.items():
         if None in values:

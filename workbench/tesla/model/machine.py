@@ -88,7 +88,9 @@ class ModelledRules(RulesInTicks):
         course = ModelCourse.read(self.frame, state)
         if place == 0:
             course.passes(TRUE, ticks_of(given))
-        elif (name := self.fed[place - 1]) in self.frame.given:
+        elif type := self.frame.gone.get(name := self.ports[place]):
+            course.loses(type)
+        elif name in self.frame.given:
             course.gives(name, self._read(name, given))
         else:
             course.happens(TRUE, name, self._read(name, given))

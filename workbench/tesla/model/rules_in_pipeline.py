@@ -21,7 +21,7 @@ from workbench.errors import Overflow
 from workbench.tesla.model.chosen import ValueTable, exactly
 from workbench.tesla.model.course import ModelComposite
 from workbench.tesla.model.machine import ModelledRules
-from workbench.tesla.model.shown import NULL, Shown
+from workbench.tesla.model.shown import NULL, Shown, pauses_shown
 from workbench.tesla.model.ticks import ModelOutput
 from workbench.tesla.nulls import may_be_null
 from workbench.tesla.occurrence import Occurrence
@@ -41,7 +41,13 @@ class RulesInPipeline(ModelledRules):
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        return (*super().assumes, "each step has a time")
+        times, *others = super().assumes
+        pauses = pauses_shown(self.most, 0 if self.still else 1)
+        if isinstance(pauses, Enum):
+            times += f"; {', '.join(pauses.labels)} of them pass in a step"
+        elif self.frame.absences:
+            times += ", one of which passes in a step at most"
+        return (times, *others, "each step has a time")
 
     # --- steps ---
 
@@ -66,8 +72,7 @@ class RulesInPipeline(ModelledRules):
     def _comes(self, place: int, slot: Maybe) -> Any:
         if place or not self.still:
             return slot.present
-        none: Any = const("0", slot.value.domain) if isinstance(slot.value.domain, Enum) else 0
-        return both(slot.present, NE(slot.value, none))
+        return both(slot.present, NE(slot.value, 0))
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         found = super().machine(inputs, horizon)
@@ -125,7 +130,7 @@ class RulesInPipeline(ModelledRules):
     @cached_property
     def _shown_as(self) -> Mapping[tuple[str, str], Shown]:
         given = dict.fromkeys(self.fed, frozenset[str]())
-        facts = {name: frozenset(self.rules.declarations[name].domains) for name in self.looks_up}
+        facts = {name: self._null_in(name) for name in self.looks_up}
         nulls = may_be_null(self.rules, {**given, **facts})
         return {
             (of, name): self._shown_of(domain, self.outputs[of, name])
@@ -133,6 +138,11 @@ class RulesInPipeline(ModelledRules):
             for name, domain in self.rules.declarations[of].domains.items()
             if (of, name) in self.outputs and name not in nulls[of]
         }
+
+    def _null_in(self, type: str) -> frozenset[str]:
+        """The attributes that are null in some of the facts, which are known here."""
+        rows, names = self.frame.facts.get(type, ()), self.rules.declarations[type].domains
+        return frozenset(name for place, name in enumerate(names) if any(row[place] is None for row in rows))
 
     def _shown_of(self, domain: Domain, table: ValueTable) -> Shown:
         """How values of an attribute are shown: numbers as a pipeline has them, others by names."""

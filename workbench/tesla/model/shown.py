@@ -49,10 +49,10 @@ def pauses_shown(most: int, least: int = 1) -> Domain:
 
     Every pause is some of them one after the other; a search of all states is faster with fewer ways to go on.
     """
-    if most <= FEW_TICKS:
+    if most <= FEW_TICKS or not least:  # where time never passes by itself, a pause is not made of others
         return Range(least, most)
     powers = (str(1 << i) for i in range(most.bit_length()) if 1 << i < most)
-    return Enum((*(["0"] if not least else []), *powers, str(most)))
+    return Enum((*powers, str(most)))
 
 
 def ticks_of(pause: Any) -> Any:

@@ -9,6 +9,7 @@ Source: design of rules in the model.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,13 +28,16 @@ from workbench.tesla.model.course import ModelComposite
 from workbench.tesla.model.frame import RuleFrame, waiting_of
 from workbench.tesla.model.shown import Shown, ticks_of
 from workbench.tesla.occurrence import Occurrence, in_units
-from workbench.tesla.rule_memory import RuleMemory
+from workbench.tesla.rule_memory import HappensOrFacts, RuleMemory
 from workbench.tesla.rule_processor import ALL, RuleProcessor
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
 
 CHAIN = "chain"
 """The output with the last composites of chains."""
+GivenRows = tuple[tuple[str, Value], ...]
+"""The rows of facts that have been given: of which type, and what a stream shows of each."""
+_ROWS: GivenRows = ()
 
 
 class ModelOutput(NamedTuple):
@@ -137,11 +141,14 @@ class RulesInTicks(RuleProcessor, Keeping):
         longest = "" if self.most == 1 else f", and longer pauses than {self.most} of them do what one of so many does"
         values = [
             f"{name}.{attribute} is {self._tables[name, attribute].domain}"
-            for name in self.fed
+            for name in self._types
             for attribute in self.rules.declarations[name].domains
         ]
         found = [f"times are multiples of {self._time(1)}{longest}"]
-        found += [f"{name} has any rows, at most {most}" for name, most in self.frame.given.items()]
+        changes = dict.fromkeys(self.frame.changing, ", which may change between two events")
+        found += [
+            f"{name} has any rows, at most {most}{changes.get(name, '')}" for name, most in self.frame.given.items()
+        ]
         rates = self.frame.rates.items()
         found += [f"at most {rate.most} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
         found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
@@ -197,30 +204,29 @@ class RulesInTicks(RuleProcessor, Keeping):
     # --- meaning and operation ---
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        now, events = 0, list[Occurrence]()
         steps = [{self.ports[place]: each} for place, each in streams[0]]
-        for happens in self.happenings(steps):
-            if isinstance(happens, int):
-                now = happens
-            else:
-                events.append(happens)
-        return tuple(map(list, self._shown(self._meant(events, self.with_facts(steps).frame.facts, now))))
+        meant = self._meant(list(self.happenings(steps)), self.with_facts(steps).frame.facts, None)
+        return tuple(map(list, self._shown(meant)))
 
     def initial(self) -> State:
         return (0, "", (), 0, ())
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         (now, memory, kept, count, rows), (place, given) = state, front
-        if place and self.fed[place - 1] in self.frame.given:
-            steps = [*rows, {self.fed[place - 1]: given}]
-            return (now, memory, kept, count, rows if isinstance(memory, RuleMemory) else tuple(steps)), self._silent
+        if (name := self.ports[place]) in self.frame.told:
+            before, rows = rows, self._with_row(rows, name, given, begun=bool(memory))
+            if memory and rows != before:  # an engine on the others goes on where it was
+                memory = RuleMemory(
+                    self._on(rows)._started, str(memory.saved() if isinstance(memory, RuleMemory) else memory)
+                )
+            return (now, memory, kept, count, rows), self._silent
         if place == 0:
             if not (passed := ticks_of(given)):
                 return state, self._silent
             now += passed * self.tick
         if not isinstance(memory, RuleMemory):
-            memory = RuleMemory(self.with_facts(rows)._started, memory)
-        happens = now if place == 0 else self.event(self.fed[place - 1], given, now)
+            memory = RuleMemory(self._on(rows)._started, memory)
+        happens = now if place == 0 else self.event(name, given, now)
         try:
             memory, found = memory.after(happens)
         except EndlessChain as error:
@@ -279,8 +285,13 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     @cached_property
     def _tables(self) -> Mapping[tuple[str, str], Shown]:
-        names = [(name, each) for name in self.fed for each in self.rules.declarations[name].domains]
+        names = [(name, each) for name in self._types for each in self.rules.declarations[name].domains]
         return {key: Shown.of(self.frame.tables[key], exact=True) for key in names}
+
+    @property
+    def _types(self) -> Iterator[str]:
+        """Those that inputs bring something of."""
+        return (name for name in self.fed if name not in self.frame.gone)
 
     def event(self, name: str, given: Value, now: int) -> Occurrence:
         """An event of a type, as a stream shows it."""
@@ -295,39 +306,58 @@ class RulesInTicks(RuleProcessor, Keeping):
         domains = self.rules.declarations[name].domains
         return zip(domains, given if domains else (), strict=True)
 
-    def happenings(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[Occurrence | int]:
-        """What happens in a run: events with their times, and times that the clock has reached, in `unit`."""
-        now = 0
+    def happenings(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[HappensOrFacts]:
+        """What happens in a run: events with their times, times that the clock has reached, in `unit`, other facts."""
+        return itertools.chain.from_iterable(self._happenings(steps))
+
+    def _happenings(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[list[HappensOrFacts]]:
+        """The same for each step."""
+        now, begun, rows = 0, False, _ROWS
         for step in steps:
+            found: list[HappensOrFacts] = []
             for name, given in step.items():
-                place = self.ports.index(name)
-                now += ticks_of(given) * self.tick if place == 0 else 0
-                if name not in self.frame.given:
-                    yield now if place == 0 else self.event(name, given, now)
+                if name in self.frame.told:
+                    before, rows = rows, self._with_row(rows, name, given, begun=begun)
+                    found += [self._on(rows).frame.facts] if begun and rows != before else []
+                    continue
+                begun = True
+                now += ticks_of(given) * self.tick if name == self.ports[0] else 0
+                found.append(now if name == self.ports[0] else self.event(name, given, now))
+            yield found
 
     def growing(self, steps: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
         """The matches of each rule."""
         from workbench.tesla.growth import growing
 
-        whole, happens, place = self.with_facts(steps), list(self.happenings(steps)), 0
-        at: list[Occurrence | int | None] = []
-        for step in steps:
-            given = [name for name in step if name not in self.frame.given]
-            at.append(happens[place] if given else None)
-            place += len(given)
+        whole = self.with_facts(steps)
+        at = [found[0] if found else None for found in self._happenings(steps)]
         facts = {name: tuple(rows) for name, rows in whole.frame.facts.items()}
         return growing(self.scaled, whole._started(), at, facts, TREX if self.trex else "", self.rules)
 
     def with_facts(self, steps: Iterable[Mapping[str, Value]]) -> Self:
         """The same with the facts that are given at the start of a run, where any are."""
+        rows = _ROWS
+        for name, given in (each for step in steps for each in step.items()):
+            if name not in self.frame.told:
+                break
+            rows = self._with_row(rows, name, given, begun=False)
+        return self._on(rows)
+
+    def _with_row(self, rows: GivenRows, name: str, given: Value, *, begun: bool) -> GivenRows:
+        """The rows that are there when an input has told of some."""
+        if type := self.frame.gone.get(name):
+            return tuple(each for each in rows if each[0] != type)
+        late = begun and name not in self.frame.changing
+        full = sum(of == name for of, _ in rows) >= self.frame.given[name]
+        return rows if late or full else (*rows, (name, given))
+
+    def _on(self, rows: GivenRows) -> Self:
+        """The same with these facts."""
         if not self.frame.given:
             return self
         found: dict[str, list[tuple[Value | None, ...]]] = {name: [] for name in self.frame.given}
-        for name, given in (each for step in steps for each in step.items()):
-            if name not in found:
-                break
-            if len(found[name]) < self.frame.given[name]:
-                found[name].append(self.event(name, given, 0).values)
+        for name, given in rows:
+            found[name].append(self.event(name, given, 0).values)
         frame = replace(self.frame, facts={**self.frame.facts, **found})
         return replace(self, frame=frame, facts=frame.facts)
 

@@ -23,7 +23,7 @@ from workbench.ir.compose import DEFAULT_CAPACITY, outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
 from workbench.processors.held.group import flatten
-from workbench.smv.engines.engine import Answer
+from workbench.smv.engines.engine import Answer, EngineLimits, patience
 from workbench.verify.answer.advice import advise
 from workbench.verify.answer.rests_on import FOR_EVERY_N, EngineRemarks, beyond, ending, explain, grounds, misfortunes
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 QUIET = "steps without input"
 PATIENT = "steps without input, while no event is delayed,"
 """The steps that are left out of a model where that is sound."""
+REPLAYING = 2.0
+"""Seconds that are kept for replaying what is found, at most a tenth of those that there are."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,7 @@ def _asked(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], D
     result = Decision({}, "")
     if prepared.main.asked or settings.count_states:
         with phase(f"deciding with {decider.name}"):
-            result = decider.decide(prepared.main, limits_left(), count_states=settings.count_states)
+            result = decider.decide(prepared.main, _for_deciding(), count_states=settings.count_states)
     answers = dict(result.answers)
     if prepared.structure:
         if answers.get("property", Answer(True)).truth is False:
@@ -223,11 +225,20 @@ def _asked(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], D
         answers["property"] = Answer(True)
         result = replace(result, engine=", ".join(filter(None, ("structure", result.engine))))
     if prepared.bound:
+        limits, found = _for_deciding(), answers.get("property")
+        if limits.seconds is not None and found is not None and found.trace is not None:  # which does not depend on it
+            limits = replace(limits, seconds=min(limits.seconds / 4, patience(0)))
         with phase(f"deciding whether the bounds are met with {decider.name}"):
-            second = decider.decide(prepared.bound, limits_left())
+            second = decider.decide(prepared.bound, limits)
         answers |= second.answers
         result = replace(result, cpu_seconds=result.cpu_seconds + second.cpu_seconds)
     return answers, result
+
+
+def _for_deciding() -> EngineLimits:
+    """What engines may use: all that is left but for the time that it takes to replay what they find."""
+    limits = limits_left()
+    return replace(limits, seconds=limits.seconds and limits.seconds - min(REPLAYING, limits.seconds / 10))
 
 
 def _verdict(

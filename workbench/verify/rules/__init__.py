@@ -9,10 +9,12 @@ from typing import Any
 
 from workbench.errors import refuse_unknown
 from workbench.tesla.rule_set import RuleSet
+from workbench.verify.rules.capacities import capacities
 from workbench.verify.rules.cascade import cascade
 from workbench.verify.rules.competition import competition
 from workbench.verify.rules.covers import covers
 from workbench.verify.rules.droppable import droppable
+from workbench.verify.rules.effects import effects
 from workbench.verify.rules.finding import RuleFinding
 from workbench.verify.rules.fires import fires
 from workbench.verify.rules.rule_order import order
@@ -24,6 +26,8 @@ QUESTIONS: Mapping[str, Callable[..., tuple[RuleFinding, ...]]] = {
     "competition": competition,
     "order": order,
     "cascade": cascade,
+    "capacity": capacities,
+    "effects": effects,
 }
 """What can be asked, in the order in which it is told."""
 
@@ -34,4 +38,6 @@ def answers(rules: RuleSet, question: str, **options: Any) -> tuple[RuleFinding,
     return QUESTIONS[question](rules, **options)
 
 
-__all__ = ["QUESTIONS", "answers", "cascade", "competition", "covers", "droppable", "fires", "order"]
+__all__ = [
+    "QUESTIONS", "answers", "capacities", "cascade", "competition", "covers", "droppable", "effects", "fires", "order",
+]  # fmt: skip

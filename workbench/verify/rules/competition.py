@@ -17,7 +17,7 @@ from workbench.verify.answer.check import Settings
 from workbench.verify.rules.droppable import without_it
 from workbench.verify.rules.finding import RuleFinding, in_turn
 from workbench.verify.rules.problems import WITH_TIME
-from workbench.verify.rules.variants import compared, found_of
+from workbench.verify.rules.variants import compared
 
 
 def competition(
@@ -37,14 +37,13 @@ def competition(
 
     def found(number: int, rule: t.Rule) -> Iterator[RuleFinding]:
         variant = without_it(rules, number, replace(rule, consuming=()))
-        verdict = compared(rules, variant, bounds, settings, deepen=deepen)
         what = ", ".join(rule.consuming)
         says = (
             f"triggers compete for {what}: what one consumes another would have selected",
             f"triggers do not compete for {what}: it emits the same if it consumes nothing",
         )
         sets = {"as it is": rules, "consuming nothing": variant}
-        yield found_of(rule.name, verdict, ("compete", "do not compete"), says, sets, bounds)
+        yield compared(rule.name, sets, ("compete", "do not compete"), says, bounds, settings, deepen=deepen)
 
     asked = [(rule.name, partial(found, number, rule)) for number, rule in enumerate(rules.rules) if rule.consuming]
     return in_turn(asked)

@@ -23,6 +23,7 @@ from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_kno
 from workbench.verify.rules.fires import firing
 from workbench.verify.rules.multisets import all_among, carried_by
 from workbench.verify.rules.problems import WITH_TIME, with_more_room
+from workbench.verify.rules.relevant import relevant
 from workbench.verify.rules.stream import RuleStream, modelled_in
 
 
@@ -39,10 +40,14 @@ def covers(
     ------
     Refused: the rules have no finite model.
     """
-    bounds = replace(bounds or RuleBounds(), by_rule=True)
+    whole = replace(bounds or RuleBounds(), by_rule=True)
     pairs = [(one, other) for one, other in combinations(rules.rules, 2) if one.emits == other.emits]
-    question = CoverQuestion(rules, bounds, settings, deepen)
-    return in_turn([(f"{one.name}, {other.name}", partial(_pair, question, one, other)) for one, other in pairs])
+
+    def found(one: Rule, other: Rule) -> Iterator[RuleFinding]:
+        asked, own = relevant(rules, [one.name, other.name], whole)
+        return _pair(CoverQuestion(asked, own, settings, deepen), one, other, rules)
+
+    return in_turn([(f"{one.name}, {other.name}", partial(found, one, other)) for one, other in pairs])
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ class CoverQuestion:
         return found.outcome is not Outcome.HOLDS
 
 
-def _pair(question: CoverQuestion, one: Rule, other: Rule) -> Iterator[RuleFinding]:
+def _pair(question: CoverQuestion, one: Rule, other: Rule, rules: RuleSet) -> Iterator[RuleFinding]:
     ways = (one, other), (other, one)
     verdicts = [question.covered(*way) for way in ways]
     held = [each.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS) for each in verdicts]
@@ -94,7 +99,7 @@ def _pair(question: CoverQuestion, one: Rule, other: Rule) -> Iterator[RuleFindi
             model = modelled_in(*modelled([question.rules], question.bounds))
             stream = RuleStream.of(model, (step.inputs for step in verdict.counterexample.steps))
             says = f"{a.name} emits what {b.name} does not"
-            yield RuleFinding(about, "not covered", says, verdict, {"": stream})
+            yield RuleFinding(about, "not covered", says, verdict, {"": stream.made_by(rules)})
         else:
             yield not_known(about, verdict)
 

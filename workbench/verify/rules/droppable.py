@@ -17,7 +17,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.rules.finding import RuleFinding, in_turn
 from workbench.verify.rules.problems import WITH_TIME
-from workbench.verify.rules.variants import compared, found_of
+from workbench.verify.rules.variants import compared
 
 ANSWERS = "needed", "droppable"
 
@@ -38,10 +38,9 @@ def droppable(
     bounds = bounds or RuleBounds()
 
     def found(about: str, variant: RuleSet) -> Iterator[RuleFinding]:
-        verdict = compared(rules, variant, bounds, settings, deepen=deepen)
         sets = {"as it is": rules, "without it": variant}
         says = ("needed: without it the rules differ", "can be dropped")
-        yield found_of(about, verdict, ANSWERS, says, sets, bounds)
+        yield compared(about, sets, ANSWERS, says, bounds, settings, deepen=deepen)
 
     asked = [
         (f"{rule.name}, {what}", without_it(rules, number, shorter))

@@ -41,6 +41,11 @@ class RuleFinding:
         """Whether more room could change it."""
         return self.verdict is not None and self.verdict.within_bounds
 
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """What it rests on, a sentence each."""
+        return () if self.verdict is None else self.verdict.rests_on
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return {
@@ -50,7 +55,7 @@ class RuleFinding:
             "within_bounds": self.within_bounds,
             "decided": self.decided,
             "streams": {name: each.to_json() for name, each in self.streams.items()},
-            "assumptions": [] if self.verdict is None else list(self.verdict.rests_on),
+            "assumptions": list(self.rests_on),
         }
 
 

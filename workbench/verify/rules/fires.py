@@ -19,6 +19,7 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import can
 from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_known
 from workbench.verify.rules.problems import WITH_TIME, rule_problem
+from workbench.verify.rules.relevant import relevant
 from workbench.verify.rules.stream import RuleStream, modelled_in
 
 
@@ -57,12 +58,12 @@ def firing(rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *
 def _fires(
     rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *, deepen: bool
 ) -> Iterator[RuleFinding]:
-    verdict = firing(rules, rule, bounds, settings, deepen=deepen)
+    asked, bounds = relevant(rules, [rule.name], bounds)
+    verdict = firing(asked, rule, bounds, settings, deepen=deepen)
     if verdict.outcome is Outcome.HOLDS and verdict.counterexample is not None:
-        stream = RuleStream.of(
-            modelled_in(*modelled([rules], bounds)), (s.inputs for s in verdict.counterexample.steps)
-        )
-        yield RuleFinding(rule.name, "fires", "can fire", verdict, {"": stream})
+        (model,) = modelled([asked], bounds)
+        stream = RuleStream.of(modelled_in(model), (step.inputs for step in verdict.counterexample.steps))
+        yield RuleFinding(rule.name, "fires", "can fire", verdict, {"": stream.made_by(rules)})
     elif verdict.within_bounds:
         yield RuleFinding(rule.name, "never", f"never fires, {WITHIN}", verdict)
     elif verdict.outcome is Outcome.FAILS:

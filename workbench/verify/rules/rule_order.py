@@ -11,6 +11,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from workbench.budget import share
 from workbench.core.ops import EQ, both, conjunction, either, ite, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Maybe
@@ -29,11 +30,12 @@ from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
-from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_known
+from workbench.verify.rules.finding import TELLING, WITHIN, RuleFinding, in_turn, not_known
 from workbench.verify.rules.multisets import carried_by, same_events
 from workbench.verify.rules.problems import WITH_TIME, with_more_room
+from workbench.verify.rules.relevant import parts_of
 from workbench.verify.rules.stream import RuleStream, modelled_in
-from workbench.verify.rules.variants import compared, found_of
+from workbench.verify.rules.variants import compared
 
 ANSWERS = "depends", "does not depend"
 EVENTS = "simultaneous events"
@@ -60,7 +62,7 @@ def order(
         return [_exchanged_rules(rules, place, bounds or RuleBounds(), settings, deepen=deepen)]
 
     def events() -> list[RuleFinding]:
-        return [_exchanged_events(rules, bounds or RuleBounds(), settings, deepen=deepen)]
+        return _exchanged_events(rules, bounds or RuleBounds(), settings, deepen=deepen)
 
     pairs = [f"{one.name}, {other.name}" for one, other in pairwise(rules.rules)]
     return in_turn([*((about, partial(rules_at, place)) for place, about in enumerate(pairs)), (EVENTS, events)])
@@ -76,16 +78,35 @@ def _exchanged_rules(
     if one.trigger.type != other.trigger.type and not (absence(one) and absence(other)):
         return RuleFinding(about, ANSWERS[1], "their order does not matter: no event triggers both")
     variant = replace(rules, rules=(*before, other, one, *behind))
-    verdict = compared(rules, variant, bounds, settings, ordered=False, deepen=deepen)
     says = "their order matters: exchanged, they emit something else", "their order does not matter"
     sets = {"as they are": rules, "exchanged": variant}
-    return found_of(about, verdict, ANSWERS, says, sets, bounds)
+    return compared(about, sets, ANSWERS, says, bounds, settings, ordered=False, deepen=deepen)
 
 
 # --- events ---------------------------------------------------------------------------------------------
 
 
-def _exchanged_events(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> RuleFinding:
+def _exchanged_events(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> list[RuleFinding]:
+    """What is found of each part of the rules, where that is the same of all; else of a part where it tells of all.
+
+    What parts emit in both orders is emitted by all in both. Where a part does not, others may make up for it: then it
+    is the stream that tells, run on all rules.
+    """
+    found = list[RuleFinding]()
+    parts = list(parts_of(rules, bounds))
+    for number, (part, own) in enumerate(parts):
+        with share(len(parts) - number + (len(parts) > 1), TELLING):
+            found.append(_exchanged_in(part, own, settings, deepen=deepen))
+        if found[-1].streams:
+            streams = {name: stream.made_by(rules) for name, stream in found[-1].streams.items()}
+            if len(parts) == 1 or RuleStream.differs_from(*streams.values()):
+                return [replace(found[-1], streams=streams)]
+    if all(each.answer == ANSWERS[1] for each in found):
+        return [next((each for each in found if each.within_bounds), found[-1])]
+    return found if len(parts) == 1 else [_exchanged_in(rules, bounds, settings, deepen=deepen)]
+
+
+def _exchanged_in(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> RuleFinding:
     def asked(bounds: RuleBounds) -> Verdict:
         (model,) = modelled([rules], bounds)
         both_ways = _both_ways(model)
@@ -114,7 +135,7 @@ def _exchanged_events(rules: RuleSet, bounds: RuleBounds, settings: Settings, *,
 def _both_ways(model: Pipeline) -> Pipeline:
     """Two copies of a model, of which the second gets two events the other way round."""
     names = tuple(name for name, _ in model.inputs)
-    swapped = SwappedEvents(names, len(modelled_in(model).frame.given))
+    swapped = SwappedEvents(names, len(modelled_in(model).frame.told))
     nodes = [Node("exchange", swapped, ("swap", *names), swapped.results_named)]
     for side in ("first", "second"):
         inputs = tuple(f"{side}_{name}" for name in names)

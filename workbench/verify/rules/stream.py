@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any
@@ -18,8 +18,8 @@ from workbench.core.domain import Value
 from workbench.core.units import spelled
 from workbench.errors import EndlessChain, Refused
 from workbench.tesla.model.machine import ModelledRules
-from workbench.tesla.occurrence import Facts, Occurrence
-from workbench.tesla.rule_memory import Happens, feed
+from workbench.tesla.occurrence import Facts, Occurrence, has_units, in_units
+from workbench.tesla.rule_memory import HappensOrFacts, feed, on_other_facts
 from workbench.tesla.rule_set import RuleSet
 
 ENGINES = ("cdp", "aip")
@@ -33,13 +33,13 @@ class RuleStream:
     Attributes
     ----------
     rules: windows are numbers of the unit of times.
-    steps: events, and times that the clock has reached, in their order.
+    steps: events, times that the clock has reached, and facts that are others from then on, in their order.
     unit: `us` where times are microseconds, None where they are bare numbers.
     chosen: those of the facts that the model has chosen.
     """
 
     rules: RuleSet
-    steps: tuple[Happens, ...]
+    steps: tuple[HappensOrFacts, ...]
     unit: str | None = None
     facts: Facts = field(default_factory=dict, repr=False)
     chosen: tuple[Occurrence, ...] = ()
@@ -52,6 +52,11 @@ class RuleStream:
         chosen = tuple(Occurrence(name, 0, row) for name in model.frame.given for row in facts[name])
         return cls(model.scaled, tuple(model.happenings(inputs)), model.unit, facts, chosen)
 
+    def made_by(self, rules: RuleSet) -> RuleStream:
+        """The same stream, with what these rules make of it."""
+        unit = "us" if has_units(rules) else self.unit
+        return replace(self, rules=in_units(rules, unit), unit=unit)
+
     @property
     def events(self) -> tuple[Occurrence, ...]:
         """The events, without the clock."""
@@ -63,6 +68,10 @@ class RuleStream:
 
         running, found = rule_engine(self.rules, engine, self.facts), list[list[Occurrence]]()
         for each in self.steps:
+            if isinstance(each, Mapping):
+                running = on_other_facts(running, each)
+                found.append([])
+                continue
             try:
                 found.append(feed(running, each))
             except EndlessChain:
@@ -74,9 +83,8 @@ class RuleStream:
         """The composites that the rules mean, in the order of publication; None where there is no end of them."""
         from workbench.tesla.meaning import meaning
 
-        times = [each for each in self.steps if isinstance(each, int)]
         try:
-            return tuple(meaning(self.rules, self.events, self.facts, until=times[-1] - 1 if times else None))
+            return tuple(meaning(self.rules, self.steps, self.facts))
         except EndlessChain:
             return None
 
@@ -95,14 +103,20 @@ class RuleStream:
         return tuple(found)
 
     def differs_from(self, other: RuleStream) -> bool:
-        """Whether other composites are made of another stream, whatever their order."""
-        return Counter(_all_told(self.meant)) != Counter(_all_told(other.meant))
+        """Whether other composites are made of another stream, whatever their order, and whichever rules make them."""
+        one, two = (None if each.meant is None else [_told(e)[:3] for e in each.meant] for each in (self, other))
+        return (one is None) != (two is None) or Counter(one) != Counter(two)
 
     def text(self) -> str:
         """The stream, and under each event what it causes."""
         lines = [f"there is {self._named(each)}" for each in self.chosen]
+        facts = self.facts
         for step, caused in zip_longest(self.steps, self.caused()):
-            lines.append(self._shown(step) if isinstance(step, Occurrence) else f"it is {self._time(step)}")
+            if isinstance(step, Mapping):
+                lines += self._changed(facts, step)
+                facts = step
+            else:
+                lines.append(self._shown(step) if isinstance(step, Occurrence) else f"it is {self._time(step)}")
             lines += [f"  -> {self._shown(each)} by {each.rule}" for each in caused or ()]
             lines += ["  -> composites without end"] if caused is None else []
         return "\n".join(lines)
@@ -111,13 +125,30 @@ class RuleStream:
         """Plain data: rows as in a log."""
         return {
             "events": [self._row(each) for each in self.events],
-            "until": max((each if isinstance(each, int) else each.time for each in self.steps), default=0),
+            "until": max((_time(each) for each in self.steps), default=0),
             "composites": [self._row(each) | {"rule": each.rule} for each in self.meant or ()],
             "ends": self.meant is not None,
             **({"facts": [self._row(each) for each in self.chosen]} if self.chosen else {}),
+            **({"facts_change": changes} if (changes := self._changes()) else {}),
             "time_unit": self.unit,
             "confirmed": list(self.confirmed),
         }
+
+    def _changes(self) -> list[dict[str, Any]]:
+        """The facts that are others, and behind how many events."""
+        found, came, facts = list[dict[str, Any]](), 0, self.facts
+        for step in self.steps:
+            came += isinstance(step, Occurrence)
+            if isinstance(step, Mapping):
+                rows = [self._row(Occurrence(name, 0, row)) for name in _others(facts, step) for row in step[name]]
+                found.append({"behind": came, "types": _others(facts, step), "facts": rows})
+                facts = step
+        return found
+
+    def _changed(self, before: Facts, after: Facts) -> Iterator[str]:
+        for name in _others(before, after):
+            rows = ", ".join(self._named(Occurrence(name, 0, row)) for row in after[name])
+            yield f"now there is {rows or f'no {name}'}"
 
     def _row(self, event: Occurrence) -> dict[str, Any]:
         names = self.rules.declarations[event.type].positions
@@ -133,6 +164,15 @@ class RuleStream:
 
     def _time(self, time: int) -> str:
         return spelled(time) if self.unit and time else str(time)
+
+
+def _others(before: Facts, after: Facts) -> list[str]:
+    """The types of facts that are not as they were."""
+    return [name for name in after if list(after[name]) != list(before.get(name, ()))]
+
+
+def _time(step: HappensOrFacts) -> int:
+    return step if isinstance(step, int) else step.time if isinstance(step, Occurrence) else 0
 
 
 def _all_told(composites: Iterable[Occurrence] | None) -> list[Any]:

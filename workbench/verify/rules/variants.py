@@ -18,29 +18,48 @@ from workbench.verify.ask.properties import invariant
 from workbench.verify.rules.finding import WITHIN, RuleFinding, not_known
 from workbench.verify.rules.multisets import carried_by, same_events
 from workbench.verify.rules.problems import rule_comparison, with_more_room
+from workbench.verify.rules.relevant import told_apart
 from workbench.verify.rules.stream import RuleStream, modelled_in
 
 
 def compared(
-    rules: RuleSet,
-    variant: RuleSet,
+    about: str,
+    sides: Mapping[str, RuleSet],
+    answers: tuple[str, str],
+    says: tuple[str, str],
     bounds: RuleBounds,
     settings: Settings,
     *,
     ordered: bool = True,
     deepen: bool = True,
-) -> Verdict:
-    """Whether both emit the same at each step.
+) -> RuleFinding:
+    """Whether two rule sets emit the same at each step.
 
     Parameters
     ----------
-    variant: over the same types.
+    about: the part of rules of which something is found by that.
+    sides: both by what they are called, over the same types.
+    answers, says: where the rules differ, and where they do not.
     ordered: whether the order counts in which composites of a step are published.
     deepen: whether larger models are asked where bounds are met.
     """
-    if ordered:
-        return with_more_room(lambda b: rule_comparison(rules, variant, b, settings).decide(), bounds, deepen=deepen)
-    return with_more_room(lambda b: _unordered(rules, variant, b, settings), bounds, deepen=deepen)
+    asked, bounds = told_apart(sides, bounds, ordered=ordered)
+    one, other = asked.values()
+
+    def verdict_with(more: RuleBounds) -> Verdict:
+        if ordered:
+            return rule_comparison(one, other, more, settings).decide()
+        return _unordered(one, other, more, settings)
+
+    verdict = with_more_room(verdict_with, bounds, deepen=deepen)
+    if verdict.counterexample is not None:
+        inputs = [step.inputs for step in verdict.counterexample.steps]
+        models = zip(sides.items(), modelled((one, other), bounds), strict=True)
+        streams = {name: RuleStream.of(modelled_in(model), inputs).made_by(rules) for (name, rules), model in models}
+        return RuleFinding(about, answers[0], says[0], verdict, streams)
+    if verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
+        return RuleFinding(about, answers[1], says[1] + (f", {WITHIN}" if verdict.within_bounds else ""), verdict)
+    return not_known(about, verdict)
 
 
 def _unordered(rules: RuleSet, variant: RuleSet, bounds: RuleBounds, settings: Settings) -> Verdict:
@@ -56,28 +75,3 @@ def _unordered(rules: RuleSet, variant: RuleSet, bounds: RuleBounds, settings: S
         return conjunction(same_events(*(carried_by(system, name) for name in pair)) for pair in pairs)
 
     return check(both, invariant("same composites", same, "composites differ", compares=True), settings)
-
-
-def found_of(
-    about: str,
-    verdict: Verdict,
-    answers: tuple[str, str],
-    says: tuple[str, str],
-    sets: Mapping[str, RuleSet],
-    bounds: RuleBounds,
-) -> RuleFinding:
-    """What a comparison finds.
-
-    Parameters
-    ----------
-    answers, says: where the rules differ, and where they do not.
-    sets: the rule sets by what they are called.
-    """
-    if verdict.counterexample is not None:
-        inputs = [step.inputs for step in verdict.counterexample.steps]
-        models = modelled(tuple(sets.values()), bounds)
-        streams = {name: RuleStream.of(modelled_in(model), inputs) for name, model in zip(sets, models, strict=True)}
-        return RuleFinding(about, answers[0], says[0], verdict, streams)
-    if verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
-        return RuleFinding(about, answers[1], says[1] + (f", {WITHIN}" if verdict.within_bounds else ""), verdict)
-    return not_known(about, verdict)

@@ -61,7 +61,7 @@ class CodeTable(Mapping[int, str]):
         return self._texts.count
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._texts.both(self._texts.keys())[1].tolist())
+        return iter(self._texts.numbers.tolist())
 
     def __getitem__(self, code: int) -> str:
         (place,) = self.places([code]).tolist()

@@ -73,11 +73,11 @@ class WordTable:
 class TextTable(WordTable):
     """Numbers texts, given as where each begins, and the letters (bytes) of all."""
 
-    filled, fill, slot = FILLED_TEXTS, "fill_texts", 4
+    filled, fill, slot = FILLED_TEXTS, "fill_texts", 1
 
     def __init__(self) -> None:
         super().__init__()
-        self.starts: Any = np.zeros(FIRST, np.int64)
+        self.entries: Any = np.zeros((FIRST, 3), np.uint64)
         self.letters: Any = np.zeros(FIRST, np.uint8)
 
     def codes(self, given: Any) -> Any:
@@ -89,15 +89,15 @@ class TextTable(WordTable):
         codes: Any = np.empty(len(offsets) - 1, np.int64)
         numbers, done = np.empty_like(codes), 0
         while True:
-            used = int(self.starts[self.count])
+            used = int(self.entries[self.count, 2])
             self.letters = longer(self.letters, used, used + int(offsets[-1]) - int(offsets[done]))
             done = hashing_loop("number_texts")(
-                offsets, letters, done, codes, numbers, self.table, self._counts, self.starts, self.letters
+                offsets, letters, done, codes, numbers, self.table, self._counts, self.entries, self.letters
             )
             if done == len(codes):
                 return codes, numbers
             self._grow()
-            self.starts = longer(self.starts, self.count + 1, self.count + AHEAD + 1)
+            self.entries = longer(self.entries, self.count + 1, self.count + AHEAD + 1)
 
     @property
     def alike(self) -> tuple[int, int] | None:
@@ -109,18 +109,24 @@ class TextTable(WordTable):
         """The keys for which compiled code has these numbers; -1 where it has it for none."""
         numbers = np.ascontiguousarray(numbers, np.int64)
         found: Any = np.empty(len(numbers), np.int64)
-        hashing_loop("look_numbers")(numbers, found, self.table)
+        hashing_loop("look_numbers")(numbers, found, self.table, self.entries)
         return found
 
     def keys(self) -> Any:
         """Where each begins, and the letters."""
-        return self.starts[: self.count + 1], self.letters[: self.starts[self.count]]
+        starts = self.entries[: self.count + 1, 2].view(np.int64)
+        return starts, self.letters[: starts[-1]]
+
+    @property
+    def numbers(self) -> Any:
+        """What compiled code has for each key, by their numbers."""
+        return (self.entries[: self.count, 0] >> np.uint64(1)).view(np.int64)
 
 
-def places_of(keys: Sequence[Any], room: int) -> Any:
-    """`lower.tables.places_of`."""
+def places_of(keys: Sequence[Any], taken: Any) -> Any:
+    """`lower.tables.places_of`; where some are taken already, these are put beside them."""
     found: Any = np.empty(len(keys[0]), np.int64)
-    hashing_loop("put_keys")(keys[0], keys[1] if len(keys) > 1 else found[:0], np.zeros(room, np.bool_), found)
+    hashing_loop("put_keys")(keys[0], keys[1] if len(keys) > 1 else found[:0], taken, found)
     return found
 
 
@@ -143,6 +149,6 @@ def longer(array: Any, used: int, size: int) -> Any:
     """An array with room for so many entries."""
     if size <= len(array):
         return array
-    made = np.empty(max(size, 2 * len(array)), array.dtype)
+    made = np.empty((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
     made[:used] = array[:used]
     return made

@@ -2,10 +2,11 @@
 
 The rule of this module: two keys are one where they are equal, bit by bit; what they are scattered by decides nothing.
 A slot of a table of whole numbers is the number of its key, counted from 1, and the key. A slot of a table of texts is
-the number and the size of its key, half a word each, what the key is scattered by, its first eight letters, and where
-its letters are kept: no two texts of up to 16 letters have the same, so that only longer ones are compared with what is
-kept, and a table grows without a look at the keys. A large table lies in memory that is slow to answer: the slots of
-`AHEAD` keys are asked for before the first of them is looked at.
+half of what its key is scattered by, and the number of the key, so that the table grows without a look at the keys. By
+its number a text has an entry: what it is scattered by, its first eight letters, and where its letters are kept; the
+next entry says where they end. No two texts of up to 16 letters have the same, so that only longer ones are compared
+with what is kept. A large table lies in memory that is slow to answer: the slots of `AHEAD` keys are asked for before
+the first of them is looked at, and so are the entries that these slots lead to.
 """
 
 # mypy: allow-untyped-defs
@@ -35,7 +36,7 @@ def scattered(mixed, table):
 
 @numba.njit(nogil=True)
 def first_slot(mixed, table):
-    """The same of a text, whose upper half is as good as any other part."""
+    """The same of a text, whose upper half is as good as any other part, and is in its slot."""
     return ((mixed >> HALF) * np.uint64(len(table))) >> HALF
 
 
@@ -75,8 +76,8 @@ def number_words(given, first, codes, table, counts):
 
 
 @numba.njit(nogil=True)
-def number_texts(offsets, letters, first, codes, numbers, table, counts, starts, kept):
-    """The same for texts, whose letters are kept; `starts` says where those of each key begin.
+def number_texts(offsets, letters, first, codes, numbers, table, counts, entries, kept):
+    """The same for texts, whose letters are kept.
 
     `numbers` takes what compiled code has for each text. Where it has one number for two keys they are left in
     `counts`, the later one counted from 1.
@@ -84,40 +85,53 @@ def number_texts(offsets, letters, first, codes, numbers, table, counts, starts,
     count, last = counts[0], np.uint64(len(table) - 1)
     for start in range(first, len(codes), AHEAD):
         stop = min(start + AHEAD, len(codes))
-        if FILLED_TEXTS * (count + AHEAD) > len(table) or count + AHEAD + 1 > len(starts):
+        if FILLED_TEXTS * (count + AHEAD) > len(table) or count + AHEAD + 1 > len(entries):
             return start
         for i in range(start, stop):
             mixed = mixed_text(letters, np.int64(offsets[i]), np.int64(offsets[i + 1]))
             numbers[i] = np.int64(mixed)
             soon(table, first_slot(mixed, table))
         for i in range(start, stop):
+            entry_soon(np.uint64(numbers[i]), table, entries)
+        for i in range(start, stop):
             begin, end, mixed = np.int64(offsets[i]), np.int64(offsets[i + 1]), np.uint64(numbers[i])
-            a, size = part(letters, begin, min(begin + WORD, end)), min(np.uint64(end - begin), LOWER) << HALF
+            a = part(letters, begin, min(begin + WORD, end))
             slot = first_slot(mixed, table)
             while table[slot, 0]:
-                if table[slot, 1] >> ONE == mixed >> ONE:
-                    same = table[slot, 1] == mixed and table[slot, 2] == a and table[slot, 0] & ~LOWER == size
-                    if same and (
-                        end - begin <= 2 * WORD or same_text(kept, np.int64(table[slot, 3]), letters, begin, end)
-                    ):
-                        break
-                    counts[1], counts[2] = (table[slot, 0] & LOWER) - ONE, count + 1
+                if table[slot, 0] & ~LOWER == mixed & ~LOWER:
+                    key = np.int64(table[slot, 0] & LOWER) - 1
+                    if entries[key, 0] >> ONE == mixed >> ONE:
+                        there = np.int64(entries[key, 2])
+                        same = entries[key, 0] == mixed and entries[key, 1] == a
+                        same = same and np.int64(entries[key + 1, 2]) - there == end - begin
+                        if same and (end - begin <= 2 * WORD or same_text(kept, there, letters, begin, end)):
+                            break
+                        counts[1], counts[2] = key, count + 1
                 slot = (slot + ONE) & last
             if not table[slot, 0]:
+                there = np.int64(entries[count, 2])
                 for k in range(end - begin):
-                    kept[starts[count] + k] = letters[begin + k]
+                    kept[there + k] = letters[begin + k]
+                entries[count, 0], entries[count, 1] = mixed, a
                 count += 1
                 counts[0] = count
-                starts[count] = starts[count - 1] + end - begin
-                table[slot, 0], table[slot, 1], table[slot, 2] = size | np.uint64(count), mixed, a
-                table[slot, 3] = starts[count - 1]
-            codes[i] = (table[slot, 0] & LOWER) - ONE
+                entries[count, 2] = there + end - begin
+                table[slot, 0] = mixed & ~LOWER | np.uint64(count)
+            codes[i] = np.int64(table[slot, 0] & LOWER) - 1
             numbers[i] = mixed >> ONE
     return len(codes)
 
 
 @numba.njit(nogil=True)
-def look_numbers(given, codes, table):
+def entry_soon(mixed, table, entries):
+    """Memory is told that the entry will be needed which the first slot for such a text leads to."""
+    found = table[first_slot(mixed, table), 0]
+    if found and found & ~LOWER == mixed & ~LOWER:
+        soon(entries, (found & LOWER) - ONE)
+
+
+@numba.njit(nogil=True)
+def look_numbers(given, codes, table, entries):
     """The keys for which compiled code has these numbers; -1 where it is that of none."""
     last = np.uint64(len(table) - 1)
     for start in range(0, len(given), AHEAD):
@@ -125,11 +139,18 @@ def look_numbers(given, codes, table):
         for i in range(start, stop):
             soon(table, first_slot(np.uint64(given[i]) << ONE, table))
         for i in range(start, stop):
+            entry_soon(np.uint64(given[i]) << ONE, table, entries)
+        for i in range(start, stop):
             number = np.uint64(given[i])
             slot = first_slot(number << ONE, table)
-            while table[slot, 0] and table[slot, 1] >> ONE != number:
+            codes[i] = -1
+            while table[slot, 0]:
+                if table[slot, 0] & ~LOWER == (number << ONE) & ~LOWER:
+                    key = np.int64(table[slot, 0] & LOWER) - 1
+                    if entries[key, 0] >> ONE == number:
+                        codes[i] = key
+                        break
                 slot = (slot + ONE) & last
-            codes[i] = np.int64(table[slot, 0] & LOWER) - 1
     return 0
 
 
@@ -193,9 +214,8 @@ def fill_texts(old, new):
     last = np.uint64(len(new) - 1)
     for i in range(len(old)):
         if old[i, 0]:
-            slot = first_slot(old[i, 1], new)
+            slot = first_slot(old[i, 0], new)
             while new[slot, 0]:
                 slot = (slot + ONE) & last
-            for k in range(4):
-                new[slot, k] = old[i, k]
+            new[slot, 0] = old[i, 0]
     return 0

@@ -172,17 +172,23 @@ def tries(room):
 
 
 @numba.njit(nogil=True)
+def first_row(used, key):
+    """Where `find` looks first."""
+    size = np.uint64(len(used) - 1 - DIRECT)
+    place = (((np.uint64(np.int64(key)) * np.uint64(SCATTER)) >> np.uint64(32)) * size) >> np.uint64(32)
+    return place + np.uint64(1 + DIRECT)
+
+
+@numba.njit(nogil=True)
 def find(used, keys, key):
     """The row of a key in a table, or the free one where it belongs; 0 where none is near. See `lower.tables`."""
     if np.uint64(key) < np.uint64(DIRECT):
         return np.int64(key) + 1
-    size = np.uint64(len(used) - 1 - DIRECT)
-    place = (((np.uint64(np.int64(key)) * np.uint64(SCATTER)) >> np.uint64(32)) * size) >> np.uint64(32)
+    size, row = np.uint64(len(used) - 1 - DIRECT), first_row(used, key)
     for _ in range(tries(len(used) - 1 - DIRECT)):
-        row = place + np.uint64(1 + DIRECT)
         if (not used[row]) or keys[row] == key:
             return np.int64(row)
-        place = (place + np.uint64(1)) & (size - np.uint64(1))
+        row = ((row - np.uint64(DIRECT)) & (size - np.uint64(1))) + np.uint64(1 + DIRECT)
     return 0
 
 
@@ -231,6 +237,7 @@ SCOPE = {
         ordered,
         room,
         soon,
+        first_row,
         quotient_overflows,
         int_same,
         int_below,

@@ -17,6 +17,7 @@ from workbench.core.domain import BOOL, Domain, Reals
 from workbench.core.fields import scalars
 from workbench.core.ops import OR
 from workbench.core.term import FALSE, TRUE, Change, Others, Term, leaves, var
+from workbench.executors.compiled.code.early import EARLIER, rows_soon
 from workbench.executors.compiled.code.step import StepCode, Target, step_code
 from workbench.executors.compiled.lower.rows import ROW_NAME, over_rows
 from workbench.executors.compiled.lower.system import fixed, hazards
@@ -27,9 +28,6 @@ from workbench.ir.system import Pipe, System
 
 AHEAD = 4
 """An event that is repeated is written so often without asking how often it is, which saves jumps."""
-
-EARLIER = 24
-"""Rows before a row of a key, at which memory is told that its state will be needed."""
 
 Substitution = Mapping[Term, Term]
 """Constants for variables and inputs."""
@@ -204,6 +202,9 @@ def loop_source(
             bodies[happens + 1 : happens + 1] = ["if bad:", "    stop = i", "    break"]
         lines += [f"        {line}" for line in loads + bodies + saves]
     else:
+        if target == "cpu" and len(codes) == 1 and not _rowless(system, phases[0]):
+            arrivals = _arrivals(system, form, codes[0], phases[0], pasts)
+            before += rows_soon(system, bodies, {name: read for name, (read, _) in arrivals.items()})
         lines += [f"        {line}" for line in before + bodies + stores or ["pass"]]
         lines += [f"    {save}" for save in saves]
     lines += [f"    counts[{j}] = n{j}" for j in range(len(form.results))]
@@ -395,7 +396,7 @@ def _arrivals(
 
     With each comes its source, given the number of the step, and whether that needs no state.
     """
-    over = all(given.get(source.present) is FALSE for source in system.inputs)  # a step without a row of its own
+    over = _rowless(system, given)
     values = {name: f"x{k}" for k, (name, _) in enumerate(form.values)}
     columns = values | {source.present.name: f"p{k}" for k, source in enumerate(system.inputs)}
     texts = {name: (f"{column}[at({'0' if over else '{0}'})]", True) for name, column in columns.items()}
@@ -407,6 +408,11 @@ def _arrivals(
         texts[past.symbol.name] = read, back.is_const
     named = zip(code.inputs, system.free, strict=True)
     return {parameter: texts[leaf] for parameter, leaf in named if leaf in texts}
+
+
+def _rowless(system: System, given: Substitution) -> bool:
+    """Whether steps have no rows of their own."""
+    return all(given.get(source.present) is FALSE for source in system.inputs)
 
 
 def executable(source: str, scope: Mapping[str, Any], name: str = "run") -> Any:

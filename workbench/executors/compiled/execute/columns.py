@@ -81,11 +81,11 @@ def count(flags: Any) -> int:
     return int(np.count_nonzero(flags))
 
 
-def places_of(keys: Sequence[Any], room: int) -> Any:
+def places_of(keys: Sequence[Any], taken: Any) -> Any:
     """`lower.tables.places_of` by machine code."""
     from workbench.executors.compiled.code.hashing import places_of
 
-    return places_of(keys, room)
+    return places_of(keys, taken)
 
 
 def zeros_like(array: Any, size: int) -> Any:

@@ -99,6 +99,7 @@ class Compiled(Saving):
             ("allocation", self.name, known),
             lambda: (flat := flatten(pipeline), allocate(flat, self.name, capacities)),
         )
+        self.threads = 1
         self._patience, self._warm, self._made, self._live = patience, False, 0, live
         self._with_machine = machine and not os.environ.get("NUMBA_DISABLE_JIT", "0").strip("0")
         self._pool = Pool()

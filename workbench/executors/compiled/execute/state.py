@@ -60,6 +60,8 @@ class LoopArrays:
             *(columns.zeros(size, domain) for _, domain, size, _ in form.memories),
         ]
         self._saved = copies(self.arrays)
+        self._keys = set(_key_arrays(system))
+        """Where the keys of tables lie: a row that is used keeps its key, so they need no copy to go back to."""
         self.endless = list(_endless(system))
         self._filled = {each.name: 0 for each in self.endless}
         """The queues without a capacity, and the steps after which they were seen empty last."""
@@ -81,9 +83,11 @@ class LoopArrays:
                 array[:] = encode_any(domain, domain.default)
 
     def save(self) -> list[Any]:
-        """A copy, in arrays that the next one overwrites."""
+        """A copy, in arrays that the next one overwrites; keys of rows that are not used are not kept."""
         for position, (content, array) in enumerate(zip(self._saved, self.arrays, strict=True)):
-            if len(content) != len(array):
+            if position in self._keys:
+                self._saved[position] = array
+            elif len(content) != len(array):
                 self._saved[position] = array.copy()
             else:
                 content[:] = array
@@ -93,8 +97,9 @@ class LoopArrays:
         """Go back to a state."""
         for position, (array, content) in enumerate(zip(self.arrays, saved, strict=True)):
             if len(array) != len(content):  # a table that has grown since
-                self.arrays[position] = content.copy()
-            else:
+                own = position in self._keys and content is self._saved[position]
+                self.arrays[position] = content if own else content.copy()
+            elif array is not content:
                 array[:] = content
 
     def numbers(self) -> dict[str, Any]:
@@ -247,6 +252,14 @@ class LoopArrays:
             self.texts.put(json.loads(data[end:]))
         self.restore(contents)  # of other lengths than here where a table has grown
         return True
+
+
+def _key_arrays(system: System) -> Iterator[int]:
+    start = 2
+    for memory in system.memories:
+        if isinstance(memory.domain, KeyedArray):
+            yield from range(start + 1, start + 1 + memory.domain.words)
+        start += len(memory.columns)
 
 
 def _endless(system: System) -> Iterator[EndlessQueue]:

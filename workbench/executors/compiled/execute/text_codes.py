@@ -28,7 +28,7 @@ MOST_FORGOTTEN = 1 << 16
 MANY = 1 << 14
 """So many texts are worth machine code, which has to be made once."""
 
-MANY_FORGOTTEN = 1 << 20
+MANY_FORGOTTEN = 1 << 21
 """The same where they are letters in a table."""
 
 FEW = 256

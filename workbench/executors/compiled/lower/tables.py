@@ -46,6 +46,9 @@ least is where no row is found (`tries`)."""
 AT_FIRST = 4096
 """Steps after which it is known how fast tables fill."""
 
+PART = 1 << 16
+"""Rows that are put into a larger table at a time."""
+
 
 def array_names(system: System) -> dict[Term, str]:
     """What code calls the arrays of the memories, in their order."""
@@ -135,7 +138,7 @@ def enlarged(
     fresh: Sequence[Any],
     rows_at_least: int,
     words: int = 1,
-    places: Callable[[Sequence[Any], int], Any] | None = None,
+    places: Callable[[Sequence[Any], Any], Any] | None = None,
 ) -> list[Any]:
     """The arrays of a table, the flags of use and the keys first, with room for three times as many rows as it has.
 
@@ -145,33 +148,38 @@ def enlarged(
         row does.
     rows_at_least: for how many rows there is room in any case.
     words: how many arrays keys have.
-    places: a faster `places_of`.
+    places: a faster `places_of`, which goes on with a table in which some have their places.
     """
     import numpy as np
 
     used, keys, rest = arrays[0], arrays[1 : 1 + words], arrays[1 + words :]
-    changed = np.full(len(used), not fresh)
+    kept = np.full(len(used), not fresh)
     for array, value in zip(rest, fresh, strict=False):
-        changed |= array != value
-    rows = np.flatnonzero(used & changed)
-    first, rows = rows[(rows > 0) & (rows <= DIRECT)], rows[rows > DIRECT]
-    room = size(used)
-    while room < max(3 * len(rows), rows_at_least):
+        kept |= array != value
+    kept &= used
+    kept[0] = False
+    room, count = size(used), int(np.count_nonzero(kept[1 + DIRECT :]))
+    while room < max(3 * count, rows_at_least):
         room *= 2
     made = [np.zeros(1 + DIRECT + room, array.dtype) for array in arrays]
-    there = (places or places_of)([key[rows].astype(np.int64, copy=False) for key in keys], room)
-    there = np.concatenate([first, 1 + DIRECT + there])
-    rows = np.concatenate([first, rows])
-    made[0][there] = True
-    for array, new in zip(arrays[1:], made[1:], strict=True):
-        new[there] = array[rows]
+    part = PART if places else len(used)  # memory that is new is slow, so there is little of it
+    begins = [0, *range(1 + DIRECT, len(used), part)]
+    for begin, end in zip(begins, [*begins[1:], len(used)], strict=True):
+        rows = there = begin + np.flatnonzero(kept[begin:end])
+        if begin:
+            given = [key[rows].astype(np.int64, copy=False) for key in keys]
+            there = 1 + DIRECT + (places or places_of)(given, made[0][1 + DIRECT :])
+        made[0][there] = True
+        for array, new in zip(arrays[1:], made[1:], strict=True):
+            new[there] = array[rows]
     return made
 
 
-def places_of(keys: Sequence[Any], room: int) -> Any:
-    """Where to put these keys, int64: each goes on from its first place to one that no other has."""
+def places_of(keys: Sequence[Any], taken: Any) -> Any:
+    """Where to put these keys, int64: each goes on from its first place to one that no other has; none is taken."""
     import numpy as np
 
+    room = len(taken)
     words = [key.view(np.uint64) for key in keys]
     scattered = words[0] * np.uint64(SCATTER)
     for word in words[1:]:
@@ -182,9 +190,9 @@ def places_of(keys: Sequence[Any], room: int) -> Any:
     inside = np.maximum.accumulate(start[order] - ahead) + ahead  # in the order of their first places, each after each
     beyond = int((inside >= room).sum())
     if beyond:  # those that find no place up to the end begin anew, where the others have left places free
-        taken: Any = np.zeros(room, np.bool_)
-        taken[inside[: len(inside) - beyond]] = True
-        inside[len(inside) - beyond :] = np.flatnonzero(~taken)[:beyond]
+        used: Any = np.zeros(room, np.bool_)
+        used[inside[: len(inside) - beyond]] = True
+        inside[len(inside) - beyond :] = np.flatnonzero(~used)[:beyond]
     places: Any = np.empty(len(start), np.int64)
     places[order] = inside
     return places

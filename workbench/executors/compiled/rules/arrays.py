@@ -58,7 +58,7 @@ class RuleArrays:
         self.V[at.TABLE_WIDTH] = 4 + max((len(each.rule.per) for each in program.plan.plans), default=0)
         self._table(FIRST)
         self.V[at.DUE], (self.V[at.AWAITING], self.V[at.AWAITING_END]) = at.NEVER, program.awaiting
-        self.V[at.COSTS] = -1
+        self.V[at.COSTS], self.V[at.MANY] = -1, at.MANY_COMPOSITES if program.runs else at.NEVER
         self.V[at.SPANS] = self._place("H", len(program.spans.planned))
         self.V[at.LISTS] = self._place("H", at.LIST_WORDS * program.lists)
         self._no_spans()

@@ -31,17 +31,18 @@ MADE_FROM, MADE_TO, DEBT, WORTH, ORDER_WORDS = range(5)
 one since, and for how many of these a place more is put in order."""
 
 (
-    SHAPE, CONSTANTS, EMITS, SIZE, GIVEN, CONSUMED, CONSUMED_END, PAUSE, JUDGE, WAITING, RULE_WORDS,
-) = range(11)  # fmt: skip
+    SHAPE, CONSTANTS, EMITS, SIZE, GIVEN, CONSUMED, CONSUMED_END, PAUSE, JUDGE, WAITING, RUN, RULE_WORDS,
+) = range(12)  # fmt: skip
 """What `R` says of a rule: its function and constants, the type that it emits, the words of a composite, how many
 values it has, in `L` which of its sources are consumed and as what, how long it is silent, its function of what it
-waits for, and the type of rows of what waits. The type of what stands for all matches of a trigger has no number."""
+waits for, the type of rows of what waits, and whether composites are written as runs. The type of what stands for all
+matches of a trigger has no number."""
 
 (
     COUNT, NOW, MADE, PUBLISHED, JOURNAL, WANTED, STACK, TABLE, TABLE_MASK, TABLE_WIDTH, REACHED, LEAST, DUE, DEEP,
     AWAITING, AWAITING_END, UNTIL, COSTS, ANSWERS, BEGINS, BEGINS_MASK, JOINED, JOINED_MASK, ROWS, ROOM, FOUND, SPANS,
-    UNDONE, TRIGGER, ROOF, LISTS, STATE_WORDS,
-) = range(32)  # fmt: skip
+    UNDONE, TRIGGER, ROOF, LISTS, MANY, STATE_WORDS,
+) = range(33)  # fmt: skip
 """What `V` says: events so far, the time, words and composites that have come out, entries of the journal, what there
 is no room for, what is to be published, where the table lies in `H` of what is consumed and of who is silent, its size
 and the words of an entry, how far a run has come, the least number of an event that is there, a time before which
@@ -52,7 +53,7 @@ rules whose matches are written as numbers of events: the address of a column fo
 one has room for, and how many matches there are, less than 0 where so many are to be passed over. Where in `H` it is
 said at which places in `W` spans begin, -1 where there is no room for them yet; how often a run has been undone. The
 number of the trigger that rules are asked about; where in the scratch what they share of it begins, behind which there
-is no room; and where in `H` the lists of that lie."""
+is no room; and where in `H` the lists of that lie. After how many events and composites those are given out."""
 
 LIST_WORDS = 3
 """A list: of which trigger it is, and from where down to where in the scratch it lies."""
@@ -69,7 +70,14 @@ behind it how many events of each type there were."""
 
 RULE, WHEN, ID, DEPTH, CAUSE, GAPS, RECORD = range(7)
 """The words of a composite: its rule, time and number, how long its chain of causes is and which comes before it,
-nulls; behind them its values and the numbers of its sources."""
+nulls; behind them its values and the numbers of its sources.
+
+A run are composites of one rule that differ in the last event of their matches only. It is written as the first of
+them; behind that stand how many they are, how many words all of this takes, and columns of what differs (`RunSource`).
+"""
+
+RUN_WORDS = 2
+"""The words behind the first composite of a run, before its columns."""
 
 (
     DONE, GROW_ROWS, GROW_RING, GROW_OUTPUT, GROW_SCRATCH, GROW_JOURNAL, GROW_TABLE, BEYOND, ENDLESS, FAILED, GIVE_ROWS,
@@ -77,8 +85,9 @@ nulls; behind them its values and the numbers of its sources."""
 ) = range(14)  # fmt: skip
 """What a run ends with."""
 
-MUCH_OUTPUT = 1 << 19
-"""Words of composites that are given out before the next event: what is done with them finds them near at hand."""
+MUCH_OUTPUT, MANY_COMPOSITES = 1 << 19, 1 << 16
+"""Words of composites, and how many of them, that are given out before the next event: what is done with them finds
+them near at hand."""
 
 UNNUMBERED = -1
 """What `WATCHED` is of a type that has no place in the order."""

@@ -25,20 +25,21 @@ from workbench.executors.compiled.rules.layout import (
     WANTED,
     WHEN,
 )  # fmt: skip
-from workbench.executors.compiled.rules.rule_source import RuleSource
+from workbench.executors.compiled.rules.ranged_source import RangedSource
 from workbench.executors.compiled.rules.shared_source import Shared
-from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
 
 
-class MatchSource(RuleSource):
+class MatchSource(RangedSource):
     """The source of a rule that makes no composites.
 
     Parameters
     ----------
     numbers: whether the events of matches are written; else matches are counted.
     """
+
+    near = True
 
     def __init__(
         self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, spans: PlannedSpans,
@@ -85,33 +86,6 @@ class MatchSource(RuleSource):
         return [f"W[{self.addresses[step.slot]} + {NUMBER}] + 1" for step in steps]
 
     # --- matches that differ in their last event only ---------------------------------------------------
-
-    def _step(self, planned: PlannedStep) -> None:
-        if self._ranged(planned):
-            self._range_of(planned)
-        else:
-            super()._step(planned)
-
-    def _emit(self) -> None:
-        if not (self.plan.steps[self.number] and self._ranged(self.plan.steps[self.number][-1])):
-            super()._emit()
-
-    def _first(self, k: int, word: int, value: str, end: str) -> str:
-        hint = f"{end}h{k}"  # where it was for the last partial match
-        if f"    {hint} = 0" not in self.code.lines:
-            self.code.lines.insert(0, f"    {hint} = 0")
-        self.code.add(f"{hint} = near_place({hint}, {word}, {value}, s{k}, u{k}, b{k}, q{k}, w{k}, f{k}, x{k}, W, H)")
-        return hint
-
-    def _ranged(self, planned: PlannedStep) -> bool:
-        """Whether a predicate is the last, and its events need not be looked at: nothing but the window is asked."""
-        step, rule, of = planned.step, self.of.rule, self.of
-        if step is not of.steps[-1] or step.policy is not t.Policy.EACH or step.fact or of.absent is not None:
-            return False
-        asked = self.plan.columns[planned.column].keys or planned.asked or rule.where_clause or self.profiled
-        if asked or rule.limit is not None or rule.pause is not None:
-            return False
-        return all(slot == 0 or other.type != step.type for slot, other in self.bound.items())
 
     def _range_of(self, planned: PlannedStep) -> None:
         """All matches of what is bound so far with the events from one place to before another."""

@@ -56,6 +56,7 @@ from workbench.executors.compiled.rules.layout import (
     LATEST,
     LINK,
     MADE,
+    MANY,
     MASK,
     MUCH_OUTPUT,
     NEVER,
@@ -70,6 +71,7 @@ from workbench.executors.compiled.rules.layout import (
     ROOF,
     RULES,
     RULES_END,
+    RUN,
     SHAPE,
     SIZE,
     STACK,
@@ -258,17 +260,23 @@ def processed(y, a, cause, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
     return put_before(begun, V[DEEP] + 1, cause, R, O, V, S)
 
 
+def words_of(o, R, O):
+    """How many words a composite takes, or a run of them."""
+    size = R[O[o], SIZE]
+    return O[o + size + 1] if R[O[o], RUN] != 0 else size
+
+
 def put_before(begun, depth, cause, R, O, V, S):
     """Have the composites that have been made be published next, before what waits for it already."""
     o, count = begun, 0
     while o < V[MADE]:
         O[o + DEPTH], O[o + CAUSE] = depth, cause
-        o += R[O[o], SIZE]
+        o += words_of(o, R, O)
         count += 1
     o, top = begun, V[STACK] + count
     for n in range(count):
         S[top - 1 - n] = o
-        o += R[O[o], SIZE]
+        o += words_of(o, R, O)
     V[STACK] = top
     if depth > 1000:
         V[WANTED] = begun
@@ -286,7 +294,7 @@ def published(first, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
         y = R[O[o], EMITS]
         O[o + ID] = V[COUNT]
         if T[y, WATCHED] <= 0:
-            V[COUNT] += 1 + T[y, WATCHED]
+            V[COUNT] += 1 + T[y, WATCHED] if R[O[o], RUN] == 0 else O[o + R[O[o], SIZE]]
             continue
         code = row_room(y, T, W, H, V)
         if code != 0:
@@ -392,7 +400,7 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
     since = ticks() if V[COSTS] >= 0 else 0
     ahead = mode == 0 and fetches(last - first, T, K, H, L)
     code = DONE
-    i = first
+    i, begun = first, V[COUNT]
     while i < last and code == DONE:
         V[JOURNAL] = 0
         count, now, made, published_before, found = V[COUNT], V[NOW], V[MADE], V[PUBLISHED], V[FOUND]
@@ -410,7 +418,8 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
             V[DUE] = -NEVER
         else:
             i += moved
-            code = GIVE_OUTPUT if V[MADE] > MUCH_OUTPUT and i < last else DONE
+            many = V[PUBLISHED] > 0 and V[COUNT] - begun > V[MANY]
+            code = GIVE_OUTPUT if (many or V[MADE] > MUCH_OUTPUT) and i < last else DONE
     V[REACHED] = i
     if V[COSTS] >= 0:
         H[V[COSTS] - 1] += ticks() - since

@@ -13,8 +13,8 @@ import numpy as np
 
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.early import EarlyLoop
-from workbench.executors.compiled.rules.outputs import Published
 from workbench.executors.compiled.rules.running import Makes, RunningProgram, inputs_of
+from workbench.executors.compiled.rules.runs import Published
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 

@@ -17,10 +17,10 @@ from workbench.executors.compiled.rules.counted_rules import CountedRules
 from workbench.executors.compiled.rules.engine import CompiledRules, see_block
 from workbench.executors.compiled.rules.match_source import MatchSource
 from workbench.executors.compiled.rules.matching_program import MatchingProgram
-from workbench.executors.compiled.rules.outputs import Published
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.rule_source import RuleSource
 from workbench.executors.compiled.rules.running import FAR
+from workbench.executors.compiled.rules.runs import Published
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.matched_rules import MatchedRules
 from workbench.tesla.engines.publisher import see_event
@@ -134,7 +134,7 @@ class MatchingRules(CompiledRules):
 
     def _of_words(self, made: Published, program: RuleProgram, _: Any) -> MatchColumns | None:
         """What has been published."""
-        words, offsets = made
+        words, offsets, _ = made
         rules, reals = words[offsets + at.RULE].astype(np.int32), self._reals
         some = reals[rules]
         counts = np.where(some, 1, _words(words, offsets + at.RECORD))
@@ -186,8 +186,7 @@ class MatchingRules(CompiledRules):
         numbers, places: of composites in the order of all events, and among these matches.
         """
         self._labels.add(numbers, places, self.count, len(rules))
-        names = tuple(rule.name for rule in self.matched.rules.rules)
-        return labelled_matches(names, self.matched.roles, rules, columns, self._labels)
+        return labelled_matches(self.matched.rules.rule_names, self.matched.roles, rules, columns, self._labels)
 
 
 def _words(words: Any, places: Any) -> Any:

@@ -20,7 +20,7 @@ from workbench.errors import Refused, WorkbenchError
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.engine import SOME, CompiledRules, see_block
-from workbench.executors.compiled.rules.outputs import Published, composite_block, composites
+from workbench.executors.compiled.rules.outputs import composite_block, composites
 from workbench.executors.compiled.rules.placing import (
     PartHistory,
     PlacedBlock,
@@ -30,6 +30,7 @@ from workbench.executors.compiled.rules.placing import (
 )
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.running import FAR
+from workbench.executors.compiled.rules.runs import Published, kept
 from workbench.executors.compiled.rules.threads import WholeState
 from workbench.executors.compiled.rules.transfer import recorded
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
@@ -153,7 +154,7 @@ class MixedRules(WholeState):
         parts = (block.taken(order[first : first + SOME]) for first in range(0, len(order), SOME))
         objects = (event for part in parts for event in part.occurrences(self.rules))
         slow = chain(self._told(1, objects, self._other), self._until(1, self.now - 1))
-        fast = self.compiled.parts_of(block, _kept, partial(self._recorded, 0))
+        fast = self.compiled.parts_of(block, kept, partial(self._recorded, 0))
         found, wrong = self._together((fast, slow), order, block.times, sources=sources)
         if any(self._large):
             yield self._as_events(found, block.texts)
@@ -165,7 +166,7 @@ class MixedRules(WholeState):
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
         nothing: Any = np.zeros(0, np.int64)
-        fast = self.compiled.parts_until(time, _kept, partial(self._recorded, 0))
+        fast = self.compiled.parts_until(time, kept, partial(self._recorded, 0))
         found, wrong = self._together((fast, self._until(1, time)), nothing, nothing, sources=True)
         if wrong is not None:
             raise wrong
@@ -235,11 +236,6 @@ def _layout(rules: RuleSet, plans: Sequence[RulePlan]) -> SimpleNamespace:
         row[at.EMITS], row[at.GIVEN] = rules.events.index(plan.rule.emits), given
         row[at.SIZE] = at.RECORD + given + len(plan.event_slots)
     return SimpleNamespace(plan=SimpleNamespace(rules=rules, plans=plans), R=R, asked=range(len(plans)))
-
-
-def _kept(made: Published, *_: Any) -> Published:
-    """What stays when the program goes on."""
-    return Published(made.words.copy(), made.offsets.copy())
 
 
 def _before(made: Published, time: int) -> Published:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules.outputs import Published
 from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.executors.compiled.rules.runs import Published
 from workbench.tesla.engines.rule_plan import RulePlan
 
 
@@ -45,7 +45,7 @@ class PlacedBlock:
         self, made: Published, begun: int, order: Any, times: Any, first: int, program: RuleProgram,
         alone: bool = False,
     ) -> None:  # fmt: skip
-        words, offsets = made
+        words, offsets, _ = made
         self.begun, self.order, self.first, self.alone = begun, order, first, alone or order is None
         here = np.arange(len(offsets))
         self.ids = words[offsets + at.ID]

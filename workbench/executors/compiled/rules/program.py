@@ -18,11 +18,23 @@ from workbench.core.domain import FLOAT, STR
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.plain import PlainArray
 from workbench.executors.compiled.code.step import text_code
-from workbench.executors.compiled.rules import ahead, match_rows, matching, orders, spans, sums, tables, texts, words
+from workbench.executors.compiled.rules import (
+    ahead,
+    asking,
+    match_rows,
+    matching,
+    orders,
+    spans,
+    sums,
+    tables,
+    texts,
+    words,
+)  # fmt: skip
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.aggregate_source import PlannedSpans
 from workbench.executors.compiled.rules.lookups import lookups
 from workbench.executors.compiled.rules.rule_source import AcceptSource, RuleSource
+from workbench.executors.compiled.rules.run_source import RunSource
 from workbench.executors.compiled.rules.shared_source import PlacedPrefix, PrefixSource, Shared
 from workbench.executors.compiled.rules.step_source import ARGUMENTS
 from workbench.stored import checksum
@@ -34,7 +46,7 @@ KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
 """The numbers of comparisons in an index; of floats 5 more."""
 GIVEN = {"fire": f"r, a, {ARGUMENTS}", "share": f"c, rows, a, {ARGUMENTS}"}
 """What the functions of rules, and of what they share, are given."""
-COMPILED = (sums, spans, texts, tables, orders, ahead, match_rows, matching)
+COMPILED = (sums, spans, texts, tables, orders, ahead, asking, match_rows, matching)
 
 
 class RuleProgram:
@@ -50,6 +62,8 @@ class RuleProgram:
     types: the names of all types, events first, then facts, then what rules wait for; tables have them by their places.
     awaiting: where in `L` the rules are that wait for something.
     source: of `run` and what it calls.
+    runs: of each rule whose composites are written as runs, at which of their words each column of these belongs.
+    differs: of each rule and word its column there, -1 where there is none.
     asks: whether it has to do with more of texts than whether they are the same.
     texts: those that rules name.
     spans: those that aggregates are told by.
@@ -60,7 +74,7 @@ class RuleProgram:
     """
 
     def __init__(
-        self, plan: SetPlan, settings: EngineSettings, sources: Callable[..., RuleSource] = RuleSource, *,
+        self, plan: SetPlan, settings: EngineSettings, sources: Callable[..., RuleSource] = RunSource, *,
         shares: bool = True,
     ) -> None:  # fmt: skip
         self.plan, self.settings, self._sources = plan, settings, sources
@@ -72,11 +86,15 @@ class RuleProgram:
         self.spans = PlannedSpans()
         self._constants: list[int | float] = []
         self._lists: list[int] = []
+        self.runs: dict[int, Sequence[int]] = {}
         self.T: Any = np.zeros((len(self.types) + 1, at.TYPE_WORDS), np.int64)
         self.K: Any = np.zeros((len(plan.columns) + len(plan.orders) + 1, at.COLUMN_WORDS), np.int64)
         self.R: Any = np.zeros((len(plan.plans) + 1, at.RULE_WORDS), np.int64)
         shared = shared_prefixes(plan) if shares and not settings.profiled else {}  # a profile is each rule's own
         rules = self._functions(shared)
+        self.differs: Any = np.full((len(plan.plans) + 1, int(self.R[:, at.SIZE].max()) + 1), -1)
+        for rule, columns in self.runs.items():
+            self.differs[rule, columns] = np.arange(len(columns))
         accepts = self._shapes("accept", self._accepts())
         self.asks = "text_" in rules + accepts
         self.source = _HEAD.format(_marks()) + rules + accepts
@@ -136,6 +154,8 @@ class RuleProgram:
             for slot in of.consumed_slots:
                 self._lists += [of.event_slots.index(slot), slot if self.settings.trex else 0]
             row[at.CONSUMED_END] = len(self._lists)
+            if each.run:
+                self.runs[rule], row[at.RUN] = each.run, 1
             if each.judged is not None:
                 row[at.WAITING] = y = self.types.index(f"what {of.rule.name} waits for")
                 row[at.JUDGE] = places.setdefault(each.judging("judge"), len(places))
@@ -268,7 +288,7 @@ def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: An
 def _marks() -> str:
     """What tells the texts of the modules that are compiled along."""
     folder = Path(__file__).parent
-    names = ("ahead", "match_rows", "matching", "orders", "sums", "spans", "tables", "texts", "layout", "machine_words")
+    names = [*(module.__name__.rpartition(".")[2] for module in COMPILED), "layout", "machine_words"]
     return checksum(b"\0".join((folder / f"{name}.py").read_bytes() for name in names)).hex()
 
 

@@ -71,7 +71,11 @@ class RuleSource(SharedSource):
     ----------
     text: of a function `name(r, a0, {ARGUMENTS})`, which says what it ends with.
     constants: what it reads from the table.
+    size: the words of a composite.
+    run: at which of these the columns belong, where composites are written as runs.
     """
+
+    run: Sequence[int] = ()
 
     def __init__(
         self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, spans: PlannedSpans,
@@ -242,26 +246,34 @@ class RuleSource(SharedSource):
 
     def _record(self) -> None:
         """Write the composite."""
-        code, rule, of = self.code, self.of.rule, self.of
-        given = {each.name: each.value for each in rule.evaluations}
-        sources = [self.bound[slot] for slot in of.event_slots]
-        size = RECORD + len(of.emitted.attributes) + len(sources)
-        code.add(f"o = V[{MADE}]", f"if o + {size} > len(O): V[{WANTED}] = o + {size}; return {GROW_OUTPUT}")
-        code.add(f"O[o + {RULE}], O[o + {WHEN}], O[o + {DEPTH}], O[o + {CAUSE}] = r, {self.time}, 0, -1", "gaps = 0")
-        for at, attribute in enumerate(of.emitted.attributes):
-            value = given[attribute.name]
-            found = code.real(value) if attribute.domain == FLOAT else code.value(value)
-            array = "OF" if attribute.domain == FLOAT else "O"
-            text = f"1 if {found.text} else 0" if attribute.domain == BOOL else found.text
-            if found.null:
-                code.add(f"if {found.null}: gaps |= {1 << at}; {array}[o + {RECORD + at}] = {EMPTY_OF[array]}")
-                code.add(f"else: {array}[o + {RECORD + at}] = {text}")
-            else:
-                code.add(f"{array}[o + {RECORD + at}] = {text}")
-        for i, step in enumerate(sources):
-            code.add(f"O[o + {RECORD + len(of.emitted.attributes) + i}] = W[{self.addresses[step.slot]} + {NUMBER}]")
-        code.add(f"O[o + {GAPS}] = gaps", f"V[{MADE}] = o + {size}")
-        self.size = size
+        code, given = self.code, len(self.of.emitted.attributes)
+        self.size = RECORD + given + len(self.of.event_slots)
+        self._head(str(self.size))
+        for at in range(given):
+            self._evaluate(at, f"o + {RECORD + at}", "gaps")
+        for i, slot in enumerate(self.of.event_slots):
+            code.add(f"O[o + {RECORD + given + i}] = W[{self.addresses[slot]} + {NUMBER}]")
+        code.add(f"O[o + {GAPS}] = gaps", f"V[{MADE}] = o + {self.size}")
+
+    def _head(self, size: str) -> None:
+        """Begin a composite, or a run of them, of so many words."""
+        self.code.add(f"o = V[{MADE}]", f"if o + {size} > len(O): V[{WANTED}] = o + {size}; return {GROW_OUTPUT}")
+        heads = f"O[o + {RULE}], O[o + {WHEN}], O[o + {DEPTH}], O[o + {CAUSE}]"
+        self.code.add(f"{heads} = r, {self.time}, 0, -1", "gaps = 0")
+
+    def _evaluate(self, at: int, place: str, gaps: str) -> bool:
+        """Write a value of the composite; whether it may be null, which is written down in a variable."""
+        code, attribute = self.code, self.of.emitted.attributes[at]
+        value = next(each.value for each in self.of.rule.evaluations if each.name == attribute.name)
+        found = code.real(value) if attribute.domain == FLOAT else code.value(value)
+        array = "OF" if attribute.domain == FLOAT else "O"
+        text = f"1 if {found.text} else 0" if attribute.domain == BOOL else found.text
+        if found.null:
+            code.add(f"if {found.null}: {gaps} |= {1 << at}; {array}[{place}] = {EMPTY_OF[array]}")
+            code.add(f"else: {array}[{place}] = {text}")
+        else:
+            code.add(f"{array}[{place}] = {text}")
+        return bool(found.null)
 
     def _pause(self, pause: int) -> None:
         """Go on only if the rule has emitted nothing for the same values for so long."""

@@ -20,8 +20,8 @@ from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.arrays import RuleArrays, asked_of
 from workbench.executors.compiled.rules.block_facts import BlockFacts, TooManyFacts
-from workbench.executors.compiled.rules.outputs import Published
 from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.executors.compiled.rules.runs import Published
 from workbench.executors.compiled.rules.single import SingleEvents
 from workbench.executors.compiled.rules.text_answers import TextAnswers
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
@@ -248,7 +248,8 @@ class RunningProgram:
     def _taken(self, made: Makes) -> Any:
         """What has come out, which is no longer kept here."""
         words, published = self.memory.V[[at.MADE, at.PUBLISHED]].tolist()
-        found = made(Published(self.memory.O[:words], self.memory.B[:published]), self.program, self.known)
+        found = Published(self.memory.O[:words], self.memory.B[:published], bool(self.program.runs))
+        found = made(found, self.program, self.known)
         self.memory.V[at.MADE] = self.memory.V[at.PUBLISHED] = 0
         if self._answers is not None:
             self._answers.make_room(self.single.moved)

@@ -19,7 +19,7 @@ from workbench.core.domain import FLOAT, INT
 from workbench.errors import InputError, Refused, WorkbenchError
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.engine import PATIENCE, SOME, STRETCH, CompiledRules, added_costs, see_block
-from workbench.executors.compiled.rules.outputs import Published, composite_block, composites
+from workbench.executors.compiled.rules.outputs import composite_block, composites
 from workbench.executors.compiled.rules.placing import (
     EventsBefore,
     PartHistory,
@@ -28,6 +28,8 @@ from workbench.executors.compiled.rules.placing import (
     longest_reach,
     merged,
 )
+from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.executors.compiled.rules.runs import Published, kept
 from workbench.executors.compiled.rules.transfer import held_events, recorded, returnable, to_memory
 from workbench.executors.compiled.rules.words import ODD
 from workbench.executors.threaded.manager import ThreadManager
@@ -364,14 +366,9 @@ def _hashed(words: Any) -> Any:
     return (mixed >> np.uint64(64 - BUCKETS.bit_length() + 1)).astype(np.int64)
 
 
-def _taken(made: Published, *_: Any) -> Published:
+def _taken(made: Published, program: RuleProgram, texts: Any) -> Published:
     """What is the last, or else large."""
-    return made if len(made.words) <= at.MUCH_OUTPUT else _kept(made)
-
-
-def _kept(made: Published, *_: Any) -> Published:
-    """What stays when the part goes on."""
-    return Published(made.words.copy(), made.offsets.copy())
+    return kept(made, program, texts) if made.runs or len(made.words) > at.MUCH_OUTPUT else made
 
 
 def _words(part: CompiledRules) -> Callable[[Sequence[Occurrence]], Published]:
@@ -381,15 +378,14 @@ def _words(part: CompiledRules) -> Callable[[Sequence[Occurrence]], Published]:
 
 def _of_block(part: CompiledRules, block: EventBlock, until: int | None = None) -> Published:
     """What a part publishes of a block, and up to a time."""
-    kept = _taken if until is None else _kept
-    found = list(part.parts_of(block, kept, _words(part))) if len(block) else []
+    found = list(part.parts_of(block, _taken if until is None else kept, _words(part))) if len(block) else []
     if until is not None:
-        found += part.parts_until(until, _kept, _words(part))
+        found += part.parts_until(until, kept, _words(part))
     return joined_parts(found)
 
 
 def _until(part: CompiledRules, time: int) -> Published:
-    return joined_parts(list(part.parts_until(time, _kept, _words(part))))
+    return joined_parts(list(part.parts_until(time, kept, _words(part))))
 
 
 def _of_event(part: CompiledRules, event: Occurrence) -> Published:

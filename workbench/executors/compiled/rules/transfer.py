@@ -14,7 +14,8 @@ import numpy as np
 
 from workbench.core.domain import FLOAT
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules.outputs import Published, value_of
+from workbench.executors.compiled.rules.outputs import value_of
+from workbench.executors.compiled.rules.runs import Published
 from workbench.executors.compiled.rules.words import scattered
 from workbench.tesla import tree as t
 from workbench.tesla.engines.cdp.matcher import CDPMatcher

@@ -15,8 +15,9 @@ from workbench.core.domain import Domain
 from workbench.errors import InputError
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.lines import OTHERS, WORD
-from workbench.executors.compiled.rules.outputs import Published, value_of
+from workbench.executors.compiled.rules.outputs import value_of
 from workbench.executors.compiled.rules.running import FAR, RunningProgram
+from workbench.executors.compiled.rules.runs import Published
 from workbench.executors.compiled.rules_gpu.columns import DeviceColumns, StagedRows
 from workbench.executors.compiled.rules_gpu.costs import STRETCH
 from workbench.executors.compiled.rules_gpu.device import RuleDevice

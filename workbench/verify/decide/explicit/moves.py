@@ -76,7 +76,12 @@ def moves(system: System, assume: Sequence[Term]) -> Moves:
 
 
 def _allowed(system: System, assume: Sequence[Term]) -> Callable[[tuple[Value, ...]], bool]:
-    """Whether a move is allowed in some state, by the values of what the assumptions look at there."""
+    """Whether a move is allowed in some state, by the values of what the assumptions look at there.
+
+    Those that look at definitions, which each step makes anew, forbid none here: they make moves void where they fail.
+    """
+    made = {definition.name for definition in system.definitions}
+    assume = [each for each in assume if not made & variables([each]).keys()]
     inputs = [var(name, domain) for name, domain in system.free.items()]
     looked_at = {name: domain for name, domain in variables(assume).items() if name not in system.free}
     unknown = looked_at.keys() - {variable.name for variable in system.variables}

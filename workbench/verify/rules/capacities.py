@@ -1,0 +1,342 @@
+"""How much rules have to keep: the smallest capacity of each column, proved on both sides, or a stream it grows on.
+
+That a capacity is enough is told by counting, from the rates at which events come, or by the model; that less is not by
+a stream on which the running rules keep so many. Columns of which no rate bounds the events grow without end.
+Source: design of rules in the model, "how many events must be kept".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from workbench.budget import remaining
+from workbench.core.ops import GT
+from workbench.errors import Refused
+from workbench.tesla import tree as t
+from workbench.tesla.model.build import RuleBounds, modelled
+from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
+from workbench.tesla.model.frame import waiting_of
+from workbench.tesla.model.machine import ModelledRules
+from workbench.tesla.rule_set import RuleSet
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.ask.properties import Property, can
+from workbench.verify.rules.finding import RuleFinding, in_turn
+from workbench.verify.rules.fires import firing
+from workbench.verify.rules.growth import Growth, RunMeasure, growths
+from workbench.verify.rules.measured import MeasuredRules, MeasuredStep, ModelInputs
+from workbench.verify.rules.problems import WITH_TIME, rule_problem
+from workbench.verify.rules.stream import RuleStream, modelled_in
+
+PATIENCE = 20.0
+"""How many seconds a question to the model has where there is no other limit."""
+MOST_MODELLED = 24
+"""The most events that columns have room for together in models that are asked."""
+MOST_REPEATED = 8
+"""How often parts of a stream come on which a rule fires."""
+MOST_KEPT = 64
+"""The largest capacity that is asked about when nothing else is said."""
+COUNTED = "counting: no more come in so much time, by their rates and what rules make of them"
+FEW_KINDS = "counting: so many kinds of events are kept, of each the one that counts"
+
+
+@dataclass(frozen=True)
+class CapacityFinding(RuleFinding):
+    """How much is kept at most.
+
+    Attributes
+    ----------
+    capacity: the least that is enough; None where there is none, or it is not known.
+    at_least: no less is enough; None where none at all is.
+    growth: where it grows without end, how much each further event of the stream has added at least.
+    grounds: what it rests on.
+    """
+
+    capacity: int | None = None
+    at_least: int | None = None
+    growth: int = 0
+    grounds: tuple[str, ...] = ()
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        return self.grounds
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        own = {"capacity": self.capacity, "at_least": self.at_least, "growth": self.growth}
+        return {**super().to_json(), **own}
+
+
+@dataclass
+class SearchedMost:
+    """The greatest value that something takes, between what a stream reaches and what is proved.
+
+    Attributes
+    ----------
+    about, unit: what it is, and what is counted.
+    at_least, inputs: what this stream reaches.
+    at_most: no stream reaches more; by `argument`, or by the model if there is none.
+    growth: a stream that makes it grow.
+    """
+
+    about: str
+    unit: str
+    at_most: float = WITHOUT_END
+    argument: str = COUNTED
+    at_least: int = 0
+    inputs: ModelInputs = ()
+    growth: Growth | None = None
+    verdict: Verdict | None = None
+    reason: str = "no more were asked about"
+
+    def learn(self, value: int, inputs: ModelInputs) -> bool:
+        """Take in what a stream reaches; whether that is more than was known."""
+        if value <= self.at_least:
+            return False
+        self.at_least, self.inputs = value, inputs
+        return True
+
+    @property
+    def known(self) -> bool:
+        """Whether nothing is left to be asked."""
+        return self.at_least == self.at_most or (self.growth is not None and self.growth.endless)
+
+    def finding(self, model: ModelledRules) -> CapacityFinding:
+        """What is told of it."""
+        made = partial(CapacityFinding, self.about, verdict=self.verdict)
+        if self.growth is not None and self.growth.endless:
+            stream = RuleStream.of(model, self.growth.repeated())
+            says = f"grows without end, with each further {self.growth.type}"
+            found = made("unbounded", says, streams={"": stream}, growth=self.growth.by)
+            return replace(found, grounds=(*model.assumes, f"nothing bounds how often {self.growth.type} comes"))
+        streams = {"": RuleStream.of(model, self.inputs)} if self.inputs else {}
+        grounds = self.verdict.rests_on if self.verdict else (*model.assumes, *([self.argument] if self.known else []))
+        if self.known:
+            says = f"{_count(self.at_least, self.unit)} at most"
+            found = made(f"capacity {self.at_least}", says, capacity=self.at_least)
+        else:
+            counted = "" if self.at_most == WITHOUT_END else f", at most {int(self.at_most)}"
+            says = f"not known, at least {_count(self.at_least, self.unit)}{counted}: {self.reason}"
+            found = made("unknown", says, decided=False)
+        return replace(found, at_least=self.at_least, streams=streams, grounds=grounds)
+
+
+def capacities(
+    rules: RuleSet,
+    bounds: RuleBounds | None = None,
+    settings: Settings = WITH_TIME,
+    *,
+    deepen: bool = True,
+    most: int = MOST_KEPT,
+) -> tuple[RuleFinding, ...]:
+    """The smallest capacity of each column, and of what waits; with a stream that needs it, or makes it grow.
+
+    Parameters
+    ----------
+    bounds: their rates say how often events come.
+    deepen: whether models with more room are asked where bounds are met.
+    most: the largest capacity to ask about, in events.
+
+    Raises
+    ------
+    Refused: the rules have no finite model.
+    """
+    search = CapacitySearch(rules, bounds or RuleBounds(), settings, most if deepen else 0)
+    return in_turn([(f"{rules.name}.{queue}", partial(search.found, queue)) for queue in search.columns])
+
+
+@dataclass
+class CapacitySearch:
+    """The search for the capacities of a rule set.
+
+    Attributes
+    ----------
+    settings: without a limit of time each question to the model has `PATIENCE` seconds.
+    most: the largest room that is tried; 0: none but those of the bounds.
+    proved: what no stream exceeds, by column.
+    """
+
+    rules: RuleSet
+    bounds: RuleBounds
+    settings: Settings
+    most: int
+    proved: dict[str, int] = field(default_factory=dict)
+    blocked: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.model = modelled_in(*modelled([self.rules], self.bounds))
+        self.measured = MeasuredRules(self.model)
+        self.counted = RuleCounting(self.model.frame).rooms()
+        self.firings: dict[str, ModelInputs] = {}
+        if remaining().seconds is None and self.settings.seconds is None:
+            self.settings = replace(self.settings, seconds=PATIENCE)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """What has a capacity: columns of events from outside first, then those of composites, and what waits."""
+        outside = set(self.rules.primitives)
+        return sorted(self.model.rooms, key=lambda name: name not in outside)
+
+    def found(self, queue: str) -> Iterator[CapacityFinding]:
+        """What is known of one of them."""
+        searched = SearchedMost(f"{self.rules.name}.{queue}", "event", self.counted[queue])
+
+        def longest(run: Sequence[MeasuredStep]) -> int:
+            return max((each.lengths[queue] for each in run), default=0)
+
+        if queue in self.rules.primitives:
+            self._outside(queue, searched)
+        else:
+            self.filled(self._causing(queue), searched, longest)
+            if searched.at_most == WITHOUT_END:
+                searched.growth = self.grows(self._causing(queue), longest)
+        if not searched.known and searched.at_least < self.most and not self._too_late(queue):
+            self.ask(searched, partial(_longer, searched.about), longest, queue)
+        if searched.known and searched.growth is None:
+            self.proved[queue] = searched.at_least
+        else:
+            self.blocked.add(queue)
+        yield searched.finding(self.model)
+
+    def _outside(self, type: str, searched: SearchedMost) -> None:
+        """A column of events from outside: what is kept of them depends on them alone."""
+        values, whole = self.measured.kept(type)
+        column = self.model.frame.layout.columns[type]
+        if whole and (column.newest is not None or not values) and len(values) <= searched.at_most:
+            searched.at_most, searched.argument = len(values), FEW_KINDS
+        if searched.at_most == WITHOUT_END:
+            searched.growth = Growth(({type: values[0]},), 0, 1)
+            return
+        count = min(int(searched.at_most), self.most or MOST_KEPT) if values else 0
+        inputs = self.measured.paced({type: values[number % len(values)]} for number in range(count))
+        searched.learn(self.measured.reached(type, inputs), inputs)
+
+    def filled(self, rules: Sequence[t.Rule], searched: SearchedMost, measure: RunMeasure) -> None:
+        """Streams on which rules fire as often as rates let them, which may be all that is to be found."""
+        for inputs in filter(None, map(self.firing, rules)):
+            for each in (inputs, *self.measured.fuller(inputs, int(min(searched.at_most, MOST_REPEATED)))):
+                if searched.known:
+                    return
+                run = self.measured.run(each)
+                ends = [measure(run[:end]) for end in range(1, len(run) + 1)]
+                if ends and (value := max(ends)):
+                    searched.learn(value, each[: ends.index(value) + 1])
+
+    def _too_late(self, queue: str) -> bool:
+        """Whether the model knows how much a column holds only behind steps in which it may need more."""
+        column = self.model.frame.layout.columns.get(queue)
+        return (
+            column is not None and bool(column.apart and self.model.frame.absences) and queue in self.rules.composites
+        )
+
+    def _causing(self, queue: str) -> list[t.Rule]:
+        return [rule for rule in self.rules.rules if queue in (rule.emits, waiting_of(rule))]
+
+    def grows(self, rules: Sequence[t.Rule], measure: RunMeasure) -> Growth | None:
+        """A stream on which one of these rules fires and something grows; one of which that is proved, if there is."""
+        found: Growth | None = None
+        for rule in rules:
+            for each in growths(self.measured, self.rules, rule, self.firing(rule), measure):
+                if each.endless:
+                    return each
+                found = found or each
+        return found
+
+    # --- the model ---
+
+    def firing(self, rule: t.Rule) -> ModelInputs:
+        """A shortest stream on which a rule fires, if there is one."""
+        if rule.name not in self.firings:
+            verdict = firing(self.rules, rule, self.bounds, self.settings, deepen=bool(self.most))
+            steps = verdict.counterexample.steps if verdict.counterexample else ()
+            self.firings[rule.name] = tuple(step.inputs for step in steps)
+        return self.firings[rule.name]
+
+    def ask(
+        self, searched: SearchedMost, more_than: Callable[[int], Property], measure: RunMeasure, queue: str = ""
+    ) -> None:
+        """Let the model find streams that reach more, until there are none; of a column, until it is never too full."""
+        rooms = {name: self._room(name) for name in self.model.rooms}
+        if queue:
+            self._enough(rooms, queue, searched.at_least)
+        while not searched.known:
+            bounds = replace(self.bounds, rooms={**self.bounds.rooms, **rooms})
+            try:
+                asked = rule_problem(self.rules, more_than(searched.at_least), bounds, self.settings, deepen=False)
+                verdict = asked.decide()
+            except Refused as error:  # with so much room there are too many values
+                searched.reason = error.what
+                return
+            more = self._learned(searched, verdict, measure, bounds, queue)
+            if more and (verdict.counterexample is not None or self._enough(rooms, queue, searched.at_least)):
+                continue
+            if verdict.outcome is Outcome.FAILS and rooms.get(queue, 0) > searched.at_least:
+                rooms[queue] = searched.at_least  # in the middle of a step it may need more than it holds then
+            elif verdict.outcome is Outcome.FAILS:
+                searched.at_most, searched.verdict = searched.at_least, verdict
+            elif not self._more_room(verdict, rooms):
+                searched.verdict, searched.reason = verdict, self._reason(verdict, searched)
+                return
+
+    def _learned(
+        self, searched: SearchedMost, verdict: Verdict, measure: RunMeasure, bounds: RuleBounds, queue: str
+    ) -> bool:
+        """Whether a run of the model reaches more: one that shows it, or to where the column itself is full."""
+        run = verdict.counterexample or (verdict.witness if queue and queue in _full(verdict) else None)
+        if run is None:
+            return False
+        inputs = tuple(step.inputs for step in run.steps)
+        measured = MeasuredRules(modelled_in(*modelled([self.rules], bounds)))  # which has more values
+        more = searched.learn(measure(measured.run(inputs)), inputs)
+        if verdict.counterexample is not None and not more:
+            raise AssertionError(f"{searched.about}: a run of the model is no run of the rules")
+        return more
+
+    def _enough(self, rooms: dict[str, int], queue: str, room: int) -> bool:
+        """Give a column so much room, if models may have so much."""
+        fits = sum(rooms.values()) + max(0, room - rooms[queue]) <= min(self.most, MOST_MODELLED)
+        if fits:
+            rooms[queue] = max(rooms[queue], room)
+        return fits
+
+    def _room(self, name: str) -> int:
+        """How much room the model has for a column at first."""
+        if self.proved.get(name, MOST_MODELLED) < MOST_MODELLED:
+            return self.proved[name]
+        return self.model.rooms[name] or 0
+
+    def _more_room(self, verdict: Verdict, rooms: dict[str, int]) -> bool:
+        """Whether columns that were full have more room now; one that grows without end will be full again."""
+        names = _full(verdict)
+        more = rooms | {name: max(1, 2 * rooms[name]) for name in names}
+        if not names or self.blocked.intersection(names) or sum(more.values()) > min(self.most, MOST_MODELLED):
+            return False
+        rooms |= more
+        return True
+
+    def _reason(self, verdict: Verdict, searched: SearchedMost) -> str:
+        if not verdict.within_bounds:
+            return verdict.reason
+        if searched.growth is not None:
+            return (
+                f"each further {searched.growth.type} adds {searched.growth.by}, and whether that goes on is not proved"
+            )
+        full = ", ".join(f"{self.rules.name}.{name}" for name in _full(verdict))
+        return f"the model says no more before {full or 'its bounds'} is full" if full else "its bounds are met"
+
+
+def _full(verdict: Verdict) -> list[str]:
+    """The columns that are full where a run of the model ends."""
+    full = verdict.witness.steps[-1].overflows if verdict.witness else ()
+    return [name.partition(".")[2] for name in full]
+
+
+def _longer(queue: str, length: int) -> Property:
+    return can(lambda system: GT(system.queues[queue].length, length), f"queue({queue}).length > {length}")
+
+
+def _count(number: float, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

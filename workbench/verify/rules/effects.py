@@ -1,0 +1,83 @@
+"""How many composites one event can cause: at most how many, proved on both sides, or a stream that makes them more.
+
+Counted are those of one step: what rules make of the event, what that causes, and so on. Source: design of rules in the
+model, "how many composites can one event cause".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from workbench.core.domain import Range
+from workbench.core.ops import ADD, GT, both, held_in, ite
+from workbench.core.term import const
+from workbench.ir.system import System
+from workbench.tesla.model.build import RuleBounds
+from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
+from workbench.tesla.model.frame import absence
+from workbench.tesla.rule_processor import ALL
+from workbench.tesla.rule_set import RuleSet
+from workbench.verify.answer.check import Settings
+from workbench.verify.ask.properties import Property, can
+from workbench.verify.rules.capacities import MOST_KEPT, CapacityFinding, CapacitySearch, SearchedMost
+from workbench.verify.rules.finding import RuleFinding, in_turn
+from workbench.verify.rules.measured import MeasuredStep
+from workbench.verify.rules.problems import WITH_TIME
+
+TIME = "elapsed"
+"""The input on which time passes."""
+STATIC = "counting: a rule makes no more of a trigger than there are matches of what columns hold"
+
+
+def effects(
+    rules: RuleSet,
+    bounds: RuleBounds | None = None,
+    settings: Settings = WITH_TIME,
+    *,
+    deepen: bool = True,
+    most: int = MOST_KEPT,
+) -> tuple[RuleFinding, ...]:
+    """For each type of events from outside that triggers rules how many composites one of them causes at most.
+
+    Where rules wait for something not to come, the same of a moment at which that is known. Parameters and errors are
+    those of `capacities`.
+    """
+    search = CapacitySearch(rules, bounds or RuleBounds(), settings, most if deepen else 0)
+    at_once = {rule.trigger.type for rule in rules.rules if absence(rule) is None}
+    names = [name for name in rules.primitives if name in at_once]
+    names += [TIME] if any(absence(rule) is not None for rule in rules.rules) else []
+    return in_turn([(_about(name), partial(_caused, search, name)) for name in names])
+
+
+def _about(name: str) -> str:
+    return "a moment" if name == TIME else f"one {name}"
+
+
+def _caused(search: CapacitySearch, name: str) -> Iterator[CapacityFinding]:
+    counting = RuleCounting(search.model.frame)
+    counted = counting.due() if name == TIME else counting.caused(name)
+    searched = SearchedMost(_about(name), "composite", counted, STATIC)
+
+    def caused(run: Sequence[MeasuredStep]) -> int:
+        return run[-1].caused if run and run[-1].name == name else 0
+
+    rules = [r for r in search.rules.rules if (absence(r) is not None if name == TIME else r.trigger.type == name)]
+    search.filled(rules, searched, caused)
+    if counted == WITHOUT_END and name != TIME:
+        searched.growth = search.grows([rule for rule in rules if absence(rule) is None], caused)
+    if not searched.known:
+        search.ask(searched, partial(_more, name), caused)
+    yield searched.finding(search.model)
+
+
+def _more(name: str, count: int) -> Property:
+    def happens(system: System) -> Any:
+        slots = system.pipes[dict(system.outputs)[ALL]].slots
+        total: Any = const(0, Range(0, 0))
+        for slot in slots:
+            total = ADD(total, ite(slot.present, 1, 0))
+        return both(system.pipes[name].present, GT(held_in(total, Range(0, len(slots))), count))
+
+    return can(happens, f"{_about(name)} causes more than {count}")

@@ -1,0 +1,120 @@
+"""What running rules hold and make: how much columns need on a stream, and streams that fill them as fast as rates let.
+
+The rule of this module: all is measured on the engine that runs rules, by the processor of their model, which has as
+much room as it asks for; nothing is concluded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
+
+from workbench.core.domain import Value
+from workbench.core.processor import events_of
+from workbench.errors import Overflow
+from workbench.tesla.model.machine import ModelledRules
+from workbench.tesla.model.shown import ticks_of
+from workbench.tesla.rule_processor import ALL
+
+MOST_TRIED = 512
+"""The most events of a type that are tried."""
+ModelInputs = tuple[Mapping[str, Value], ...]
+"""What comes at each step of a model of rules."""
+
+
+class MeasuredStep(NamedTuple):
+    """After a step, on one input: how much room each column has needed, and how many composites the step has caused.
+
+    Within a step a column may need more than it holds in the end: what composites ask for is gone behind them.
+    """
+
+    name: str
+    lengths: Mapping[str, int]
+    caused: int
+
+
+class MeasuredRules:
+    """Running rules of which is measured what they hold.
+
+    Parameters
+    ----------
+    model: the processor of their model.
+    """
+
+    def __init__(self, model: ModelledRules) -> None:
+        layout = model.frame.layout
+        columns = {name: replace(each, apart=()) for name, each in layout.columns.items()}
+        roomy = replace(model, frame=replace(model.frame, layout=replace(layout, columns=columns)))
+        self.model = roomy.with_rooms(dict.fromkeys(model.rooms, 0))
+        self._all = model.results_named.index(ALL)
+
+    def run(self, inputs: Sequence[Mapping[str, Value]]) -> list[MeasuredStep]:
+        """What is measured at each step, up to one that leaves the values of the model."""
+        model, state, found = self.model, self.model.initial(), list[MeasuredStep]()
+        todo = list(reversed(inputs))
+        while todo:
+            ((name, given),) = todo[-1].items()
+            try:
+                state, made = model.step(state, (model.ports.index(name), given))
+            except Overflow as full:
+                if not full.queue:
+                    break
+                model = model.with_rooms({full.queue: model.frame.rooms[full.queue] + 1})
+                continue
+            todo.pop()
+            found.append(MeasuredStep(name, model.frame.rooms, len(events_of(made[self._all]))))
+        return found
+
+    def reached(self, queue: str, inputs: Sequence[Mapping[str, Value]]) -> int:
+        """How much room a column needs."""
+        return max((each.lengths[queue] for each in self.run(inputs)), default=0)
+
+    def kept(self, type: str) -> tuple[list[Value], bool]:
+        """Events of a type that are kept beside each other, one of each kind; and whether these are all that there are.
+
+        Where only the newest with the same values is kept, there are as many kinds as such values; else one.
+        """
+        column, domain = self.model.frame.layout.columns[type], self.model.shapes[self.model.ports.index(type)]
+        tried, found = list(islice(domain.values(), MOST_TRIED + 1)), list[Value]()
+        for value in tried[:MOST_TRIED]:
+            if self.reached(type, [{type: each} for each in (*found, value)]) > len(found):
+                found.append(value)
+                if column.newest is None:
+                    return found, True
+        return found, len(tried) <= MOST_TRIED
+
+    def paced(self, inputs: Iterable[Mapping[str, Value]]) -> ModelInputs:
+        """The same, waiting where rates do not let an event come yet."""
+        now, times, found = 0, dict[str, list[int]](), list[Mapping[str, Value]]()
+        for step in inputs:
+            ((name, given),) = step.items()
+            before, rate = times.setdefault(name, []), self.model.frame.rates.get(name)
+            if name == "elapsed":
+                now += ticks_of(given)
+            elif rate is not None and len(before) >= rate.most and before[-rate.most] + rate.ticks > now:
+                pauses = self._pauses(before[-rate.most] + rate.ticks - now)
+                now += sum(map(ticks_of, pauses))
+                found += [{"elapsed": each} for each in pauses]
+            before.append(now)
+            found.append(step)
+        return tuple(found)
+
+    def fuller(self, inputs: ModelInputs, count: int) -> Iterator[ModelInputs]:
+        """Streams like one on which something happens at the last step, on which more may: parts come several times."""
+        *before, last = inputs
+        for number in range(2, count + 1):
+            yield self.paced([*before * number, last])
+            yield self.paced(inputs * number)
+            for place in range(len(before)):
+                yield self.paced([*before[:place], *[before[place]] * number, *before[place + 1 :], last])
+
+    def _pauses(self, ticks: int) -> list[Value]:
+        """Pauses that the model has, of so many ticks together."""
+        found = list[Value]()
+        for each in sorted(self.model.shapes[0].values(), key=ticks_of, reverse=True):
+            while ticks_of(each) <= ticks:
+                found.append(each)
+                ticks -= ticks_of(each)
+        return found

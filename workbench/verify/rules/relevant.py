@@ -1,0 +1,112 @@
+"""The rules that a question about some of them is about: of the others no model is made.
+
+A rule sees another one only by what that emits: so what it emits itself is decided by it and by those that emit, in one
+step or several, what it looks at. These are asked about as if they were in a file of their own.
+
+The rule of this module: it looks at the text of rules only, and keeps all of them where one could matter in another
+way: where chains of causes may have no end, or windows count the events of all types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from workbench.tesla import tree as t
+from workbench.tesla.model.build import RuleBounds, longest_chain
+from workbench.tesla.model.frame import absence, waiting_of
+from workbench.tesla.rule_set import RuleSet
+
+
+def relevant(rules: RuleSet, names: Collection[str], bounds: RuleBounds) -> tuple[RuleSet, RuleBounds]:
+    """The rules of these names and all that they depend on, without the types that only others emit; bounds of these.
+
+    Parameters
+    ----------
+    bounds: those that were given for all of the rules.
+    """
+    kept = sources(rules, names) if _separable(rules) else set(rules.rule_names)
+    left_out = [rule for rule in rules.rules if rule.name not in kept]
+    if not left_out:
+        return rules, bounds
+    own = tuple(rule for rule in rules.rules if rule.name in kept)
+    gone = {rule.emits for rule in left_out} - {rule.emits for rule in own}
+    declared = {name: each for name, each in rules.declarations.items() if name not in gone}
+    gone |= {waiting_of(rule) for rule in left_out if absence(rule) is not None}
+    rooms = {name: room for name, room in bounds.rooms.items() if name not in gone}
+    return replace(rules, rules=own, declarations=declared), replace(bounds, rooms=rooms)
+
+
+def told_apart(
+    sides: Mapping[str, RuleSet], bounds: RuleBounds, *, ordered: bool
+) -> tuple[dict[str, RuleSet], RuleBounds]:
+    """Of two rule sets, the same but for some rules, the parts that differ in what they emit if and only if they do.
+
+    Parameters
+    ----------
+    sides: by what they are called.
+    ordered: whether the order counts in which composites of a step are published.
+    """
+    one, other = sides.values()
+    pairs = zip(one.rules, other.rules, strict=True)
+    changed = {each.name for pair in pairs if pair[0] != pair[1] for each in pair}
+    behind = _dependants(one, changed)
+    if one.rule_names == other.rule_names:
+        if not all(_seen_at_once(one, rule, behind, ordered=ordered) for rule in one.rules if rule.name in changed):
+            return dict(sides), bounds
+        behind = changed  # each composite more or less is seen at once
+    asked = [relevant(each, behind, bounds) for each in (one, other)]
+    names = {rule.name for found, _ in asked for rule in found.rules}
+    asked = [relevant(each, names, bounds) for each in (one, other)]
+    return dict(zip(sides, (found for found, _ in asked), strict=True)), asked[0][1]
+
+
+def sources(rules: RuleSet, names: Collection[str]) -> set[str]:
+    """The rules of these names, and those that emit what they look at."""
+    found, types = set(names), set[str]()
+    while True:
+        types = {name for rule in rules.rules if rule.name in found for name in rule.types}
+        more = {rule.name for rule in rules.rules if rule.emits in types}
+        if more <= found:
+            return found
+        found |= more
+
+
+def parts_of(rules: RuleSet, bounds: RuleBounds) -> Iterator[tuple[RuleSet, RuleBounds]]:
+    """For each rule of which no other one looks at what it emits: the rule, and all that it depends on."""
+    emitted = {name for rule in rules.rules for name in rule.types}
+    ends = [rule.name for rule in rules.rules if rule.emits not in emitted]
+    covered = {name for end in ends for name in sources(rules, [end])}
+    if _separable(rules) and covered.issuperset(rules.rule_names):
+        yield from (relevant(rules, [end], bounds) for end in ends)
+    else:
+        yield rules, bounds
+
+
+def _dependants(rules: RuleSet, names: Collection[str]) -> set[str]:
+    """The rules of these names, and those that look at what they emit."""
+    found = set(names)
+    while True:
+        types = {rule.emits for rule in rules.rules if rule.name in found}
+        more = {rule.name for rule in rules.rules if not types.isdisjoint(rule.types)}
+        if more <= found:
+            return found
+        found |= more
+
+
+def _separable(rules: RuleSet) -> bool:
+    windows = (part.window for rule in rules.rules for part in rule.predicates)
+    counted = any(isinstance(window, t.WithinWindow) and window.counted for window in windows)
+    return longest_chain(rules) is not None and not counted
+
+
+def _seen_at_once(rules: RuleSet, rule: t.Rule, behind: Collection[str], *, ordered: bool) -> bool:
+    """Whether what a rule emits besides, or less, cannot be made up for by others.
+
+    It could be by those that look at what it emits and emit the same type; and where it is triggered more than once in
+    a step, in what order its composites come among those of others.
+    """
+    once = rule.trigger.type in rules.primitives and absence(rule) is None
+    return (once or not ordered) and all(
+        each.name == rule.name or each.emits != rule.emits for each in rules.rules if each.name in behind
+    )
