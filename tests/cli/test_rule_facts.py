@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -142,6 +143,10 @@ def test_indexes_are_shown_and_made(workbench, city):
     assert [each["index"] for each in data] == [
         wanted, 'CREATE INDEX IF NOT EXISTS "workbench_Fine_least" ON "Fine" ("least", "sum")'
     ]  # fmt: skip
+    with closing(sqlite3.connect(city / "city.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        locked = workbench(*plan, "--create-indexes", "--facts-timeout", "0.01")
+    assert "another program has the database locked\n  hint: --facts-timeout waits longer" in locked.err
     made = workbench(*plan, "--create-indexes")
     assert f"city.db: {wanted}" in made.err
     assert "SEARCH line USING COVERING INDEX workbench_line_bus (bus=?)" in made.out

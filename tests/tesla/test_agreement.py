@@ -2,6 +2,7 @@
 
 import ast
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -17,9 +18,13 @@ from workbench.conformance.compare.rule_engines import RuleDisagreement, all_eng
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.conformance.generate.rules import rule_cases
 from workbench.conformance.written_tests.rule_cases import rule_disagreement
+from workbench.errors import Refused
+from workbench.executors.compiled.rules import asking
+from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla import tree as t
 from workbench.tesla.check import rules
 from workbench.tesla.engines import rule_prefixes
+from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.engines.table import rule_engines
 from workbench.tesla.occurrence import Occurrence
@@ -46,6 +51,22 @@ def test_engines_tell_what_rules_mean(case):
 def test_engines_tell_what_rules_mean_in_many_cases():
     for seed in range(SOME):
         agrees(random_case(seed))
+
+
+def code_of(case):
+    with suppress(Refused):
+        return RuleProgram(SetPlan(case.rules), EngineSettings()).source
+    return ""
+
+
+def test_the_order_of_constraints_changes_nothing(monkeypatch):
+    """Nor does it change while candidates are looked at."""
+    monkeypatch.setattr(asking, "ENOUGH", 3)
+    monkeypatch.setattr(asking, "LESS", 99.0)  # another than the written one, wherever there is one
+    cases = [case for case in map(random_case, range(SOME)) if "asked_first(c" in code_of(case)]
+    assert len(cases) > 40
+    for case in cases:
+        assert held_to_meaning(case, {"compiled": rule_engines()["compiled"].make}) is None
 
 
 def test_what_rules_share_is_the_same_for_each_of_them(monkeypatch):

@@ -1,6 +1,7 @@
 """The compiled engine: machine code says what Python says, blocks what single events say, and what it refuses."""
 
 import math
+import re
 from dataclasses import replace
 from random import Random
 
@@ -11,8 +12,8 @@ from tests.tesla.events import KeptCode, rule_engine
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import InputError, Refused
 from workbench.events import lines
+from workbench.executors.compiled.rules import asking, matching, orders
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules import matching, orders
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.outputs import composites
 from workbench.executors.compiled.rules.program import RuleProgram
@@ -435,3 +436,31 @@ def test_what_is_fetched_ahead_is_where_events_are_looked_up_or_put(monkeypatch)
     for row in memory.T[:2]:  # of some of the events in the middle the rows, first and last word
         begin, width = int(row[at.BASE]), int(row[at.WIDTH])
         assert any({(len(memory.W), begin + i * width + n) for n in (0, width - 1)} <= fetched for i in range(5, 15))
+
+
+@pytest.mark.parametrize("enough", [20, 4096])
+def test_constraints_are_asked_in_the_order_that_takes_least(enough, monkeypatch):
+    """Whatever is written first, and though one of them leaves 64 bits for events that another one refuses."""
+    monkeypatch.setattr(asking, "ENOUGH", enough)
+    text = rules("""declare A(x: int, y: int) declare B(x: int) declare P(x: int, y: int)
+      from B[$x = x] and each A(x * 3 != $x, (y + $x) % 7 == 3) within 99 from B and $n = COUNT(A(x * y != $x,
+      y + $x > 9) within 99 from B) emit P(x = A.x, y = $n)""")
+    engine = CompiledRules(text, {}, EngineSettings(), code=False)
+    stream = [Occurrence("A", i, (i, None if i % 9 == 5 else i)) for i in range(40)]
+    stream += [Occurrence("B", 40 + i, (i,)) for i in range(5)]
+    stream += [Occurrence("A", 50, (2**62, -4)), Occurrence("B", 52, (1,))]
+    cdp = rule_engine(text, "cdp")
+    expected = told(cdp, stream)
+    assert len(expected) == 32
+    assert alike(told(engine, stream), expected)
+    assert engine.fast(1)  # cdp has not taken over
+    chosen = [engine.program.C[begin] for begin in firsts(engine.program)]
+    assert chosen == ([1, 0] if enough == 20 else [-1, -1])
+    stream = [Occurrence("A", 60, (2**62, 2)), Occurrence("B", 61, (1,))]
+    assert alike(told(engine, stream), told(cdp, stream))
+    assert not engine.fast(1)
+
+
+def firsts(program):
+    """Where it is said which constraint comes first."""
+    return [int(each) for each in re.findall(r"asked_first\(c \+ (\d+)", program.source)]

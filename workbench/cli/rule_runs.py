@@ -57,11 +57,16 @@ def fact_files(group: argparse._ActionsContainer) -> None:
     group.add_argument("--facts", action="append", default=[], metavar="FILE", help=help)
 
 
+def fact_timeout(group: argparse._ActionsContainer) -> None:
+    """The option that says how long a database may take."""
+    group.add_argument("--facts-timeout", type=float, metavar="SECONDS", help="how long a query for facts may take")
+
+
 def fact_options(group: argparse._ActionsContainer) -> None:
     """The options that say where facts are, and how they are asked for."""
     fact_files(group)
     group.add_argument("--facts-fixed", action="store_true", help="no database changes: do not look before each event")
-    group.add_argument("--facts-timeout", type=float, metavar="SECONDS", help="how long a query for facts may take")
+    fact_timeout(group)
     group.add_argument(
         "--facts-ahead", type="positive", metavar="THREADS",
         help="so many threads ask a slow database for what coming events need (default: it is asked as they come)",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli import rule_models
-from workbench.cli.rule_runs import fact_files
+from workbench.cli.rule_runs import fact_files, fact_timeout
 from workbench.errors import InputError
 from workbench.events.reading import reading_options
 
@@ -44,6 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
             action.add_argument("--time", metavar="COLUMN", help="the column of times (default: time)")
             action.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count, as for run")
             fact_files(action)
+            fact_timeout(action)
             text = "make the indexes that databases of facts lack; nothing else ever writes them"
             action.add_argument("--create-indexes", action="store_true", help=text)
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from workbench.core.domain import FLOAT, INT, STR
 from workbench.errors import Refused
 from workbench.executors.compiled.rules import spans
-from workbench.executors.compiled.rules.band_source import BandSource
+from workbench.executors.compiled.rules.asked_source import AskedSource
 from workbench.executors.compiled.rules.layout import (
     BASE,
     GROW_SCRATCH,
@@ -70,7 +70,7 @@ class PlannedSpans:
         return self._places[key]
 
 
-class AggregateSource(BandSource):
+class AggregateSource(AskedSource):
     """The lines of a rule, aggregates among them."""
 
     def __init__(self, plan: SetPlan, rule: int, types: Sequence[str], spans: PlannedSpans, *, trex: bool) -> None:

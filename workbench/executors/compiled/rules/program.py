@@ -18,7 +18,18 @@ from workbench.core.domain import FLOAT, STR
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.plain import PlainArray
 from workbench.executors.compiled.code.step import text_code
-from workbench.executors.compiled.rules import ahead, match_rows, matching, orders, spans, sums, tables, texts, words
+from workbench.executors.compiled.rules import (
+    ahead,
+    asking,
+    match_rows,
+    matching,
+    orders,
+    spans,
+    sums,
+    tables,
+    texts,
+    words,
+)  # fmt: skip
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.aggregate_source import PlannedSpans
 from workbench.executors.compiled.rules.lookups import lookups
@@ -35,7 +46,7 @@ KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
 """The numbers of comparisons in an index; of floats 5 more."""
 GIVEN = {"fire": f"r, a, {ARGUMENTS}", "share": f"c, rows, a, {ARGUMENTS}"}
 """What the functions of rules, and of what they share, are given."""
-COMPILED = (sums, spans, texts, tables, orders, ahead, match_rows, matching)
+COMPILED = (sums, spans, texts, tables, orders, ahead, asking, match_rows, matching)
 
 
 class RuleProgram:
@@ -277,7 +288,7 @@ def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: An
 def _marks() -> str:
     """What tells the texts of the modules that are compiled along."""
     folder = Path(__file__).parent
-    names = ("ahead", "match_rows", "matching", "orders", "sums", "spans", "tables", "texts", "layout", "machine_words")
+    names = [*(module.__name__.rpartition(".")[2] for module in COMPILED), "layout", "machine_words"]
     return checksum(b"\0".join((folder / f"{name}.py").read_bytes() for name in names)).hex()
 
 

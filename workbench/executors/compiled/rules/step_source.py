@@ -370,7 +370,11 @@ class StepSource:
                 code.add(f"if consumed(r * 4096 + {slot} + 1, W[a{k} + {NUMBER}], H, V): continue")
         if step.policy is t.Policy.EACH:
             code.add(f"e{k} = i")
-        code.require(planned.asked, "continue")
+        self._ask(planned)
+
+    def _ask(self, planned: PlannedStep) -> None:
+        """Go on only with candidates that satisfy the constraints."""
+        self.code.require(planned.asked, "continue")
 
     # --- aggregates -------------------------------------------------------------------------------------
 

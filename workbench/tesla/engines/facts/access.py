@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.errors import FactsError
 from workbench.tesla import tree as t
 from workbench.tesla.engines.facts.database import FactDatabase
 from workbench.tesla.engines.facts.query import FactQuery
@@ -154,4 +155,6 @@ def make_index(database: FactDatabase, index: str) -> None:
         try:
             connection.execute(index)
         except sqlite3.Error as error:
-            raise database.failure(error) from error
+            found = database.failure(error)
+            hint = "--facts-timeout waits longer for it to end" if found.reason == "locked" else found.hint
+            raise FactsError(found.what, where=found.where, hint=hint, reason=found.reason) from error

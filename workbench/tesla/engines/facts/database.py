@@ -247,10 +247,9 @@ class FactDatabase:
 
     def _made(self) -> sqlite3.Connection:
         name = ":memory:" if self.in_memory else f"{Path(self.path).resolve().as_uri()}?mode=ro"
-        patience = PATIENCE if self.settings.seconds is None else self.settings.seconds
         try:
             made = sqlite3.connect(
-                name, patience, uri=not self.in_memory, isolation_level=None, check_same_thread=False,
+                name, self._patience, uri=not self.in_memory, isolation_level=None, check_same_thread=False,
                 cached_statements=STATEMENTS,
             )  # fmt: skip
             if self._image is not None:
@@ -258,6 +257,11 @@ class FactDatabase:
             return self._prepared(made)
         except sqlite3.Error as error:
             raise self.failure(error) from error
+
+    @property
+    def _patience(self) -> float:
+        """For how many seconds it waits for who has the file locked."""
+        return PATIENCE if self.settings.seconds is None else self.settings.seconds
 
     def _prepared(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         connection.execute(f"PRAGMA cache_size = -{PAGES}")
@@ -317,7 +321,7 @@ class FactDatabase:
             return
         self.close()  # what it knows of indexes does not hold any more
         name = f"{Path(self.path).resolve().as_uri()}?mode=rw"
-        with closing(sqlite3.connect(name, PATIENCE, uri=True)) as connection:
+        with closing(sqlite3.connect(name, self._patience, uri=True)) as connection:
             yield connection
             connection.commit()
 

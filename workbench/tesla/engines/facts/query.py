@@ -136,12 +136,16 @@ class FactQuery:
             if found is not None:
                 self.known += 1
                 return found
+        return self.learnt(values)
+
+    def learnt(self, values: FactKey) -> FactAnswer:
+        """The same where the cache has no answer, which it then gets."""
         began = perf_counter()
         answer = self._early(values) if self.early else self.asked(values)
         taken = perf_counter() - began
         self.queries += 1
         self.seconds += taken
-        if cache is not None:
+        if (cache := self.cache) is not None:
             cache.store((self.number, values), answer, max(1, len(answer)), taken)
         return answer
 
@@ -307,6 +311,7 @@ class AskedFacts:
     Attributes
     ----------
     fits: asked of each row that is found.
+    found: of a match, the rows for it.
     known: of a match, what is aggregated; None where rows are asked one by one.
     """
 
@@ -319,24 +324,35 @@ class AskedFacts:
 
             self._furthest = furthest(own)
         self.query = facts.shared(own)
+        self.found = self._finds()
         self.known = self._known if isinstance(step.part, t.Aggregate) and not own.rest else None
 
-    def found(self, match: PartialMatch) -> tuple[FactAnswer, int, int]:
-        """The rows for a match."""
-        rows = self._of(match)
-        return rows, 0, len(rows)
+    def _finds(self) -> Callable[[PartialMatch], tuple[FactAnswer, int, int]]:
+        """Of a match: the rows for it. What is cached is found with as few calls as may be: most answers are."""
+        key, query, database = self._key, self.query, self.query.table.database
+        number, cache = query.number, query.cache
+
+        def found(match: PartialMatch) -> tuple[FactAnswer, int, int]:
+            values = key(match)
+            if values is None:
+                rows = query.nothing
+            elif cache is None or not database.open:
+                rows = query.answer(values)
+            elif (rows := cache.fetch((number, values))) is not None:
+                query.known += 1
+            else:
+                rows = query.learnt(values)
+            return rows, 0, len(rows)
+
+        return found
 
     def _known(self, match: PartialMatch) -> Any:
-        return self._of(match)[0]
+        return self.found(match)[0][0]
 
     def expect(self, start: PartialMatch, ahead: FactsAhead) -> None:
         """This partial match will come."""
         if self._furthest < len(start) and (values := self._key(start)) is not None:
             ahead.expect(self.query, values)
-
-    def _of(self, match: PartialMatch) -> FactAnswer:
-        values = self._key(match)
-        return self.query.nothing if values is None else self.query.answer(values)
 
 
 def dropping(

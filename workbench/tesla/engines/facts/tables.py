@@ -103,8 +103,7 @@ class FactTables(dict[str, Any]):
     def settle(self) -> None:
         """An event has had its answers: databases may change, unless the next one shares its look."""
         if self._together:
-            now = monotonic()
-            if now < self._shared_until:
+            if (now := monotonic()) < self._shared_until:
                 return
             self._shared_until = now + LOOK
         self.release()

@@ -1,0 +1,99 @@
+"""What candidates are asked, in the order that takes least, as lines.
+
+The rule of this module: a constraint has no effect, so that any order of them says the same. The first candidates are
+asked all of them; then one is chosen that comes first (`asking`). A number that leaves 64 bits ends the run only where
+all other constraints hold: in no order more often than as they are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.executors.compiled.rules.asking import REFUSED, SEEN
+from workbench.executors.compiled.rules.band_source import BandSource
+from workbench.tesla.engines.expressions import effort
+from workbench.tesla.engines.set_plan import PlannedStep, substituted, substitution
+from workbench.tesla.tree import Expression
+
+MOST = 4
+"""Constraints among which one is chosen."""
+TEXTS = 20
+"""The effort from which on texts are compared; they come last in any case."""
+
+
+class AskedSource(BandSource):
+    """The lines of a rule, those that choose which constraint comes first among them."""
+
+    _begin, _chosen = 0, ""
+
+    def _search(
+        self, planned: PlannedStep, *, newest: bool, stops: bool, hit: Sequence[str] | None, k: int | None = None
+    ) -> None:
+        rivals = self._rivals(planned)
+        if rivals:
+            self._begin, self._chosen = len(self.constants.values), self.code.fresh("m")
+            for word in (-1, 0, *(0 for _ in rivals), *(takes for _, takes in rivals)):
+                self.constants.whole(word)
+            self.code.add(f"{self._chosen} = asked_first(c + {self._begin}, {len(rivals)}, C)")
+        super()._search(planned, newest=newest, stops=stops, hit=hit, k=k)
+
+    def _rivals(self, planned: PlannedStep) -> list[tuple[Expression, int]]:
+        """The constraints that may come first, with what they take; none where there is nothing to choose.
+
+        An equation holds for nearly all that a chain leads to, bounds where blocks are sorted by them.
+        """
+        step, own = planned.step, substitution(planned.step.part)
+        free = set(map(id, [*step.code.joint, *step.code.local]))
+        asked = [each for each in planned.asked if id(each) in free]
+        weighed = [(each, effort(substituted(each, own), step.scope.types)) for each in asked]
+        found = [pair for pair in weighed if pair[1] < TEXTS][:MOST]
+        return found if len(found) - len(planned.band.bounds if planned.band else ()) > 1 else []
+
+    def _ask(self, planned: PlannedStep) -> None:
+        rivals = [each for each, _ in self._rivals(planned)]
+        if not rivals:
+            super()._ask(planned)
+            return
+        code, first, rival = self.code, self._chosen, set(map(id, rivals))
+        rest = [each for each in planned.asked if id(each) not in rival]
+        with code.inside(f"if {first} < 0:"):
+            self._look(rivals, rest)
+        for i, each in enumerate(rivals):
+            with code.inside(f"elif {first} == {i}:" if i < len(rivals) - 1 else "else:"):
+                beyond = []
+                for one in [each, *rivals[:i], *rivals[i + 1 :]]:
+                    refused, unknown = self._refused(one)
+                    code.add(f"if {refused}: continue")
+                    beyond += unknown
+                self._end(rest, beyond)
+
+    def _look(self, rivals: Sequence[Expression], rest: Sequence[Expression]) -> None:
+        """Ask all rivals, and count what each refuses."""
+        code, bad, beyond = self.code, self.code.fresh("r"), list[str]()
+        code.add(f"{bad} = False")
+        for i, each in enumerate(rivals):
+            refused, unknown = self._refused(each)
+            code.add(f"if {refused}: {bad} = True; C[c + {self._begin + REFUSED + i}] += 1")
+            beyond += unknown
+        code.add(f"C[c + {self._begin + SEEN}] += 1", f"if {bad}: continue")
+        self._end(rest, beyond)
+
+    def _end(self, rest: Sequence[Expression], beyond: Sequence[str]) -> None:
+        self.code.require(rest, "continue")
+        if beyond:
+            self.code.add(f"if {' or '.join(beyond)}: {self.code.beyond}")
+
+    def _refused(self, condition: Expression) -> tuple[str, list[str]]:
+        """Source of whether a constraint does not hold, and what says that nobody knows, where that may be."""
+        code, begun, beyond, name = self.code, len(self.code.lines), self.code.beyond, self.code.fresh("o")
+        code.beyond = f"{name} = True"
+        found = code.value(condition)
+        code.beyond = beyond
+        refused = " or ".join([*filter(None, [found.null]), f"not {found.text}"])
+        if not any(line.endswith(f" {name} = True") for line in code.lines[begun:]):
+            return refused, []
+        code.lines.insert(begun, "    " * code.depth + f"{name} = False")
+        return f"not {name} and ({refused})", [name]
+
+
+__all__ = ["AskedSource"]
