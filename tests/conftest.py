@@ -1,6 +1,6 @@
 """Hypothesis: the same examples everywhere, new ones for `make fuzz`; Ctrl-C works, also in the background.
 
-A profile scales the examples of all properties (`tests/examples.py`): `make test` tries two fifths of what they ask for.
+A profile scales the examples of all properties (`tests/examples.py`): `make test` tries two fifths of them.
 """
 
 import gc
