@@ -6,5 +6,5 @@ from hypothesis import settings
 
 
 def examples(count: int, **others: Any) -> settings:
-    """Settings for so many examples; a profile whose `max_examples` is 50 halves them all."""
+    """Settings for so many examples; a profile whose `max_examples` is 50 would halve them all."""
     return settings(max_examples=max(1, count * settings.default.max_examples // 100), **others)

@@ -51,9 +51,9 @@ def test_an_engine_that_differs_is_found_and_kept(workbench, tmp_path, monkeypat
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.stem)
 def test_something_comes_of_the_streams(model):
-    """Every rule of every model fires on some of them."""
+    """Every rule of every model fires on some of them, but the one that is there to show that it cannot."""
     rules = in_units(load_rules(model), "us")
     told = Counter(
         composite.rule for seed in range(150) for composite in meant_by(stream_case(rules, seed, 24))
     )  # fmt: skip
-    assert {rule.name for rule in rules.rules} <= told.keys()
+    assert {rule.name for rule in rules.rules if rule.name != "never"} <= told.keys()

@@ -391,6 +391,7 @@ def test_patterns_that_the_shell_takes(workbench: Run, tmp_path: Path) -> None:
     done = workbench("run", MODELS / "sum_of_doubles.pipe", "--input", f"{tmp_path}/*.csv")
     assert (done.code, done.out, done.err) == (0, "out\n2\n4\n6\n", "")
     assert "see workbench" in workbench("run", "a", "--input", "b", "--nonsense").err
+    assert "--input - reads the standard input" in workbench("run", MODELS / "sum_of_doubles.pipe").err
 
 
 @pytest.mark.parametrize("backend", ["reference", "numba"])

@@ -259,6 +259,7 @@ def test_remarks():
     assert [warning.what.partition(":")[0] for warning in rules(text).warnings] == [
         "nothing satisfies this predicate about A",
         "all events of type A are kept",
+        "nothing can emit A",
         "a cascade of these rules may not end",
     ]
     (remark,) = rules("declare aggregate P(a: int, b: int) = a + b from 1").warnings

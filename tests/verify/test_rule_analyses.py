@@ -17,6 +17,7 @@ from workbench.verify import rules as r
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.rules.finding import RuleFinding, in_turn
 from workbench.verify.rules.problems import rule_problem
+from workbench.verify.rules.relevant import relevant
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
 EACH = "rule each_one: from B[$x = x] and each A(x == $x) within 2 from B emit C(x = $x)\n"
@@ -38,6 +39,23 @@ def test_a_rule_that_asks_for_what_cannot_be_never_fires():
     """The other needs an A and a B; of the last A alone, within a window of the trigger, no column overflows."""
     never = "rule odd: from B and last A(x > 1, x < 1) within 2 from B emit D(x = 0)\n"
     assert found(r.fires, LAST + never) == {"last_one": ("fires", 2), "odd": ("never",), "D": ("never",)}
+
+
+def test_rules_are_asked_about_with_what_they_depend_on():
+    """A rule needs those that emit what it looks at; a stream is shown with what all rules make of it."""
+    text = "from D emit C(x = 1)\nfrom B and last A(x > 9) within 2 from B emit D(x = 0)\nfrom B(x > 5) emit E()"
+    given = rules(DECLARED + "declare E()\n" + text, "asked")
+    kept = {name: relevant(given, [name], RuleBounds())[0] for name in given.rule_names}
+    assert {name: each.rule_names for name, each in kept.items()} == {
+        "rule 1": ("rule 1", "rule 2"), "rule 2": ("rule 2",), "rule 3": ("rule 3",),
+    }  # fmt: skip
+    assert kept["rule 3"].primitives == given.primitives
+    last = next(each for each in r.fires(given) if each.about == "rule 2")
+    assert [each.type for each in last.streams[""].meant] == ["D", "C"]
+    counted = rules(
+        DECLARED + text.replace("emit E()", "emit C(x = 2)").replace("within 2 from", "within 2 events from")
+    )
+    assert relevant(counted, ["rule 3"], RuleBounds())[0] is counted
 
 
 def test_each_covers_last_and_last_does_not_cover_each():

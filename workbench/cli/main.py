@@ -66,13 +66,17 @@ class _Parser(argparse.ArgumentParser):
         """An option that is missing because it is misspelt is told as what it is."""
         try:
             return super().parse_known_args(args, namespace)
-        except UsageError:
+        except UsageError as error:
             known = [] if self._subparsers else list(self._spellings())
             for word in itertools.takewhile("--".__ne__, args or ()):
                 name = word.partition("=")[0]
                 unknown = known and name.startswith("--") and not any(each.startswith(name) for each in known)
                 if unknown and (hint := self._meant(word)).startswith("did"):
                     raise UsageError(f"unrecognized arguments: {word}", hint=hint) from None
+            needed = any(each.required and each.dest == "input" for each in self._actions)
+            if needed and not any(word.startswith("--in") for word in args or ()):
+                hint = f"--input - reads the standard input; {error.hint}"
+                raise UsageError(error.what, hint=hint) from None
             raise
 
     def _meant(self, word: str) -> str:

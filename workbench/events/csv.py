@@ -250,7 +250,7 @@ class CsvReader(RowReader):
         try:
             return arrow.read_csv(
                 pa.BufferReader(lines),
-                arrow.ReadOptions(column_names=names, block_size=len(lines) + 1),
+                arrow.ReadOptions(use_threads=False, column_names=names, block_size=len(lines) + 1),
                 arrow.ParseOptions(
                     delimiter=self.between, quote_char='"' if quoted else False, newlines_in_values=quoted,
                     ignore_empty_lines=False,

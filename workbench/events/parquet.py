@@ -63,8 +63,19 @@ class ParquetWriter(BatchWriter):
         import pyarrow as pa
         from pyarrow import parquet
 
+        # written some pages at a time: each time Python's lock is waited for
+        self._buffered = pa.BufferedOutputStream(pa.PythonFile(file, mode="w"), BUFFER)
         numbers = [each.name for each in schema if pa.types.is_int64(each.type)]  # smaller as differences, and sooner
         return parquet.ParquetWriter(
-            file, schema, use_dictionary=[name for name in schema.names if name not in numbers],
+            self._buffered, schema, use_dictionary=[name for name in schema.names if name not in numbers],
             column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED") or None, dictionary_pagesize_limit=DICTIONARY,
         )  # fmt: skip
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            try:
+                self._buffered.flush()
+            finally:  # what cannot be written goes nowhere now; the file is closed by who opened it
+                self._buffered.detach()

@@ -32,6 +32,7 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
         if what := not_neutral(each):
             what = f"{each.start} is not neutral for '{each.name}': {what}"
             yield LanguageError(what, where=each.where, hint="it counts as a value that comes first")
+    yield from _silent(rules)
     for cycle in _cycles(rules):
         names = [rule.name for rule in (*cycle, cycle[0])]
         named = " -> ".join(
@@ -69,6 +70,27 @@ def _never(part: t.Predicate | t.Aggregate) -> Iterator[WorkbenchError]:
                 what = f"nothing satisfies this predicate about {part.type}: no '{one.name}' is that large and small"
                 yield LanguageError(what, where=each.where)
                 return
+
+
+def _silent(rules: RuleSet) -> Iterator[WorkbenchError]:
+    """Composites that nothing can emit: each of their rules selects what cannot come, or what nothing satisfies."""
+    needed = {
+        rule.name: [part for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds]
+        for rule in rules.rules
+    }
+    odd = {rule.name for rule in rules.rules if any(any(_never(part)) for part in needed[rule.name])}
+    come = rules.declarations.keys() - set(rules.composites)
+    while more := {
+        rule.emits for rule in rules.rules
+        if rule.name not in odd and all(part.type in come for part in needed[rule.name])
+    } - come:  # fmt: skip
+        come |= more
+    for name in (name for name in rules.composites if name not in come):
+        emitting = [rule for rule in rules.rules if rule.emits == name]
+        lacks = {each.name: [part.type for part in needed[each.name] if part.type not in come] for each in emitting}
+        why = [f"{each} needs {types[0] if types else 'what nothing satisfies'}" for each, types in lacks.items()]
+        hint = "it comes only where what its rules need comes from outside" if any(lacks.values()) else ""
+        yield LanguageError(f"nothing can emit {name}: {' and '.join(why)}", where=emitting[0].where, hint=hint)
 
 
 def _cycles(rules: RuleSet) -> Iterator[list[t.Rule]]:

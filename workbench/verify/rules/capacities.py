@@ -193,8 +193,8 @@ class CapacitySearch:
             self.filled(self._causing(queue), searched, longest)
             if searched.at_most == WITHOUT_END:
                 searched.growth = self.grows(self._causing(queue), longest)
-        if not searched.known and searched.at_least < self.most:
-            self.ask(searched, partial(_longer, searched.about), longest)
+        if not searched.known and searched.at_least < self.most and not self._too_late(queue):
+            self.ask(searched, partial(_longer, searched.about), longest, queue)
         if searched.known and searched.growth is None:
             self.proved[queue] = searched.at_least
         else:
@@ -225,6 +225,13 @@ class CapacitySearch:
                 if ends and (value := max(ends)):
                     searched.learn(value, each[: ends.index(value) + 1])
 
+    def _too_late(self, queue: str) -> bool:
+        """Whether the model knows how much a column holds only behind steps in which it may need more."""
+        column = self.model.frame.layout.columns.get(queue)
+        return (
+            column is not None and bool(column.apart and self.model.frame.absences) and queue in self.rules.composites
+        )
+
     def _causing(self, queue: str) -> list[t.Rule]:
         return [rule for rule in self.rules.rules if queue in (rule.emits, waiting_of(rule))]
 
@@ -248,9 +255,13 @@ class CapacitySearch:
             self.firings[rule.name] = tuple(step.inputs for step in steps)
         return self.firings[rule.name]
 
-    def ask(self, searched: SearchedMost, more_than: Callable[[int], Property], measure: RunMeasure) -> None:
-        """Let the model find streams that reach more, until there are none."""
+    def ask(
+        self, searched: SearchedMost, more_than: Callable[[int], Property], measure: RunMeasure, queue: str = ""
+    ) -> None:
+        """Let the model find streams that reach more, until there are none; of a column, until it is never too full."""
         rooms = {name: self._room(name) for name in self.model.rooms}
+        if queue:
+            self._enough(rooms, queue, searched.at_least)
         while not searched.known:
             bounds = replace(self.bounds, rooms={**self.bounds.rooms, **rooms})
             try:
@@ -259,16 +270,37 @@ class CapacitySearch:
             except Refused as error:  # with so much room there are too many values
                 searched.reason = error.what
                 return
-            if verdict.outcome is Outcome.FAILS:
+            more = self._learned(searched, verdict, measure, bounds, queue)
+            if more and (verdict.counterexample is not None or self._enough(rooms, queue, searched.at_least)):
+                continue
+            if verdict.outcome is Outcome.FAILS and rooms.get(queue, 0) > searched.at_least:
+                rooms[queue] = searched.at_least  # in the middle of a step it may need more than it holds then
+            elif verdict.outcome is Outcome.FAILS:
                 searched.at_most, searched.verdict = searched.at_least, verdict
-            elif verdict.counterexample is not None:
-                inputs = tuple(step.inputs for step in verdict.counterexample.steps)
-                measured = MeasuredRules(modelled_in(*modelled([self.rules], bounds)))  # which has more values
-                if not searched.learn(measure(measured.run(inputs)), inputs):
-                    raise AssertionError(f"{searched.about}: a run of the model is no run of the rules")
             elif not self._more_room(verdict, rooms):
                 searched.verdict, searched.reason = verdict, self._reason(verdict, searched)
                 return
+
+    def _learned(
+        self, searched: SearchedMost, verdict: Verdict, measure: RunMeasure, bounds: RuleBounds, queue: str
+    ) -> bool:
+        """Whether a run of the model reaches more: one that shows it, or to where the column itself is full."""
+        run = verdict.counterexample or (verdict.witness if queue and queue in _full(verdict) else None)
+        if run is None:
+            return False
+        inputs = tuple(step.inputs for step in run.steps)
+        measured = MeasuredRules(modelled_in(*modelled([self.rules], bounds)))  # which has more values
+        more = searched.learn(measure(measured.run(inputs)), inputs)
+        if verdict.counterexample is not None and not more:
+            raise AssertionError(f"{searched.about}: a run of the model is no run of the rules")
+        return more
+
+    def _enough(self, rooms: dict[str, int], queue: str, room: int) -> bool:
+        """Give a column so much room, if models may have so much."""
+        fits = sum(rooms.values()) + max(0, room - rooms[queue]) <= min(self.most, MOST_MODELLED)
+        if fits:
+            rooms[queue] = max(rooms[queue], room)
+        return fits
 
     def _room(self, name: str) -> int:
         """How much room the model has for a column at first."""
@@ -278,8 +310,7 @@ class CapacitySearch:
 
     def _more_room(self, verdict: Verdict, rooms: dict[str, int]) -> bool:
         """Whether columns that were full have more room now; one that grows without end will be full again."""
-        full = verdict.witness.steps[-1].overflows if verdict.witness else ()
-        names = [name.partition(".")[2] for name in full]
+        names = _full(verdict)
         more = rooms | {name: max(1, 2 * rooms[name]) for name in names}
         if not names or self.blocked.intersection(names) or sum(more.values()) > min(self.most, MOST_MODELLED):
             return False
@@ -293,8 +324,14 @@ class CapacitySearch:
             return (
                 f"each further {searched.growth.type} adds {searched.growth.by}, and whether that goes on is not proved"
             )
-        full = ", ".join(verdict.witness.steps[-1].overflows) if verdict.witness else ""
+        full = ", ".join(f"{self.rules.name}.{name}" for name in _full(verdict))
         return f"the model says no more before {full or 'its bounds'} is full" if full else "its bounds are met"
+
+
+def _full(verdict: Verdict) -> list[str]:
+    """The columns that are full where a run of the model ends."""
+    full = verdict.witness.steps[-1].overflows if verdict.witness else ()
+    return [name.partition(".")[2] for name in full]
 
 
 def _longer(queue: str, length: int) -> Property:

@@ -1,12 +1,13 @@
-"""What running rules hold and make: how long columns get on a stream, and streams that fill them as fast as rates let.
+"""What running rules hold and make: how much columns need on a stream, and streams that fill them as fast as rates let.
 
-The rule of this module: all is measured on the engine that runs rules, by the processor of their model with room for
-everything; nothing is concluded.
+The rule of this module: all is measured on the engine that runs rules, by the processor of their model, which has as
+much room as it asks for; nothing is concluded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -17,8 +18,6 @@ from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.shown import ticks_of
 from workbench.tesla.rule_processor import ALL
 
-AMPLE = 10**6
-"""Room for everything."""
 MOST_TRIED = 512
 """The most events of a type that are tried."""
 ModelInputs = tuple[Mapping[str, Value], ...]
@@ -26,10 +25,12 @@ ModelInputs = tuple[Mapping[str, Value], ...]
 
 
 class MeasuredStep(NamedTuple):
-    """After a step, on one input: how much each column holds, and how many composites the step has caused."""
+    """After a step, on one input: how much room each column has needed, and how many composites the step has caused.
+
+    Within a step a column may need more than it holds in the end: what composites ask for is gone behind them.
+    """
 
     name: str
-
     lengths: Mapping[str, int]
     caused: int
 
@@ -43,24 +44,31 @@ class MeasuredRules:
     """
 
     def __init__(self, model: ModelledRules) -> None:
-        self.model = model.with_rooms(dict.fromkeys(model.rooms, AMPLE))
+        layout = model.frame.layout
+        columns = {name: replace(each, apart=()) for name, each in layout.columns.items()}
+        roomy = replace(model, frame=replace(model.frame, layout=replace(layout, columns=columns)))
+        self.model = roomy.with_rooms(dict.fromkeys(model.rooms, 0))
         self._all = model.results_named.index(ALL)
 
     def run(self, inputs: Sequence[Mapping[str, Value]]) -> list[MeasuredStep]:
         """What is measured at each step, up to one that leaves the values of the model."""
-        state, found = self.model.initial(), list[MeasuredStep]()
-        for step in inputs:
-            ((name, given),) = step.items()
+        model, state, found = self.model, self.model.initial(), list[MeasuredStep]()
+        todo = list(reversed(inputs))
+        while todo:
+            ((name, given),) = todo[-1].items()
             try:
-                state, made = self.model.step(state, (self.model.ports.index(name), given))
-            except Overflow:
-                break
-            lengths = dict(zip(self.model.rooms, self.model.waiting(state), strict=True))
-            found.append(MeasuredStep(name, lengths, len(events_of(made[self._all]))))
+                state, made = model.step(state, (model.ports.index(name), given))
+            except Overflow as full:
+                if not full.queue:
+                    break
+                model = model.with_rooms({full.queue: model.frame.rooms[full.queue] + 1})
+                continue
+            todo.pop()
+            found.append(MeasuredStep(name, model.frame.rooms, len(events_of(made[self._all]))))
         return found
 
     def reached(self, queue: str, inputs: Sequence[Mapping[str, Value]]) -> int:
-        """How long a column gets."""
+        """How much room a column needs."""
         return max((each.lengths[queue] for each in self.run(inputs)), default=0)
 
     def kept(self, type: str) -> tuple[list[Value], bool]:
