@@ -85,7 +85,7 @@ QUERIES = {
 }  # fmt: skip
 SIZES: dict[str, dict[str, int]] = {
     "tiny": {"auction": 30, "candidates": 20, "few candidates": 4, "game": 1500, "sql": 500},
-    "whole": {"auction": 3000, "candidates": 4000, "few candidates": 60, "game": 3000, "sql": 200_000},
+    "whole": {"auction": 3000, "candidates": 4000, "few candidates": 80, "game": 3000, "sql": 200_000},
 }
 """Items, voters, voters, snapshots, events."""
 HOW: dict[str, dict[str, Any]] = {
