@@ -443,8 +443,8 @@ def test_constraints_are_asked_in_the_order_that_takes_least(enough, monkeypatch
     """Whatever is written first, and though one of them leaves 64 bits for events that another one refuses."""
     monkeypatch.setattr(asking, "ENOUGH", enough)
     text = rules("""declare A(x: int, y: int) declare B(x: int) declare P(x: int, y: int)
-      from B[$x = x] and each A(x * 3 != $x, (y + $x) % 7 == 3) within 99 from B and $n = COUNT(A(x * y != $x,
-      y + $x > 9) within 99 from B) emit P(x = A.x, y = $n)""")
+      from B[$x = x] and each A(x * 3 != $x, (y + $x) % 7 == 3) within 99 from B and $n = COUNT(A(y + $x > 9,
+      x * y != $x) within 99 from B) emit P(x = A.x, y = $n)""")
     engine = CompiledRules(text, {}, EngineSettings(), code=False)
     stream = [Occurrence("A", i, (i, None if i % 9 == 5 else i)) for i in range(40)]
     stream += [Occurrence("B", 40 + i, (i,)) for i in range(5)]

@@ -6,6 +6,7 @@ rules in the model, "does one cover the other".
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +21,7 @@ from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant
 from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_known
-from workbench.verify.rules.fires import firing
+from workbench.verify.rules.fires import fired, firing
 from workbench.verify.rules.multisets import all_among, carried_by
 from workbench.verify.rules.problems import WITH_TIME, with_more_room
 from workbench.verify.rules.relevant import relevant
@@ -43,7 +44,15 @@ def covers(
     whole = replace(bounds or RuleBounds(), by_rule=True)
     pairs = [(one, other) for one, other in combinations(rules.rules, 2) if one.emits == other.emits]
 
+    streams = dict[str, tuple[Verdict, RuleStream | None]]()
+
     def found(one: Rule, other: Rule) -> Iterator[RuleFinding]:
+        for rule in (one, other):
+            if rule.name not in streams:
+                streams[rule.name] = fired(rules, rule, whole, settings, deepen=deepen)
+        told = [_at_once(*way, *streams[way[0].name]) for way in ((one, other), (other, one))]
+        if None not in told:
+            return filter(None, told)
         asked, own = relevant(rules, [one.name, other.name], whole)
         return _pair(CoverQuestion(asked, own, settings, deepen), one, other, rules)
 
@@ -98,10 +107,27 @@ def _pair(question: CoverQuestion, one: Rule, other: Rule, rules: RuleSet) -> It
         elif verdict.counterexample is not None:
             model = modelled_in(*modelled([question.rules], question.bounds))
             stream = RuleStream.of(model, (step.inputs for step in verdict.counterexample.steps))
-            says = f"{a.name} emits what {b.name} does not"
-            yield RuleFinding(about, "not covered", says, verdict, {"": stream.made_by(rules)})
+            yield _not_covered(a, b, verdict, stream.made_by(rules))
         else:
             yield not_known(about, verdict)
+
+
+def _at_once(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream | None) -> RuleFinding | None:
+    """That a rule emits what another one does not, if the shortest stream on which it emits anything tells."""
+    if stream is None:
+        return None
+    for caused in stream.caused():
+        first, second = (
+            Counter(repr(each.values) for each in caused if each.rule == rule.name) for rule in (one, other)
+        )
+        if first - second:
+            return _not_covered(one, other, verdict, stream)
+    return None
+
+
+def _not_covered(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream) -> RuleFinding:
+    says = f"{one.name} emits what {other.name} does not"
+    return RuleFinding(f"{one.name}, {other.name}", "not covered", says, verdict, {"": stream})
 
 
 def _limits(verdict: Verdict) -> str:

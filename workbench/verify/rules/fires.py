@@ -55,15 +55,25 @@ def firing(rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *
     return rule_problem(rules, prop, replace(bounds, by_rule=True), settings, deepen=deepen).decide()
 
 
+def fired(
+    rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *, deepen: bool
+) -> tuple[Verdict, RuleStream | None]:
+    """Whether a rule can fire, asked without the rules that do not matter; and the shortest stream on which it does."""
+    asked, bounds = relevant(rules, [rule.name], bounds)
+    verdict = firing(asked, rule, bounds, settings, deepen=deepen)
+    if verdict.outcome is not Outcome.HOLDS or verdict.counterexample is None:
+        return verdict, None
+    (model,) = modelled([asked], bounds)
+    stream = RuleStream.of(modelled_in(model), (step.inputs for step in verdict.counterexample.steps))
+    return verdict, stream.made_by(rules)
+
+
 def _fires(
     rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *, deepen: bool
 ) -> Iterator[RuleFinding]:
-    asked, bounds = relevant(rules, [rule.name], bounds)
-    verdict = firing(asked, rule, bounds, settings, deepen=deepen)
-    if verdict.outcome is Outcome.HOLDS and verdict.counterexample is not None:
-        (model,) = modelled([asked], bounds)
-        stream = RuleStream.of(modelled_in(model), (step.inputs for step in verdict.counterexample.steps))
-        yield RuleFinding(rule.name, "fires", "can fire", verdict, {"": stream.made_by(rules)})
+    verdict, stream = fired(rules, rule, bounds, settings, deepen=deepen)
+    if stream is not None:
+        yield RuleFinding(rule.name, "fires", "can fire", verdict, {"": stream})
     elif verdict.within_bounds:
         yield RuleFinding(rule.name, "never", f"never fires, {WITHIN}", verdict)
     elif verdict.outcome is Outcome.FAILS:

@@ -1,8 +1,8 @@
 """What candidates are asked, in the order that takes least, as lines.
 
 The rule of this module: a constraint has no effect, so that any order of them says the same. The first candidates are
-asked all of them; then one is chosen that comes first (`asking`). A number that leaves 64 bits ends the run only where
-all other constraints hold: in no order more often than as they are written.
+asked all of them; then one is chosen that comes first (`asking`). Where that one leaves 64 bits, though it is asked
+before its turn, the run ends only if all others hold: in no order more often than as they are written.
 """
 
 from __future__ import annotations
@@ -60,11 +60,9 @@ class AskedSource(BandSource):
             self._look(rivals, rest)
         for i, each in enumerate(rivals):
             with code.inside(f"elif {first} == {i}:" if i < len(rivals) - 1 else "else:"):
-                beyond = []
-                for one in [each, *rivals[:i], *rivals[i + 1 :]]:
-                    refused, unknown = self._refused(one)
-                    code.add(f"if {refused}: continue")
-                    beyond += unknown
+                refused, beyond = self._refused(each) if i else ("", [])
+                code.add(*([f"if {refused}: continue"] if refused else []))
+                code.require([one for one in rivals if one is not each or not i], "continue")
                 self._end(rest, beyond)
 
     def _look(self, rivals: Sequence[Expression], rest: Sequence[Expression]) -> None:
