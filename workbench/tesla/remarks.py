@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
 
 MOST_IN_CIRCLE = 20
-"""The most rules of a circle that are named."""
+"""The most rules of a circle that are named, and composites that nothing can emit."""
+MOST_SILENT = 3
+"""The most composites that nothing can emit of which it is said why."""
 
 
 def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
@@ -80,17 +82,30 @@ def _silent(rules: RuleSet) -> Iterator[WorkbenchError]:
     }
     odd = {rule.name for rule in rules.rules if any(any(_never(part)) for part in needed[rule.name])}
     come = rules.declarations.keys() - set(rules.composites)
-    while more := {
-        rule.emits for rule in rules.rules
-        if rule.name not in odd and all(part.type in come for part in needed[rule.name])
-    } - come:  # fmt: skip
-        come |= more
-    for name in (name for name in rules.composites if name not in come):
+    lacking = {rule.name: {part.type for part in needed[rule.name]} for rule in rules.rules if rule.name not in odd}
+    asking: dict[str, list[t.Rule]] = {}
+    for rule in rules.rules:
+        for name in lacking.get(rule.name, ()):
+            asking.setdefault(name, []).append(rule)
+    new = [*come, *(rule.emits for rule in rules.rules if lacking.get(rule.name) == set())]
+    while new:
+        come.add(name := new.pop())
+        for rule in asking.pop(name, ()):
+            lacking[rule.name].discard(name)
+            if not lacking[rule.name]:
+                new.append(rule.emits)
+    silent = [name for name in rules.composites if name not in come]
+    for name in silent[:MOST_SILENT]:
         emitting = [rule for rule in rules.rules if rule.emits == name]
         lacks = {each.name: [part.type for part in needed[each.name] if part.type not in come] for each in emitting}
         why = [f"{each} needs {types[0] if types else 'what nothing satisfies'}" for each, types in lacks.items()]
         hint = "it comes only where what its rules need comes from outside" if any(lacks.values()) else ""
         yield LanguageError(f"nothing can emit {name}: {' and '.join(why)}", where=emitting[0].where, hint=hint)
+    if more := silent[MOST_SILENT:]:
+        first = next(rule for rule in rules.rules if rule.emits == more[0])
+        others = f" and {len(more) - MOST_IN_CIRCLE} others" if len(more) > MOST_IN_CIRCLE else ""
+        what = f"nothing can emit {', '.join(more[:MOST_IN_CIRCLE])}{others}, for reasons of this kind"
+        yield LanguageError(what, where=first.where)
 
 
 def _cycles(rules: RuleSet) -> Iterator[list[t.Rule]]:
