@@ -22,7 +22,7 @@ from workbench.executors.threaded.manager import ThreadManager
 if TYPE_CHECKING:
     from workbench.executors.dataflow.compiled_vertex import CompiledVertex
 
-LONG = 400e-6
+LONG = 1e-3
 """Seconds after which a thread should come back to the sets, but where many phases at once cost less than each."""
 
 Admit = Callable[[Mapping[str, Value]], tuple[FlowStep, Sequence[int]]]
