@@ -178,7 +178,8 @@ def changes(
         if found.kind == "policy":
             yield ["policy"], with_rule(case, number, each_of(rule)), everything
         elif found.kind == "clock":
-            until = told.trigger.event.time + max(int(part.window.most.amount) for part in rule.parts if is_after(part))
+            longest: int = max(int(part.window.most.amount) for part in rule.parts if is_after(part))
+            until = told.trigger.event.time + longest
             yield ["clock"], replace(case, until=until), everything
     if stopped.candidates is not None and not stopped.finished and stopped.candidates.near:
         near = stopped.candidates.near[0].hindrances
