@@ -60,8 +60,9 @@ def _earlier(rule: t.Rule) -> Iterator[t.Rule]:
             continue
 
         def own(each: t.Expression, at: int = place) -> t.Expression:
-            here = isinstance(each, t.OtherAttribute) and sight.names[each.of] == at
-            return t.OwnAttribute(each.name) if here else each  # type: ignore[attr-defined]
+            if isinstance(each, t.OtherAttribute) and sight.names[each.of] == at:
+                return t.OwnAttribute(each.name)
+            return each
 
         constraints = (*part.constraints, changed(moved, own))
         yield replace(with_part(rule, place, replace(part, constraints=constraints)), where_clause=fewer)
@@ -282,8 +283,9 @@ def _resolved(part: RulePart, sight: Sight, own: int | None = None) -> list[t.Ex
 
 def _about(sight: Sight, own: int) -> Sight:
     def leaf(each: t.Expression) -> t.Expression:
-        mine = isinstance(each, t.OtherAttribute) and each.of == str(sight.own)
-        return replace(each, of=str(own)) if mine else each  # type: ignore[call-arg]
+        if isinstance(each, t.OtherAttribute) and each.of == str(sight.own):
+            return replace(each, of=str(own))
+        return each
 
     stands = {name: (place, changed(each, leaf)) for name, (place, each) in sight.parameters.items()}
     return replace(sight, parameters=stands)

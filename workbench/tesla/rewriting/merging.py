@@ -109,7 +109,8 @@ def _held_to(rules: RuleSet, rule: t.Rule, constraint: t.Expression, value: t.Ex
 def _either(one: t.Expression, other: t.Expression) -> t.Expression:
     """`one or other`; `x > 5 or x == 5` is `x >= 5`."""
     if isinstance(one, t.Operation) and isinstance(other, t.Operation):
-        joined = {("<", "=="): "<=", ("==", ">"): ">="}.get(tuple(sorted((one.operator, other.operator))))  # type: ignore[arg-type]
+        first, last = sorted((one.operator, other.operator))
+        joined = {("<", "=="): "<=", ("==", ">"): ">="}.get((first, last))
         if joined is not None and [str(each) for each in one.operands] == [str(each) for each in other.operands]:
             return t.Operation(joined, one.operands)
     return t.Operation("or", (one, other))

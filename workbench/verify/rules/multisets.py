@@ -21,7 +21,8 @@ def carried_by(system: System, output: str) -> list[Maybe]:
 def all_among(some: Sequence[Maybe], others: Sequence[Maybe]) -> Term:
     """Whether each event of some is among the others, as often as there."""
     found = [either(negate(each.present), GE(_times(others, each.value), _times(some, each.value))) for each in some]
-    return conjunction(found)  # type: ignore[no-any-return]
+    every: Term = conjunction(found)
+    return every
 
 
 def same_events(some: Sequence[Maybe], others: Sequence[Maybe]) -> Term:

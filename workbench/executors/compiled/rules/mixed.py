@@ -220,7 +220,7 @@ class MixedRules(WholeState):
         return [replace(each, values=values[each.number]) if each.number in values else each for each in found]
 
     def _known(self, texts: Mapping[int, str]) -> Mapping[int, str]:
-        return ChainMap(texts, self.compiled.running.known)  # type: ignore[arg-type]
+        return ChainMap(texts, self.compiled.running.known)  # type: ignore[arg-type]  # neither is written to
 
     def profile(self) -> Sequence[RuleCost]:
         """What each rule has cost."""
