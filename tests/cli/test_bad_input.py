@@ -62,6 +62,12 @@ def test_a_file_that_is_no_text(workbench: Run, tmp_path: Path) -> None:
     rejected(workbench("check", tmp_path / "x.pipe"), "UTF-8")
 
 
+def test_values_of_an_input_that_is_not_there(workbench: Run) -> None:
+    done = workbench("check", MODELS.parent / "tesla" / "freezer.pipe", "--values", "levl=0..1")
+    rejected(done, "there is no input 'levl'")
+    assert "did you mean 'level'?" in done.err
+
+
 def test_parameters(workbench: Run) -> None:
     rejected(workbench("check", GOOD, "--param", "k=3"), "no parameter 'k'")
     rejected(workbench("check", GOOD, "--param", "k"), "--param k=3")

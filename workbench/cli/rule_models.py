@@ -169,6 +169,8 @@ def _rate(text: str) -> tuple[str, RuleRate]:
 def _values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[tuple[str, str], list[Value | None]]:
     name, equals, listed = text.partition("=")
     type, dot, attribute = name.strip().partition(".")
+    if equals and not dot and (inputs := [input for input, of in domains if not of]):  # of a pipeline
+        refuse_unknown("input", type, inputs)
     if not (equals and (dot or (type, "") in domains) and listed.strip()):
         raise InputError(f"--values {text}: which values has which attribute?", hint="write --values Temp.value=44..46")
     domain = domains.get((type, attribute))
