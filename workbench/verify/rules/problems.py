@@ -5,14 +5,16 @@ The rule of this module: a run that is looked for and needs more room than a mod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from workbench.budget import Budget
-from workbench.language import PropertySyntax
+from workbench.budget import Budget, share
+from workbench.language import PropertySyntax, parse_property
+from workbench.language.syntax import Identifier
 from workbench.tesla import tree as t
-from workbench.tesla.model.build import RuleBounds, alike, modelled
+from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
 from workbench.tesla.model.layout import written
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
@@ -21,6 +23,7 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property
+from workbench.verify.rules.relevant import asked_of, relevant, told_apart
 
 MORE = 2, 4
 """How many times as much room as at first models have where no run is found before a column is full."""
@@ -50,6 +53,47 @@ class RuleProblem(Problem):
                     break
                 verdict = problem_of().decide()
         return verdict
+
+
+@dataclass(frozen=True, eq=False)
+class SplitProblem(RuleProblem):
+    """Whether composites of a type can come, asked of each of the rules that emit them, with what it depends on.
+
+    They can where one of the rules can emit some, and a shortest stream is the shortest of those. Where nothing
+    follows, since it is not known of one of them, it is asked of all together.
+
+    Attributes
+    ----------
+    parts: the same of each of the rules, by how it is decided.
+    """
+
+    parts: tuple[Callable[[Settings], RuleProblem], ...] = ()
+
+    def decide(self) -> Verdict:
+        """The verdict; it rests on what that about one of the rules rests on."""
+        start = time.monotonic()
+        with Budget(self.settings.seconds, self.settings.memory_mb):
+            found = _shortest([part.decide() for part in self._asked()])
+            if found is not None:
+                return replace(found, seconds=time.monotonic() - start)
+            return super().decide()
+
+    def _asked(self) -> Iterator[RuleProblem]:
+        """The parts, each with its share of the time: as much is left for all of them together."""
+        for number, part in enumerate(self.parts):
+            seconds = share(len(self.parts) - number + 1).seconds
+            yield part(replace(self.settings, seconds=seconds))
+
+
+def _shortest(found: Sequence[Verdict]) -> Verdict | None:
+    """The verdict on all from those on parts; None where it does not follow."""
+    known = all(each.outcome is not Outcome.UNKNOWN for each in found)
+    shown = [(len(each.counterexample.steps), number) for number, each in enumerate(found) if each.counterexample]
+    if shown:
+        best = found[min(shown)[1]]
+        run = best.counterexample
+        return replace(best, counterexample=run and replace(run, shortest=run.shortest and known))
+    return min(found, key=lambda each: each.outcome is not Outcome.WITHIN_BOUNDS) if known else None
 
 
 def with_more_room(asked: Callable[[RuleBounds], Verdict], bounds: RuleBounds, *, deepen: bool = True) -> Verdict:
@@ -89,12 +133,29 @@ def rule_problem(
     ------
     Refused: the rules have no finite model. LanguageError: the text is no property.
     """
-    bounds = bounds or RuleBounds()
+    if isinstance(prop, str):
+        prop = parse_property(prop)
+    if isinstance(prop, PropertySyntax):
+        bounds, emitting = settled([rules], bounds or RuleBounds()), asked_of(rules, prop)
+        asked, own = relevant(rules, emitting, bounds)
+        found = _problem(asked, prop, own, settings, deepen=deepen)
+        type = prop.argument.name if isinstance(prop.argument, Identifier) and prop.name != "always" else ""
+        alone = [relevant(rules, [name], bounds) for name in emitting] if type in rules.composites else []
+        if len(alone) > 1 and settings.engine == "auto" and all(len(each.rules) < len(asked.rules) for each, _ in alone):
+            parts = tuple(partial(_problem, each, prop, few, deepen=deepen) for each, few in alone)
+            return SplitProblem(found.subject, found.prop, settings, found.syntax, roomier=found.roomier, parts=parts)
+        return found
+    return _problem(rules, prop, bounds or RuleBounds(), settings, deepen=deepen)
+
+
+def _problem(
+    rules: RuleSet, prop: Property | PropertySyntax, bounds: RuleBounds, settings: Settings, *, deepen: bool
+) -> RuleProblem:
     (model,) = modelled([rules], bounds)
     found = problem(model, prop, settings)
 
     def larger(room: int) -> Problem:
-        return rule_problem(rules, prop, replace(bounds, room=room), settings, deepen=False)
+        return _problem(rules, prop, replace(bounds, room=room), settings, deepen=False)
 
     rooms = [*(bounds.room * more for more in MORE), *_counted(rules, bounds.room * MORE[-1])] if deepen else []
     roomier = tuple(partial(larger, room) for room in rooms)
@@ -122,9 +183,14 @@ def rule_comparison(
 ) -> Problem:
     """Whether two rule sets emit the same composites at the same steps, not decided yet.
 
+    Where they are the same but for some rules, models are made of these and what they depend on.
+
     Raises
     ------
     InputError: they are not about the same types (`alike`). Refused: one of them has no finite model.
     """
-    one, other = modelled(alike(left, right), bounds or RuleBounds())
+    bounds, both = bounds or RuleBounds(), dict(zip(("left", "right"), alike(left, right), strict=True))
+    if mode == "stepwise":
+        both, bounds = told_apart(both, settled(tuple(both.values()), bounds), ordered=True)
+    one, other = modelled(tuple(both.values()), bounds)
     return comparison(one, other, mode, settings)
