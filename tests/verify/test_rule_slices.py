@@ -12,8 +12,9 @@ from workbench.errors import WorkbenchError
 from workbench.tesla.check import rules
 from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
 from workbench.verify.answer.problem import comparison, problem
+from workbench.verify.answer.verdict import Outcome
 from workbench.verify.rules.droppable import shorter_rules, without_it
-from workbench.verify.rules.problems import WITH_TIME, rule_comparison, rule_problem
+from workbench.verify.rules.problems import WITH_TIME, rule_comparison, rule_problem, shortest_of
 from workbench.verify.rules.relevant import told_apart
 
 TYPES = ("A", "B", "P", "Q", "R")
@@ -52,10 +53,12 @@ def shown(verdict):
 
 def decided_alike(some, whole):
     """Some need no more room than all; what is decided of both is the same, and shown by runs of one length."""
-    open_ends = ("unknown", "holds-within-bounds")
-    if whole.outcome != some.outcome and str(whole.outcome) in open_ends:
+    if whole.outcome is Outcome.WITHIN_BOUNDS:
         return True
-    return str(some.outcome) == "unknown" or shown(some) == shown(whole)
+    if "unknown" in (str(some.outcome), str(whole.outcome)):
+        return True
+    found = [shown(each) for each in (some, whole)]
+    return found[0][0] == found[1][0] and (found[0] == found[1] or None in (found[0][1], found[1][1]))
 
 
 @given(st.integers(0, 2**32))
@@ -72,7 +75,8 @@ def test_random_rules_are_told_apart_by_those_that_differ(seed):
         asked, _ = told_apart(dict(zip("ab", sides, strict=True)), bounds, ordered=True)
         if asked["a"] is not sides[0]:
             break
-    whole = comparison(*modelled(sides, bounds), "stepwise", SETTINGS).decide()
+    one, other = modelled(sides, bounds)
+    whole = comparison(one, other, "stepwise", SETTINGS).decide()
     assert decided_alike(rule_comparison(*sides, bounds, SETTINGS).decide(), whole)
 
 
@@ -122,3 +126,15 @@ def test_the_shortest_stream_is_that_of_the_rule_with_the_shortest():
     silent = rules(DECLARED + SEVERAL.replace("from A emit", "from A(x > 9, x < 9) emit"), "silent")
     nowhere = RuleBounds(values={("A", "x"): [0]})
     assert shown(rule_problem(silent, "can(P)", nowhere).decide()) == ("fails", None)
+
+
+def test_nothing_follows_where_one_of_several_is_not_known():
+    """It can if one can, and no run of that is a shortest one; that one cannot says nothing of the other."""
+    given = rules(DECLARED + SEVERAL, "several")
+    can, cannot = (rule_problem(given, text).decide() for text in ("can(P)", "can(R.x > 0)"))
+    unknown = replace(cannot, outcome=Outcome.UNKNOWN)
+    assert shortest_of([unknown, can], Outcome.HOLDS).counterexample.shortest is False
+    assert shortest_of([unknown, cannot], Outcome.HOLDS) is None
+    assert shortest_of([cannot, cannot], Outcome.HOLDS) is cannot
+    unshown = replace(can, counterexample=None)
+    assert shortest_of([cannot, unshown], Outcome.HOLDS).outcome is Outcome.HOLDS

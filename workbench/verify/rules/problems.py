@@ -5,6 +5,7 @@ The rule of this module: a run that is looked for and needs more room than a mod
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -73,7 +74,8 @@ class SplitProblem(RuleProblem):
         """The verdict; it rests on what that about one of the rules rests on."""
         start = time.monotonic()
         with Budget(self.settings.seconds, self.settings.memory_mb):
-            found = _shortest([part.decide() for part in self._asked()])
+            shows = Outcome.HOLDS if self.syntax and self.syntax.name == "can" else Outcome.FAILS
+            found = shortest_of([part.decide() for part in self._asked()], shows)
             if found is not None:
                 return replace(found, seconds=time.monotonic() - start)
             return super().decide()
@@ -85,14 +87,14 @@ class SplitProblem(RuleProblem):
             yield part(replace(self.settings, seconds=seconds))
 
 
-def _shortest(found: Sequence[Verdict]) -> Verdict | None:
-    """The verdict on all from those on parts; None where it does not follow."""
+def shortest_of(found: Sequence[Verdict], shows: Outcome) -> Verdict | None:
+    """What verdicts on parts say of all: that of the shortest run, if one has this outcome; None if nothing follows."""
     known = all(each.outcome is not Outcome.UNKNOWN for each in found)
-    shown = [(len(each.counterexample.steps), number) for number, each in enumerate(found) if each.counterexample]
+    shown = [(each, each.counterexample) for each in found if each.outcome is shows]
     if shown:
-        best = found[min(shown)[1]]
-        run = best.counterexample
-        return replace(best, counterexample=run and replace(run, shortest=run.shortest and known))
+        best, run = min(shown, key=lambda each: len(each[1].steps) if each[1] else math.inf)
+        shortest = known and all(each is not None and each.shortest for _, each in shown)
+        return replace(best, counterexample=run and replace(run, shortest=shortest))
     return min(found, key=lambda each: each.outcome is not Outcome.WITHIN_BOUNDS) if known else None
 
 
@@ -141,7 +143,11 @@ def rule_problem(
         found = _problem(asked, prop, own, settings, deepen=deepen)
         type = prop.argument.name if isinstance(prop.argument, Identifier) and prop.name != "always" else ""
         alone = [relevant(rules, [name], bounds) for name in emitting] if type in rules.composites else []
-        if len(alone) > 1 and settings.engine == "auto" and all(len(each.rules) < len(asked.rules) for each, _ in alone):
+        if (
+            len(alone) > 1
+            and settings.engine == "auto"
+            and all(len(each.rules) < len(asked.rules) for each, _ in alone)
+        ):
             parts = tuple(partial(_problem, each, prop, few, deepen=deepen) for each, few in alone)
             return SplitProblem(found.subject, found.prop, settings, found.syntax, roomier=found.roomier, parts=parts)
         return found
