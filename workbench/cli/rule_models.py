@@ -52,8 +52,9 @@ def value_options(parser: argparse.ArgumentParser) -> None:
         help="of rules: times are multiples of it, as '1 min' (default: the greatest of which all windows are)",
     )  # fmt: skip
     parser.add_argument(
-        "--values", action="append", default=[], metavar="TYPE.ATTRIBUTE=VALUES",
-        help="of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof,null "
+        "--values", action="append", default=[], metavar="TYPE[.ATTRIBUTE]=VALUES",
+        help="what a type without a bound is in a model: str=a,b,c or float=-2..2 (default: -N letters; none). "
+        "Of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof,null "
         "or of a pipeline's input: temp=44..46 (repeat; default: what rules compare it with, and what lies between)",
     )  # fmt: skip
 
@@ -92,6 +93,32 @@ def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds
     )
 
 
+def types_in(args: argparse.Namespace) -> tuple[tuple[str, ...], tuple[int, int] | None]:
+    """What `--values` says that `str` and `float` stand for in the model of a pipeline, which is taken out of it."""
+    texts: tuple[str, ...] = ()
+    floats = None
+    others = []
+    for text in getattr(args, "values", []):
+        name, _, listed = text.partition("=")
+        if name.strip() == "str":
+            texts = tuple(dict.fromkeys(each.strip() for each in listed.split(",")))
+        elif name.strip() == "float":
+            low, _, high = (each.strip() for each in listed.partition(".."))
+            try:
+                floats = int(low), int(high or low)
+            except ValueError:
+                what = f"--values {text}: a model has whole numbers in place of floats"
+                raise InputError(what, hint="write --values float=-2..2") from None
+            if floats[0] > floats[1]:
+                raise InputError(f"--values {text}: there are no such numbers", hint=f"write float={high}..{low}")
+        elif name.strip() == "int":
+            raise InputError(f"--values {text}: which integers there are is said by -N", hint="write -N 4")
+        else:
+            others.append(text)
+    args.values = others
+    return texts, floats
+
+
 def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None:
     """The same of a pipeline with rules in it, whose values are those of its inputs; None: there are no rules."""
     if getattr(args, "rate", []):
@@ -100,7 +127,8 @@ def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None
         for option in ("tick", "values", "facts", "facts_any", "facts_change"):
             if getattr(args, option, None):
                 what = f"--{option.replace('_', '-')} is for rules, and there are none in {pipeline.name}"
-                raise InputError(what, hint="leave it out")
+                hint = "say what a type is: --values str=a,b or float=0..6" if option == "values" else "leave it out"
+                raise InputError(what, hint=hint)
         return None
     from workbench.core.fields import Record
     from workbench.processors.held.group import flatten

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.core.domain import BOOL, Integer, Overflowing
+from workbench.core.domain import BOOL, Integer, Overflowing, SomeFloats, SomeTexts
 from workbench.core.escape import Bounded, can_escape, escape_condition
 from workbench.core.ops import OR, disjunction, ite
 from workbench.core.term import FALSE, TRUE, Term, const, var
@@ -36,6 +36,7 @@ class Model:
     wraps: whether arithmetic wraps (modular) at this step, somewhere in the cone.
     clamps: the same for saturating numbers.
     integers: the finite integer domains in the cone; without that of `int`, verdicts hold for every N.
+    instead: what stands in the cone for `str` and `float`.
     """
 
     system: System
@@ -45,6 +46,7 @@ class Model:
     wraps: Term
     clamps: Term
     integers: frozenset[Integer]
+    instead: frozenset[SomeTexts | SomeFloats] = frozenset()
 
 
 def focus(system: System, roots: Iterable[Any]) -> Model:
@@ -72,6 +74,7 @@ def focus(system: System, roots: Iterable[Any]) -> Model:
         escape_in(system, names, Overflowing.MODULAR),
         escape_in(system, names, Overflowing.SATURATING),
         frozenset(domain for domain in cut.domains.values() if isinstance(domain, Integer)),
+        frozenset(domain for domain in cut.domains.values() if isinstance(domain, SomeTexts | SomeFloats)),
     )
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
-from workbench.core.domain import Integer
+from workbench.core.domain import Integer, SomeFloats, SomeTexts
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import Overflow
 from workbench.executors.reference.executor import Reference
@@ -45,7 +45,7 @@ class Regions:
         part = upstream(self.pipeline, queue, source)
         free = replace(settings, environment=Environment())
         found = QueueSearch(part, queue, proven, free, most).run()
-        if found.at_most is None or found.reason or found.model is None or found.model.integers:
+        if found.at_most is None or found.reason or found.model is None or found.model.integers or found.model.instead:
             return None
         lengths = [held[queue] for held in self._busy]
         if max(lengths, default=-1) < found.at_most:
@@ -73,7 +73,7 @@ class Regions:
         """Whether integers decide when the pipe carries an event, or can leave a checked domain on the way."""
         names = self._system.cone((self._system.pipes[pipe].present,))
         domains = self._system.domains
-        return any(isinstance(domains[name], Integer) for name in names if name in domains)
+        return any(isinstance(domains[name], Integer | SomeTexts | SomeFloats) for name in names if name in domains)
 
     @cached_property
     def _system(self) -> System:
