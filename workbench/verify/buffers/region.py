@@ -19,6 +19,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import Overflow
 from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose
+from workbench.ir.reduce import domains_in
 from workbench.ir.system import System
 from workbench.verify.answer.check import Settings
 from workbench.verify.ask.environment import Environment
@@ -72,8 +73,7 @@ class Regions:
     def _depends_on_integers(self, pipe: str) -> bool:
         """Whether integers decide when the pipe carries an event, or can leave a checked domain on the way."""
         names = self._system.cone((self._system.pipes[pipe].present,))
-        domains = self._system.domains
-        return any(isinstance(domains[name], Integer | SomeTexts | SomeFloats) for name in names if name in domains)
+        return any(isinstance(each, Integer | SomeTexts | SomeFloats) for each in domains_in(self._system, names))
 
     @cached_property
     def _system(self) -> System:
