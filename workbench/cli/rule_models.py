@@ -45,6 +45,14 @@ def rate_option(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def type_option(parser: argparse.ArgumentParser) -> None:
+    """What stands for types without a bound, where there are no rules."""
+    parser.add_argument(
+        "--values", action="append", default=[], metavar="TYPE=VALUES",
+        help="what a type without a bound is in a model: str=a,b,c or float=-2..2 (repeat; default: -N letters; none)",
+    )  # fmt: skip
+
+
 def value_options(parser: argparse.ArgumentParser) -> None:
     """The times and values that events have in it."""
     parser.add_argument(
@@ -94,10 +102,9 @@ def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds
 
 
 def types_in(args: argparse.Namespace) -> tuple[tuple[str, ...], tuple[int, int] | None]:
-    """What `--values` says that `str` and `float` stand for in the model of a pipeline, which is taken out of it."""
+    """What `--values` says that `str` and `float` stand for in the model of a pipeline."""
     texts: tuple[str, ...] = ()
     floats = None
-    others = []
     for text in getattr(args, "values", []):
         name, _, listed = text.partition("=")
         if name.strip() == "str":
@@ -113,10 +120,12 @@ def types_in(args: argparse.Namespace) -> tuple[tuple[str, ...], tuple[int, int]
                 raise InputError(f"--values {text}: there are no such numbers", hint=f"write float={high}..{low}")
         elif name.strip() == "int":
             raise InputError(f"--values {text}: which integers there are is said by -N", hint="write -N 4")
-        else:
-            others.append(text)
-    args.values = others
     return texts, floats
+
+
+def _values_of_inputs(args: argparse.Namespace) -> list[str]:
+    """What `--values` says of inputs."""
+    return [text for text in getattr(args, "values", []) if text.partition("=")[0].strip() not in ("str", "float")]
 
 
 def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None:
@@ -125,7 +134,7 @@ def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None
         raise InputError("--rate is for rules by themselves", hint="ask about the .tesla file, or leave it out")
     if not pipeline.clocks:
         for option in ("tick", "values", "facts", "facts_any", "facts_change"):
-            if getattr(args, option, None):
+            if _values_of_inputs(args) if option == "values" else getattr(args, option, None):
                 what = f"--{option.replace('_', '-')} is for rules, and there are none in {pipeline.name}"
                 hint = "say what a type is: --values str=a,b or float=0..6" if option == "values" else "leave it out"
                 raise InputError(what, hint=hint)
@@ -145,7 +154,7 @@ def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None
     facts = [_facts(args, [rules]) for rules in rule_sets] if getattr(args, "facts", None) else []
     return RuleBounds(
         (numbers or [RuleBounds.room])[-1],
-        values=dict(_values(text, domains) for text in getattr(args, "values", [])),
+        values=dict(_values(text, domains) for text in _values_of_inputs(args)),
         tick=None if getattr(args, "tick", None) is None else _time(args.tick, "--tick"),
         facts={name: rows for each in facts for name, rows in each.items()},
         any_facts=_any_facts(args)[0],
