@@ -310,7 +310,7 @@ class SomeFloats(Range):
 
 
 @dataclass(frozen=True)
-class Scope:
+class ModelScope:
     """What stands in a model for the types that have no bound; by default each for itself."""
 
     integers: Domain = Integers()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from workbench.core.domain import Domain, Scope
+from workbench.core.domain import Domain, ModelScope
 from workbench.core.function import Function
 from workbench.errors import Location, PipelineError
 
@@ -62,7 +62,7 @@ class Fault:
                 f"a fault happens to at least one event, not to {self.most}", where=self.where, hint="leave it out"
             )
 
-    def resolve(self, over: Domain | Scope) -> Fault:
+    def resolve(self, over: Domain | ModelScope) -> Fault:
         """This fault with the unbounded types in its condition replaced."""
         return self if self.when is None else replace(self, when=self.when.resolve(over))
 

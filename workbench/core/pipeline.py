@@ -13,7 +13,7 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
-from workbench.core.domain import Domain, Scope, Value
+from workbench.core.domain import Domain, ModelScope, Value
 from workbench.core.fault import Fault
 from workbench.core.fields import resolve
 from workbench.core.kinds import Clocked, Deferring, Holder, Keeping
@@ -295,7 +295,7 @@ class Pipeline(Displayed):
 
     # --- other pipelines from it ---
 
-    def resolve(self, over: Domain | Scope) -> Pipeline:
+    def resolve(self, over: Domain | ModelScope) -> Pipeline:
         """This pipeline over what stands for types without a bound, but of the time; a domain alone is for `int`."""
         times = self.clocks
         inputs = tuple((name, domain if name in times else resolve(domain, over)) for name, domain in self.inputs)

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Range, Scope, Value
+from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, ModelScope, Range, Value
 from workbench.core.fields import fitted, resolve
 from workbench.core.function import Function, TypedFunction, fits, on_values, same_domain
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite
@@ -148,7 +148,7 @@ class Moore(Processor):
 
     # --- typing ---
 
-    def resolve(self, over: Domain | Scope) -> Self:
+    def resolve(self, over: Domain | ModelScope) -> Self:
         def inner(action: Action | None) -> Any:
             return action.resolve(over) if isinstance(action, Function) else action
 

@@ -23,9 +23,9 @@ from workbench.core.domain import (
     Enum,
     Integer,
     Integers,
+    ModelScope,
     Range,
     Reals,
-    Scope,
     Texts,
     Value,
 )  # fmt: skip
@@ -130,7 +130,7 @@ class RuleProcessor(FileProcessor):
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return None
 
-    def resolve(self, over: Domain | Scope) -> Self:
+    def resolve(self, over: Domain | ModelScope) -> Self:
         return replace(self, integers=resolve(self.integers, over))
 
     # --- typing ---

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from workbench.budget import phase, share
-from workbench.core.domain import FLOAT, Integer, Overflowing, Scope, SomeFloats
+from workbench.core.domain import FLOAT, Integer, ModelScope, Overflowing, SomeFloats
 from workbench.core.fields import within
 from workbench.core.fold import substitute
 from workbench.core.ops import NOT
@@ -93,10 +93,10 @@ class Settings:
         """The domain that `int` stands for."""
         return Integer(self.n, Overflowing(self.integers))
 
-    def scope(self, *programs: Program) -> Scope:
+    def scope(self, *programs: Program) -> ModelScope:
         """What stands for the types without a bound in a model of these programs."""
         floats = FLOAT if self.floats is None else SomeFloats(*self.floats)
-        return Scope(self.domain, texts_of(programs, self.texts, self.n), floats)
+        return ModelScope(self.domain, texts_of(programs, self.texts, self.n), floats)
 
     def over(self, *programs: Program) -> tuple[Pipeline, ...]:
         """The pipelines over finite domains, those of a model in which they are together."""
