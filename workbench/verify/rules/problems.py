@@ -5,7 +5,7 @@ The rule of this module: a run that is looked for and needs more room than a mod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -17,7 +17,7 @@ from workbench.tesla.model.layout import written
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import Problem, comparison, problem
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property
@@ -45,11 +45,12 @@ class RuleProblem(Problem):
         """The verdict; where a run is wanted, and there is none before the bounds are met, on models with more room."""
         with Budget(self.settings.seconds, self.settings.memory_mb):
             verdict = super().decide()
-            for problem_of in self.roomier:
-                if verdict.outcome is not Outcome.UNKNOWN or verdict.witness is None:
-                    break
-                verdict = problem_of().decide()
-        return verdict
+            wanted = verdict.outcome is Outcome.UNKNOWN
+            return _with_more_room(verdict, (partial(_decided, each) for each in self.roomier) if wanted else ())
+
+
+def _decided(problem_of: Callable[[], Problem]) -> Verdict:
+    return problem_of().decide()
 
 
 def with_more_room(asked: Callable[[RuleBounds], Verdict], bounds: RuleBounds, *, deepen: bool = True) -> Verdict:
@@ -59,15 +60,25 @@ def with_more_room(asked: Callable[[RuleBounds], Verdict], bounds: RuleBounds, *
     ----------
     deepen: whether larger ones are asked at all.
     """
-    verdict = asked(bounds)
-    for more in MORE if deepen else ():
+    larger = (partial(asked, replace(bounds, room=bounds.room * more)) for more in MORE)
+    return _with_more_room(asked(bounds), larger if deepen else ())
+
+
+def _with_more_room(verdict: Verdict, larger: Iterable[Callable[[], Verdict]]) -> Verdict:
+    """The verdict of the largest model that is known, and of how many steps those say something that are not."""
+    for asked in larger:
         if not verdict.within_bounds:
             break
-        larger = asked(replace(bounds, room=bounds.room * more))
-        if larger.outcome is Outcome.UNKNOWN and not larger.within_bounds:
-            break  # a limit was met
-        verdict = larger
+        found = asked()
+        if found.outcome is Outcome.UNKNOWN and not found.within_bounds:  # a limit was met
+            return replace(verdict, depth=deeper(verdict.depth, found.depth))
+        verdict = found
     return verdict
+
+
+def deeper(*found: Depth | None) -> Depth | None:
+    """What says something of the longest runs."""
+    return max(filter(None, found), key=lambda each: each.steps, default=None)
 
 
 def rule_problem(
