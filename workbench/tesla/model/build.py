@@ -81,8 +81,7 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     bounds = bounds or RuleBounds()
     _known(rule_sets, bounds)
     tick, unit = ticking(rule_sets, bounds)
-    ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
-    inputs = chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts)
+    ticked, inputs = _given(rule_sets, bounds, tick, unit)
     rates = _rates(rule_sets, bounds, tick, united=unit is not None)
     try:
         frames = frames_of(ticked, inputs, replace(bounds, tick=tick), rates)
@@ -93,6 +92,27 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     outputs, most = shown_tables(frames), longest_pause(frames)
     made = zip(rule_sets, frames, strict=True)
     return tuple(_graph(rules, frame, (tick, unit), most, outputs, bounds=bounds) for rules, frame in made)
+
+
+def settled(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> RuleBounds:
+    """Bounds that say which tick and which values a model of these has, so that one of some of the rules has them, too.
+
+    Raises
+    ------
+    InputError: bounds are of no type or attribute.
+    """
+    _known(rule_sets, bounds)
+    tick, unit = ticking(rule_sets, bounds)
+    _, inputs = _given(rule_sets, bounds, tick, unit)
+    return replace(bounds, tick=tick, values={key: table.values for key, table in inputs.items()})
+
+
+def _given(
+    rule_sets: Sequence[RuleSet], bounds: RuleBounds, tick: int, unit: str | None
+) -> tuple[list[RuleSet], dict[tuple[str, str], ValueTable]]:
+    """The rules with windows in ticks, and the values of what comes from outside."""
+    ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
+    return ticked, chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts)
 
 
 def ticking(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[int, str | None]:
