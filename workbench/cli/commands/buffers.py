@@ -55,6 +55,7 @@ def execute(args: argparse.Namespace) -> int:
     args.Q = []
     if o.is_rules(args.file):
         return _of_rules(args)
+    rule_models.refuse_rates(args)
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = o.settings(args, pipeline)
     from workbench.verify.buffers.buffers import buffers
