@@ -40,8 +40,8 @@ def rate_option(parser: argparse.ArgumentParser) -> None:
     """How often events come in it."""
     parser.add_argument(
         "--rate", action="append", default=[], metavar="[TYPE=]COUNT/TIME",
-        help="of rules: at most so many events of a type come in any stretch of a time, as 'Temp=3/1 min' "
-        "(repeat; without a type: of each other one)",
+        help="of rules: at most so many events of a type, or on a pipeline's input, come in any stretch of a time, as "
+        "'Temp=3/1 min' (repeat; without a name: of each other one)",
     )  # fmt: skip
 
 
@@ -51,6 +51,13 @@ def type_option(parser: argparse.ArgumentParser) -> None:
         "--values", action="append", default=[], metavar="TYPE=VALUES",
         help="what a type without a bound is in a model: str=a,b,c or float=-2..2 (repeat; default: -N letters; none)",
     )  # fmt: skip
+
+
+def refuse_rates(args: argparse.Namespace) -> None:
+    """What is asked of pipelines as if their inputs could bring anything at any time."""
+    if args.rate:
+        what = "--rate is for rules by themselves where a pipeline is analysed or its queues are measured"
+        raise InputError(what, hint="ask about the .tesla file; `check`, `equiv` and `export` take it for pipelines")
 
 
 def value_options(parser: argparse.ArgumentParser) -> None:
@@ -130,15 +137,16 @@ def _values_of_inputs(args: argparse.Namespace) -> list[str]:
 
 def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None:
     """The same of a pipeline with rules in it, whose values are those of its inputs; None: there are no rules."""
-    if getattr(args, "rate", []):
-        raise InputError("--rate is for rules by themselves", hint="ask about the .tesla file, or leave it out")
     if not pipeline.clocks:
-        for option in ("tick", "values", "facts", "facts_any", "facts_change"):
+        for option in ("tick", "values", "rate", "facts", "facts_any", "facts_change"):
             if _values_of_inputs(args) if option == "values" else getattr(args, option, None):
                 what = f"--{option.replace('_', '-')} is for rules, and there are none in {pipeline.name}"
                 hint = "say what a type is: --values str=a,b or float=0..6" if option == "values" else "leave it out"
                 raise InputError(what, hint=hint)
         return None
+    if any(types_in(args)):
+        what = f"{pipeline.name} has rules in it, and --values says there what inputs carry"
+        raise InputError(what, hint="name an input, or a field of one: --values temp=44..46")
     from workbench.core.fields import Record
     from workbench.processors.held.group import flatten
     from workbench.tesla.model.build import RuleBounds
@@ -158,6 +166,7 @@ def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None
         tick=None if getattr(args, "tick", None) is None else _time(args.tick, "--tick"),
         facts={name: rows for each in facts for name, rows in each.items()},
         any_facts=_any_facts(args)[0],
+        rates=dict(map(_rate, getattr(args, "rate", []))),
     )
 
 

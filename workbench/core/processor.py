@@ -187,8 +187,9 @@ class Machine(NamedTuple):
     """How much each of them holds."""
     shares: bool = False
     """Whether its terms have so much in common that they are written with names for it."""
-    comes: Callable[[State], Mapping[int, Any]] | None = None
-    """Of inputs by place, where it is assumed that events come only in some states: whether one may come now."""
+    comes: Callable[[State, tuple[Any, ...]], Mapping[int, Any]] | None = None
+    """Of inputs by place, where it is assumed that events come only in some states, and with some others: whether one
+    may come now. It is given a front as `step` is."""
 
     def on_symbols(self, state: State, front: Any, outs: int) -> Stepped:
         """Its step, of which it is not known that it can be run on terms; Refused where it cannot."""

@@ -188,7 +188,7 @@ class _Crawl:
         emitted = self._ticked(node, machine) if clocked else self._rounds(node, machine, rounds)
         self.kept += cells
         width = {self.pipeline.widths[pipe] for pipe in node.outputs}
-        assert width <= {None, max(1, *map(len, emitted))}, f"{node.name}: {width}"
+        assert width <= {None, max([1, *map(len, emitted)])}, f"{node.name}: {width}"
         if many and (machine.slots or cells or len(node.inputs) > 1 or max(map(len, emitted)) > 1):
             raise Refused(
                 f"any number of events can reach {named} in a step, and only functions of one stream read such a pipe",
@@ -226,7 +226,7 @@ class _Crawl:
         """Run the machine on the fronts of a step, one after the other; what it emits on each output."""
         state = before = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         emitted: list[list[Maybe]] = [[] for _ in node.outputs]
-        for place, may_come in (machine.comes(before) if machine.comes else {}).items():
+        for place, may_come in (machine.comes(before, rounds[0][1]) if machine.comes else {}).items():
             self._assumed(f"{node.name}:may_come{place}", self.pipes[node.inputs[place]], may_come)
         full: dict[str, Term] = {}
         for number, (fires, front) in enumerate(rounds, 1):

@@ -64,6 +64,7 @@ def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Ca
     """What is analysed, and what each analysis says of it."""
     from functools import partial
 
+    rule_models.refuse_rates(args)
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = o.settings(args, pipeline)
     from workbench.cli.analyse_report import SECTIONS

@@ -55,6 +55,7 @@ def execute(args: argparse.Namespace) -> int:
     args.Q = []
     if o.is_rules(args.file):
         return _of_rules(args)
+    rule_models.refuse_rates(args)
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = o.settings(args, pipeline)
     from workbench.verify.buffers.buffers import buffers
@@ -101,7 +102,7 @@ def _status(found: RuleFinding) -> str:
 def _told(name: str, found: Sequence[RuleFinding], *, quiet: bool) -> str:
     """What was found of columns, for people."""
     from workbench.cli.output import colour
-    from workbench.cli.rule_analyses import told_streams
+    from workbench.cli.rule_analyses import not_confirmed, told_streams
 
     if not found:
         return f"{name} keeps nothing: no rule looks for events"
@@ -112,7 +113,7 @@ def _told(name: str, found: Sequence[RuleFinding], *, quiet: bool) -> str:
         if not quiet:
             details = [*(f"- {line}" for line in each.rests_on), *told_streams(each)]
             lines += [textwrap.indent("\n".join(details), _INDENT), ""]
-    return "\n".join(lines).rstrip()
+    return "\n".join([*lines, *([] if quiet else [not_confirmed(found)])]).rstrip()
 
 
 def text(found: Buffers, pipeline: Pipeline, *, quiet: bool) -> str:

@@ -6,6 +6,7 @@ whether the overflow flag can be set and whether arithmetic wraps, since the out
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
@@ -35,7 +36,7 @@ from workbench.verify.answer.rests_on import (
     grounds,
     misfortunes,
 )
-from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.answer.verdict import Depth, Outcome, Trace, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import atom, weaken
 from workbench.verify.ask.properties import Property, Question
@@ -311,6 +312,7 @@ def _verdict(
         witness=witness,
         reason="; ".join([*filter(None, [_reason(findings.outcome, answers), _lacking(question, findings)]), *late]),
         phase="deciding" if outcome is Outcome.UNKNOWN else "",
+        depth=_depth(prepared, findings, answers) if outcome is Outcome.UNKNOWN else None,
         reached=answers["property"].reached if outcome is Outcome.UNKNOWN else (),
         advice=tuple(advise(prepared, settings, answers["property"].reached)) if outcome is Outcome.UNKNOWN else (),
         wraps=findings.wraps,
@@ -340,6 +342,22 @@ def _findings(prepared: Prepared, answers: Mapping[str, Answer]) -> EngineRemark
         about_overflow=prepared.question.about_overflow,
         trivial=prepared.trivial,
     )
+
+
+def _depth(prepared: Prepared, findings: EngineRemarks, answers: Mapping[str, Answer]) -> Depth | None:
+    """For how many steps something is known that is not known of all runs.
+
+    The engine's question is weakened by overflow, so what it says of runs is so of those that do not overflow.
+    """
+    role, question = answers.get("overflow", Answer(False)), prepared.question
+    fit = math.inf
+    if findings.overflow is not False:
+        fit = len(role.trace.steps) - 1 if role.trace and role.shortest else role.depth
+    known = answers["property"]
+    steps = fit if known.truth else known.depth  # what holds before the bounds are met is so where none is met
+    if question.kind != "invar" or not 0 < steps < math.inf:
+        return None
+    return Depth(int(steps), question.wanted, "" if steps <= fit else beyond(prepared.model))
 
 
 _WANTED = {
