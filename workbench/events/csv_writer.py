@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import IO, Any
 
-from workbench.core.domain import INT, Bool, Domain, Integer, Integers, Range, Reals, Value
+from workbench.core.domain import BOOL, INT, Bool, Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.program import Ported
 from workbench.events.rows import RowWriter
 from workbench.events.values import to_text
@@ -90,12 +90,13 @@ class CsvWriter(RowWriter):
         return [written(line_texts(some, self.between)) for some in pieces]
 
     def _numbers(self, columns: Sequence[Any]) -> memoryview | None:
-        """The lines of columns of whole numbers, all of which are there, if something makes them."""
-        if self.numbers is None or any(column.null_count or str(column.type) != "int64" for column in columns):
+        """The lines of columns of whole numbers and truth values, all of which are there, if something makes them."""
+        kinds = [_WRITTEN_FAST.get(str(column.type)) for column in columns]
+        if self.numbers is None or None in kinds or any(column.null_count for column in columns):
             return None
         from workbench.events.arrays import given_array
 
-        arrays = [given_array(INT, column) for column in columns]
+        arrays = [given_array(kind, column) for kind, column in zip(kinds, columns, strict=True) if kind]
         return self.numbers([each.events for each in arrays if each is not None], self.between)
 
 
@@ -105,6 +106,8 @@ class TsvWriter(CsvWriter):
     between = "\t"
 
 
+_WRITTEN_FAST: Mapping[str, Domain] = {"int64": INT, "bool": BOOL}
+"""Of columns of Arrow that `NumbersWriter` takes, by their types: what they hold."""
 _PLAIN: Mapping[type[Domain], Callable[[Value], str]] = {
     Bool: {True: "true", False: "false"}.__getitem__,
     **dict.fromkeys((Range, Reals, Integer, Integers), str),

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 InputEvents = dict[str, Value]
 """What a row holds: input name to event."""
 NumbersWriter = Callable[[Sequence[Any], str], "memoryview | None"] | None
-"""What makes lines of arrays of whole numbers with something between them, where something does that sooner than Arrow
-does; it may leave some to Arrow."""
+"""What makes lines of arrays of whole numbers and truth values with something between them, where something does that
+sooner than Arrow does; it may leave some to Arrow."""
 Taker = Callable[[Sequence[Any]], "Value | None"]
 """What reads an event from the cells of a row."""
 

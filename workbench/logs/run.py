@@ -21,6 +21,7 @@ from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import LogPath, named_files
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
+from workbench.executors.compiled.code.cells import CellArrays
 from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
 from workbench.logs.batches import batches
@@ -109,7 +110,9 @@ class LogRun:
         if getattr(options, "with_row", False) and options.key is None:
             raise InputError("rows are numbered where each has a key: --with-row", hint="add --key COLUMN")
         self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
-        self.reading = replace(Reading.of_run(options, self.program), words=self.row.like == "numba")
+        compiled = self.row.like == "numba"
+        cells = CellArrays(patient=self.start.live) if compiled else None
+        self.reading = replace(Reading.of_run(options, self.program), words=compiled, cells=cells)
         if auto:
             start.say(f"the {self.row.name} backend runs it")
 
