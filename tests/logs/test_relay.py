@@ -1,6 +1,7 @@
 """Blocks that threads carry: what is written is in the order of the blocks, whichever is done first."""
 
 import io
+from functools import partial
 from threading import Event
 
 import pytest
@@ -38,7 +39,7 @@ class NotedWriter(RowWriter):
 
 def carried(writer, count):
     turned = WriterInTurn(writer)
-    blocks = (LogBlock(lambda k=k: iter([k])) for k in range(count))
+    blocks = (LogBlock(partial(iter, [k])) for k in range(count))
 
     def task(block):
         (k,) = block.steps()
