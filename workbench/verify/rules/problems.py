@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,7 +20,7 @@ from workbench.tesla.model.layout import written
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import Problem, comparison, problem
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property
@@ -49,11 +49,12 @@ class RuleProblem(Problem):
         """The verdict; where a run is wanted, and there is none before the bounds are met, on models with more room."""
         with Budget(self.settings.seconds, self.settings.memory_mb):
             verdict = super().decide()
-            for problem_of in self.roomier:
-                if verdict.outcome is not Outcome.UNKNOWN or verdict.witness is None:
-                    break
-                verdict = problem_of().decide()
-        return verdict
+            wanted = verdict.outcome is Outcome.UNKNOWN
+            return _with_more_room(verdict, (partial(_decided, each) for each in self.roomier) if wanted else ())
+
+
+def _decided(problem_of: Callable[[], Problem]) -> Verdict:
+    return problem_of().decide()
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +76,13 @@ class SplitProblem(RuleProblem):
         start = time.monotonic()
         with Budget(self.settings.seconds, self.settings.memory_mb):
             shows = Outcome.HOLDS if self.syntax and self.syntax.name == "can" else Outcome.FAILS
-            found = shortest_of([part.decide() for part in self._asked()], shows)
+            parts = [part.decide() for part in self._asked()]
+            found = shortest_of(parts, shows)
             if found is not None:
                 return replace(found, seconds=time.monotonic() - start)
-            return super().decide()
+            verdict = super().decide()
+            unknown = verdict.outcome is Outcome.UNKNOWN
+            return replace(verdict, depth=deeper(verdict.depth, depth_of_all(parts))) if unknown else verdict
 
     def _asked(self) -> Iterator[RuleProblem]:
         """The parts, each with its share of the time: as much is left for all of them together."""
@@ -98,6 +102,16 @@ def shortest_of(found: Sequence[Verdict], shows: Outcome) -> Verdict | None:
     return min(found, key=lambda each: each.outcome is not Outcome.WITHIN_BOUNDS) if known else None
 
 
+def depth_of_all(found: Sequence[Verdict]) -> Depth | None:
+    """For how many steps all of these say something, none of which has a run that is looked for."""
+    depths = [each.depth for each in found if each.outcome not in (Outcome.HOLDS, Outcome.FAILS)]
+    known = [each for each in depths if each is not None]
+    if not known or len(known) < len(depths):
+        return None
+    unless = next((each.unless for each in known if each.unless), "")
+    return replace(min(known, key=lambda each: each.steps), unless=unless)
+
+
 def with_more_room(asked: Callable[[RuleBounds], Verdict], bounds: RuleBounds, *, deepen: bool = True) -> Verdict:
     """The verdict on a model with these bounds; where it only says what is so before they are met, on larger ones.
 
@@ -105,15 +119,25 @@ def with_more_room(asked: Callable[[RuleBounds], Verdict], bounds: RuleBounds, *
     ----------
     deepen: whether larger ones are asked at all.
     """
-    verdict = asked(bounds)
-    for more in MORE if deepen else ():
+    larger = (partial(asked, replace(bounds, room=bounds.room * more)) for more in MORE)
+    return _with_more_room(asked(bounds), larger if deepen else ())
+
+
+def _with_more_room(verdict: Verdict, larger: Iterable[Callable[[], Verdict]]) -> Verdict:
+    """The verdict of the largest model that is known, and of how many steps those say something that are not."""
+    for asked in larger:
         if not verdict.within_bounds:
             break
-        larger = asked(replace(bounds, room=bounds.room * more))
-        if larger.outcome is Outcome.UNKNOWN and not larger.within_bounds:
-            break  # a limit was met
-        verdict = larger
+        found = asked()
+        if found.outcome is Outcome.UNKNOWN and not found.within_bounds:  # a limit was met
+            return replace(verdict, depth=deeper(verdict.depth, found.depth))
+        verdict = found
     return verdict
+
+
+def deeper(*found: Depth | None) -> Depth | None:
+    """What says something of the longest runs."""
+    return max(filter(None, found), key=lambda each: each.steps, default=None)
 
 
 def rule_problem(
