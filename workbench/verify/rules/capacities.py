@@ -7,7 +7,8 @@ Source: design of rules in the model, "how many events must be kept".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -26,8 +27,8 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.rules.finding import RuleFinding, in_turn
 from workbench.verify.rules.fires import firing
-from workbench.verify.rules.growth import Growth, RunMeasure, growths
-from workbench.verify.rules.measured import MeasuredRules, MeasuredStep, ModelInputs
+from workbench.verify.rules.growth import Growth, StepMeasure, growths
+from workbench.verify.rules.measured import MOST_IN_TURN, MeasuredRules, MeasuredStep, ModelInputs
 from workbench.verify.rules.problems import WITH_TIME, rule_problem
 from workbench.verify.rules.stream import RuleStream, modelled_in
 
@@ -35,8 +36,10 @@ PATIENCE = 20.0
 """How many seconds a question to the model has where there is no other limit."""
 MOST_MODELLED = 24
 """The most events that columns have room for together in models that are asked."""
-MOST_REPEATED = 8
-"""How often parts of a stream come on which a rule fires."""
+MOST_ALIKE = 16
+"""How many equal events streams begin with that are tried."""
+MOST_RICHER = 4
+"""How many events are put into a stream at most to reach more."""
 MOST_KEPT = 64
 """The largest capacity that is asked about when nothing else is said."""
 COUNTED = "counting: no more come in so much time, by their rates and what rules make of them"
@@ -184,8 +187,8 @@ class CapacitySearch:
         """What is known of one of them."""
         searched = SearchedMost(f"{self.rules.name}.{queue}", "event", self.counted[queue])
 
-        def longest(run: Sequence[MeasuredStep]) -> int:
-            return max((each.lengths[queue] for each in run), default=0)
+        def longest(step: MeasuredStep) -> int:
+            return step.lengths[queue]
 
         if queue in self.rules.primitives:
             self._outside(queue, searched)
@@ -214,16 +217,42 @@ class CapacitySearch:
         inputs = self.measured.paced({type: values[number % len(values)]} for number in range(count))
         searched.learn(self.measured.reached(type, inputs), inputs)
 
-    def filled(self, rules: Sequence[t.Rule], searched: SearchedMost, measure: RunMeasure) -> None:
+    def filled(self, rules: Sequence[t.Rule], searched: SearchedMost, measure: StepMeasure) -> None:
         """Streams on which rules fire as often as rates let them, which may be all that is to be found."""
-        for inputs in filter(None, map(self.firing, rules)):
-            for each in (inputs, *self.measured.fuller(inputs, int(min(searched.at_most, MOST_REPEATED)))):
-                if searched.known:
-                    return
-                run = self.measured.run(each)
-                ends = [measure(run[:end]) for end in range(1, len(run) + 1)]
-                if ends and (value := max(ends)):
-                    searched.learn(value, each[: ends.index(value) + 1])
+        bounded = searched.at_most != WITHOUT_END
+        most = int(min(searched.at_most, self.most or MOST_KEPT)) if bounded else MOST_IN_TURN
+        firings = [each for each in map(self.firing, rules) if each]
+        for inputs in firings:
+            self._tried(itertools.chain([inputs], self.measured.fuller(inputs, most)), searched, measure)
+        if not bounded:
+            return
+        self._tried(self.measured.alike(MOST_ALIKE), searched, measure)
+        for inputs in firings:
+            if not searched.known and (richer := self._enriched(inputs, measure)) != inputs:
+                self._tried(self.measured.fuller(richer, most), searched, measure)
+
+    def _tried(self, streams: Iterable[ModelInputs], searched: SearchedMost, measure: StepMeasure) -> None:
+        for each in streams:
+            if searched.known:
+                return
+            searched.learn(*self._reached(each, measure))
+
+    def _reached(self, inputs: ModelInputs, measure: StepMeasure) -> tuple[int, ModelInputs]:
+        """The most that is reached on a stream, and the part of it up to there."""
+        values = list(map(measure, self.measured.run(inputs)))
+        most = max(values, default=0)
+        return most, inputs[: values.index(most) + 1] if values else ()
+
+    def _enriched(self, inputs: ModelInputs, measure: StepMeasure) -> ModelInputs:
+        """A stream like one, with more events, on which more is reached with each of them."""
+        reached, found = self._reached(inputs, measure)
+        for _ in range(MOST_RICHER):
+            tried = (self._reached(each, measure) for each in self.measured.richer(found))
+            more = next((each for each in tried if each[0] > reached), None)
+            if more is None:
+                break
+            reached, found = more
+        return found
 
     def _too_late(self, queue: str) -> bool:
         """Whether the model knows how much a column holds only behind steps in which it may need more."""
@@ -235,7 +264,7 @@ class CapacitySearch:
     def _causing(self, queue: str) -> list[t.Rule]:
         return [rule for rule in self.rules.rules if queue in (rule.emits, waiting_of(rule))]
 
-    def grows(self, rules: Sequence[t.Rule], measure: RunMeasure) -> Growth | None:
+    def grows(self, rules: Sequence[t.Rule], measure: StepMeasure) -> Growth | None:
         """A stream on which one of these rules fires and something grows; one of which that is proved, if there is."""
         found: Growth | None = None
         for rule in rules:
@@ -256,7 +285,7 @@ class CapacitySearch:
         return self.firings[rule.name]
 
     def ask(
-        self, searched: SearchedMost, more_than: Callable[[int], Property], measure: RunMeasure, queue: str = ""
+        self, searched: SearchedMost, more_than: Callable[[int], Property], measure: StepMeasure, queue: str = ""
     ) -> None:
         """Let the model find streams that reach more, until there are none; of a column, until it is never too full."""
         rooms = {name: self._room(name) for name in self.model.rooms}
@@ -282,7 +311,7 @@ class CapacitySearch:
                 return
 
     def _learned(
-        self, searched: SearchedMost, verdict: Verdict, measure: RunMeasure, bounds: RuleBounds, queue: str
+        self, searched: SearchedMost, verdict: Verdict, measure: StepMeasure, bounds: RuleBounds, queue: str
     ) -> bool:
         """Whether a run of the model reaches more: one that shows it, or to where the column itself is full."""
         run = verdict.counterexample or (verdict.witness if queue and queue in _full(verdict) else None)
@@ -290,7 +319,7 @@ class CapacitySearch:
             return False
         inputs = tuple(step.inputs for step in run.steps)
         measured = MeasuredRules(modelled_in(*modelled([self.rules], bounds)))  # which has more values
-        more = searched.learn(measure(measured.run(inputs)), inputs)
+        more = searched.learn(max(map(measure, measured.run(inputs)), default=0), inputs)
         if verdict.counterexample is not None and not more:
             raise AssertionError(f"{searched.about}: a run of the model is no run of the rules")
         return more

@@ -6,7 +6,7 @@ model, "how many composites can one event cause".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -60,8 +60,8 @@ def _caused(search: CapacitySearch, name: str) -> Iterator[CapacityFinding]:
     counted = counting.due() if name == TIME else counting.caused(name)
     searched = SearchedMost(_about(name), "composite", counted, STATIC)
 
-    def caused(run: Sequence[MeasuredStep]) -> int:
-        return run[-1].caused if run and run[-1].name == name else 0
+    def caused(step: MeasuredStep) -> int:
+        return step.caused if step.name == name else 0
 
     rules = [r for r in search.rules.rules if (absence(r) is not None if name == TIME else r.trigger.type == name)]
     search.filled(rules, searched, caused)

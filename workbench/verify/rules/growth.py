@@ -9,7 +9,7 @@ Source: design of rules in the model: without an assumption on rates columns are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,8 +20,8 @@ from workbench.verify.rules.measured import MeasuredRules, MeasuredStep, ModelIn
 
 ROUNDS = 4
 """How often an event is repeated."""
-RunMeasure = Callable[[Sequence[MeasuredStep]], int]
-"""What is to grow, of what was measured of a stream."""
+StepMeasure = Callable[[MeasuredStep], int]
+"""What is to be great, of what was measured at a step."""
 
 
 class Growth(NamedTuple):
@@ -49,7 +49,7 @@ class Growth(NamedTuple):
 
 
 def growths(
-    measured: MeasuredRules, rules: RuleSet, rule: t.Rule, inputs: ModelInputs, measure: RunMeasure
+    measured: MeasuredRules, rules: RuleSet, rule: t.Rule, inputs: ModelInputs, measure: StepMeasure
 ) -> Iterator[Growth]:
     """The events of a stream on which a rule fires last that make more of it the more often they come."""
     rates = measured.model.frame.rates
@@ -63,7 +63,7 @@ def growths(
             run = measured.run(found.repeated(rounds))
             if len(run) < len(inputs) + rounds:
                 break  # it leaves the values of the model
-            values.append(measure(run))
+            values.append(measure(run[-1]))
         by = min((other - one for one, other in pairwise(values)), default=0)
         if by > 0:
             last = place == len(inputs) - 1

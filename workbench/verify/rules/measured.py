@@ -6,20 +6,25 @@ much room as it asks for; nothing is concluded.
 
 from __future__ import annotations
 
+import itertools
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
 from workbench.core.domain import Value
-from workbench.core.processor import events_of
 from workbench.errors import Overflow
+from workbench.tesla.engines.publisher import LONGEST_CHAIN
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.shown import ticks_of
-from workbench.tesla.rule_processor import ALL
 
 MOST_TRIED = 512
 """The most events of a type that are tried."""
+MOST_IN_TURN = 8
+"""Up to which number each is tried when parts of a stream come several times; more are tried by doubling."""
+MOST_PAIRED = 64
+"""The most kinds of events of which each two are tried."""
 ModelInputs = tuple[Mapping[str, Value], ...]
 """What comes at each step of a model of rules."""
 
@@ -46,25 +51,21 @@ class MeasuredRules:
     def __init__(self, model: ModelledRules) -> None:
         layout = model.frame.layout
         columns = {name: replace(each, apart=()) for name, each in layout.columns.items()}
-        roomy = replace(model, frame=replace(model.frame, layout=replace(layout, columns=columns)))
-        self.model = roomy.with_rooms(dict.fromkeys(model.rooms, 0))
-        self._all = model.results_named.index(ALL)
+        frame = replace(model.frame, layout=replace(layout, columns=columns), depth=LONGEST_CHAIN)
+        self.model = replace(model, frame=frame.with_rooms(dict.fromkeys(model.rooms, sys.maxsize)))
 
     def run(self, inputs: Sequence[Mapping[str, Value]]) -> list[MeasuredStep]:
-        """What is measured at each step, up to one that leaves the values of the model."""
-        model, state, found = self.model, self.model.initial(), list[MeasuredStep]()
-        todo = list(reversed(inputs))
-        while todo:
-            ((name, given),) = todo[-1].items()
+        """What is measured at each step, up to one whose composites have no end."""
+        model, found, needed = self.model, list[MeasuredStep](), dict.fromkeys(self.model.rooms, 0)
+        state = model.initial()
+        for step in inputs:
+            ((name, given),) = step.items()
             try:
-                state, made = model.step(state, (model.ports.index(name), given))
-            except Overflow as full:
-                if not full.queue:
-                    break
-                model = model.with_rooms({full.queue: model.frame.rooms[full.queue] + 1})
-                continue
-            todo.pop()
-            found.append(MeasuredStep(name, model.frame.rooms, len(events_of(made[self._all]))))
+                state, made, held = model.processed(state, (model.ports.index(name), given))
+            except Overflow:
+                break
+            needed = {queue: max(most, held.get(queue, 0)) for queue, most in needed.items()}
+            found.append(MeasuredStep(name, needed, len(made)))
         return found
 
     def reached(self, queue: str, inputs: Sequence[Mapping[str, Value]]) -> int:
@@ -104,11 +105,33 @@ class MeasuredRules:
     def fuller(self, inputs: ModelInputs, count: int) -> Iterator[ModelInputs]:
         """Streams like one on which something happens at the last step, on which more may: parts come several times."""
         *before, last = inputs
-        for number in range(2, count + 1):
+        numbers = {*range(2, min(count, MOST_IN_TURN) + 1), *(2**each for each in range(count.bit_length())), count}
+        for number in sorted(numbers - {0, 1}):
             yield self.paced([*before * number, last])
             yield self.paced(inputs * number)
             for place in range(len(before)):
                 yield self.paced([*before[:place], *[before[place]] * number, *before[place + 1 :], last])
+
+    def richer(self, inputs: ModelInputs) -> Iterator[ModelInputs]:
+        """Streams like one, with one event more."""
+        for event in self.events():
+            for place in range(len(inputs)):
+                yield self.paced([*inputs[:place], event, *inputs[place:]])
+
+    def alike(self, count: int) -> Iterator[ModelInputs]:
+        """Streams of so many events of one kind, then one of another kind."""
+        events = list(self.events())
+        for one in events:
+            yield self.paced([one] * count)
+        if len(events) <= MOST_PAIRED:
+            for one, other in itertools.permutations(events, 2):
+                yield self.paced([*[one] * count, other])
+
+    def events(self) -> Iterator[Mapping[str, Value]]:
+        """An event of each kind that may come from outside."""
+        for name, domain in zip(self.model.ports[1:], self.model.shapes[1:], strict=True):
+            if name not in self.model.frame.told:
+                yield from ({name: value} for value in islice(domain.values(), MOST_PAIRED))
 
     def _pauses(self, ticks: int) -> list[Value]:
         """Pauses that the model has, of so many ticks together."""
