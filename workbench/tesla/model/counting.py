@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeGuard
 
-from workbench.core.domain import Value
+from workbench.core.domain import BOOL, Value
 from workbench.tesla import tree as t
 from workbench.tesla.model.frame import RuleFrame, absence, deadline, waiting_of
 from workbench.tesla.model.layout import KeptColumn
@@ -36,9 +36,11 @@ class RuleCounting:
     Parameters
     ----------
     frame: its columns, and its rates.
+    valued: whether attributes have the values of the model only; else any.
     """
 
     frame: RuleFrame
+    valued: bool = True
     _open: set[str] = field(default_factory=set)
 
     @property
@@ -63,13 +65,21 @@ class RuleCounting:
     def _made(self, rule: t.Rule, reach: int) -> float:
         found = _times(min(self.comes(rule.trigger.type, reach), self._apart(rule, reach)), self.matches(rule))
         if rule.pause is not None and rule.pause.amount:
-            found = min(found, max(len(self.frame.keys(rule)), 1) * (reach // int(rule.pause.amount) + 1))
+            found = min(found, self._keys(rule) * (reach // int(rule.pause.amount) + 1))
         return found
+
+    def _keys(self, rule: t.Rule) -> float:
+        """For how many values a rule is silent on its own."""
+        return max(len(self.frame.keys(rule)), 1) if self.valued or not rule.per else WITHOUT_END
+
+    def _kinds(self, type: str, names: Iterable[str]) -> float:
+        """How many combinations of values attributes of a type have."""
+        tables, domains = self.frame.tables, self.rules.declarations[type].domains
+        return math.prod(len(tables[type, n]) if self.valued or domains[n] == BOOL else WITHOUT_END for n in names)
 
     def held(self, column: KeptColumn) -> float:
         """How many events a column holds."""
-        tables = self.frame.tables
-        keys = math.prod(len(tables[column.type, name]) for name in column.newest or ())
+        keys = self._kinds(column.type, column.newest or ())
         if column.endless:
             return keys
         with self._inside(f"held {column.type}") as again:
@@ -89,14 +99,14 @@ class RuleCounting:
         tables = [self.frame.tables[rule.trigger.type, name] for name in names]
         if any(value is None or value != value for table in tables for value in table.values):
             return WITHOUT_END  # what equals nothing, not even itself
-        return math.prod(map(len, tables)) * (reach // (deadline(rule) + 1) + 1)
+        return self._kinds(rule.trigger.type, names) * (reach // (deadline(rule) + 1) + 1)
 
     def matches(self, rule: t.Rule) -> float:
         """How many composites a rule makes of a trigger."""
         found = self._found(rule) if rule.limit is None else min(rule.limit, self._found(rule))
         if rule.pause is None or not rule.pause.amount:
             return found
-        return min(found, 1 if _known_by_trigger(rule) else max(len(self.frame.keys(rule)), 1))
+        return min(found, 1 if _known_by_trigger(rule) else self._keys(rule))
 
     def _found(self, rule: t.Rule) -> float:
         """How many matches a trigger has: no more than there are combinations of what each predicate may select."""
@@ -141,7 +151,7 @@ class RuleCounting:
         own = {rule.name: [each for each in rule.trigger.constraints if _alone(each)] for rule in rules}
         asked = {leaf.name for all in own.values() for each in all for leaf in t.within(each) if _is_own(leaf)}
         values: dict[str, Sequence[Value | None]] = {name: [known[name]] for name in asked & set(known)}
-        if type not in self.rules.composites:
+        if self.valued and type not in self.rules.composites:
             values |= {name: self.frame.tables[type, name].values for name in asked}
         if math.prod(map(len, values.values())) > MOST_KINDS:
             yield rules

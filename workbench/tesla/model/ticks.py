@@ -215,9 +215,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         state, found, _ = self.processed(state, front)
         return state, tuple(map(emission, self._shown(found))) if found else self._silent
 
-    def processed(
-        self, state: State, front: tuple[Any, ...]
-    ) -> tuple[State, Sequence[Occurrence], Mapping[str, int]]:
+    def processed(self, state: State, front: tuple[Any, ...]) -> tuple[State, Sequence[Occurrence], Mapping[str, int]]:
         """A step: the state behind it, what it causes, and how much columns have held meanwhile, and what waits."""
         (now, memory, kept, count, rows), (place, given) = state, front
         if (name := self.ports[place]) in self.frame.told:
@@ -295,6 +293,11 @@ class RulesInTicks(RuleProcessor, Keeping):
     def _tables(self) -> Mapping[tuple[str, str], Shown]:
         names = [(name, each) for name in self._types for each in self.rules.declarations[name].domains]
         return {key: Shown.of(self.frame.tables[key], exact=True) for key in names}
+
+    @property
+    def values_given(self) -> Mapping[tuple[str, str], Sequence[Value | None]]:
+        """The values of the attributes of all that inputs bring."""
+        return {key: self.frame.tables[key].values for key in self._tables}
 
     @property
     def _types(self) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -30,6 +31,7 @@ from workbench.verify.rules.fires import firing
 from workbench.verify.rules.growth import Growth, StepMeasure, growths
 from workbench.verify.rules.measured import MOST_IN_TURN, MeasuredRules, MeasuredStep, ModelInputs
 from workbench.verify.rules.problems import WITH_TIME, rule_problem
+from workbench.verify.rules.relevant import relevant
 from workbench.verify.rules.stream import RuleStream, modelled_in
 
 PATIENCE = 20.0
@@ -42,6 +44,7 @@ MOST_RICHER = 4
 """How many events are put into a stream at most to reach more."""
 MOST_KEPT = 64
 """The largest capacity that is asked about when nothing else is said."""
+VALUED = ", with these values"
 COUNTED = "counting: no more come in so much time, by their rates and what rules make of them"
 FEW_KINDS = "counting: so many kinds of events are kept, of each the one that counts"
 
@@ -82,12 +85,14 @@ class SearchedMost:
     about, unit: what it is, and what is counted.
     at_least, inputs: what this stream reaches.
     at_most: no stream reaches more; by `argument`, or by the model if there is none.
+    surely: nor does one that brings other values than the model has.
     growth: a stream that makes it grow.
     """
 
     about: str
     unit: str
     at_most: float = WITHOUT_END
+    surely: float = WITHOUT_END
     argument: str = COUNTED
     at_least: int = 0
     inputs: ModelInputs = ()
@@ -118,7 +123,7 @@ class SearchedMost:
         streams = {"": RuleStream.of(model, self.inputs)} if self.inputs else {}
         grounds = self.verdict.rests_on if self.verdict else (*model.assumes, *([self.argument] if self.known else []))
         if self.known:
-            says = f"{_count(self.at_least, self.unit)} at most"
+            says = f"{_count(self.at_least, self.unit)} at most{VALUED if self.at_least < self.surely else ''}"
             found = made(f"capacity {self.at_least}", says, capacity=self.at_least)
         else:
             counted = "" if self.at_most == WITHOUT_END else f", at most {int(self.at_most)}"
@@ -172,7 +177,9 @@ class CapacitySearch:
     def __post_init__(self) -> None:
         self.model = modelled_in(*modelled([self.rules], self.bounds))
         self.measured = MeasuredRules(self.model)
-        self.counted = RuleCounting(self.model.frame).rooms()
+        self.counted, self.surely = (RuleCounting(self.model.frame, valued).rooms() for valued in (True, False))
+        # of parts of the rules, too, so that streams of theirs are streams of the whole
+        self.bounds = replace(self.bounds, tick=self.model.tick, values=self.model.values_given)
         self.firings: dict[str, ModelInputs] = {}
         if remaining().seconds is None and self.settings.seconds is None:
             self.settings = replace(self.settings, seconds=PATIENCE)
@@ -185,7 +192,7 @@ class CapacitySearch:
 
     def found(self, queue: str) -> Iterator[CapacityFinding]:
         """What is known of one of them."""
-        searched = SearchedMost(f"{self.rules.name}.{queue}", "event", self.counted[queue])
+        searched = SearchedMost(f"{self.rules.name}.{queue}", "event", self.counted[queue], self.surely[queue])
 
         def longest(step: MeasuredStep) -> int:
             return step.lengths[queue]
@@ -197,7 +204,8 @@ class CapacitySearch:
             if searched.at_most == WITHOUT_END:
                 searched.growth = self.grows(self._causing(queue), longest)
         if not searched.known and searched.at_least < self.most and not self._too_late(queue):
-            self.ask(searched, partial(_longer, searched.about), longest, queue)
+            looking = [rule for rule in self.rules.rules if queue in rule.types]
+            self.ask(searched, partial(_longer, searched.about), longest, [*self._causing(queue), *looking], queue)
         if searched.known and searched.growth is None:
             self.proved[queue] = searched.at_least
         else:
@@ -277,29 +285,44 @@ class CapacitySearch:
     # --- the model ---
 
     def firing(self, rule: t.Rule) -> ModelInputs:
-        """A shortest stream on which a rule fires, if there is one."""
+        """A shortest stream on which a rule fires, if there is one, and the model can tell."""
         if rule.name not in self.firings:
-            verdict = firing(self.rules, rule, self.bounds, self.settings, deepen=bool(self.most))
-            steps = verdict.counterexample.steps if verdict.counterexample else ()
-            self.firings[rule.name] = tuple(step.inputs for step in steps)
+            self.firings[rule.name] = ()
+            with suppress(Refused):
+                asked, bounds = relevant(self.rules, [rule.name], self.bounds)
+                verdict = firing(asked, rule, bounds, self.settings, deepen=bool(self.most))
+                steps = verdict.counterexample.steps if verdict.counterexample else ()
+                self.firings[rule.name] = tuple(step.inputs for step in steps)
         return self.firings[rule.name]
 
     def ask(
-        self, searched: SearchedMost, more_than: Callable[[int], Property], measure: StepMeasure, queue: str = ""
+        self,
+        searched: SearchedMost,
+        more_than: Callable[[int], Property],
+        measure: StepMeasure,
+        about: Sequence[t.Rule],
+        queue: str = "",
     ) -> None:
-        """Let the model find streams that reach more, until there are none; of a column, until it is never too full."""
-        rooms = {name: self._room(name) for name in self.model.rooms}
+        """Let the model find streams that reach more, until there are none; of a column, until it is never too full.
+
+        Parameters
+        ----------
+        about: the rules that are asked about, with all that they depend on.
+        """
+        asked, bounds = relevant(self.rules, {rule.name for rule in about}, self.bounds)
+        seen = {name for rule in asked.rules for name in (*rule.types, waiting_of(rule))}
+        rooms = {name: self._room(name) for name in self.model.rooms if name in seen}
         if queue:
             self._enough(rooms, queue, searched.at_least)
         while not searched.known:
-            bounds = replace(self.bounds, rooms={**self.bounds.rooms, **rooms})
+            roomy = replace(bounds, rooms={**bounds.rooms, **rooms})
             try:
-                asked = rule_problem(self.rules, more_than(searched.at_least), bounds, self.settings, deepen=False)
-                verdict = asked.decide()
+                more_of = more_than(searched.at_least)
+                verdict = rule_problem(asked, more_of, roomy, self.settings, deepen=False).decide()
             except Refused as error:  # with so much room there are too many values
                 searched.reason = error.what
                 return
-            more = self._learned(searched, verdict, measure, bounds, queue)
+            more = self._learned(searched, verdict, measure, queue)
             if more and (verdict.counterexample is not None or self._enough(rooms, queue, searched.at_least)):
                 continue
             if verdict.outcome is Outcome.FAILS and rooms.get(queue, 0) > searched.at_least:
@@ -310,16 +333,12 @@ class CapacitySearch:
                 searched.verdict, searched.reason = verdict, self._reason(verdict, searched)
                 return
 
-    def _learned(
-        self, searched: SearchedMost, verdict: Verdict, measure: StepMeasure, bounds: RuleBounds, queue: str
-    ) -> bool:
+    def _learned(self, searched: SearchedMost, verdict: Verdict, measure: StepMeasure, queue: str) -> bool:
         """Whether a run of the model reaches more: one that shows it, or to where the column itself is full."""
         run = verdict.counterexample or (verdict.witness if queue and queue in _full(verdict) else None)
         if run is None:
             return False
-        inputs = tuple(step.inputs for step in run.steps)
-        measured = MeasuredRules(modelled_in(*modelled([self.rules], bounds)))  # which has more values
-        more = searched.learn(max(map(measure, measured.run(inputs)), default=0), inputs)
+        more = searched.learn(*self._reached(tuple(step.inputs for step in run.steps), measure))
         if verdict.counterexample is not None and not more:
             raise AssertionError(f"{searched.about}: a run of the model is no run of the rules")
         return more

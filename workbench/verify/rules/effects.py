@@ -23,6 +23,7 @@ from workbench.verify.answer.check import Settings
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.rules.capacities import MOST_KEPT, CapacityFinding, CapacitySearch, SearchedMost
 from workbench.verify.rules.finding import RuleFinding, in_turn
+from workbench.verify.rules.growth import touched
 from workbench.verify.rules.measured import MeasuredStep
 from workbench.verify.rules.problems import WITH_TIME
 
@@ -56,19 +57,23 @@ def _about(name: str) -> str:
 
 
 def _caused(search: CapacitySearch, name: str) -> Iterator[CapacityFinding]:
-    counting = RuleCounting(search.model.frame)
-    counted = counting.due() if name == TIME else counting.caused(name)
-    searched = SearchedMost(_about(name), "composite", counted, STATIC)
+    countings = (RuleCounting(search.model.frame, valued) for valued in (True, False))
+    counted, surely = (each.due() if name == TIME else each.caused(name) for each in countings)
+    searched = SearchedMost(_about(name), "composite", counted, surely, STATIC)
 
     def caused(step: MeasuredStep) -> int:
         return step.caused if step.name == name else 0
 
-    rules = [r for r in search.rules.rules if (absence(r) is not None if name == TIME else r.trigger.type == name)]
+    waiting = [rule for rule in search.rules.rules if absence(rule) is not None]
+    at_once = [rule for rule in search.rules.rules if rule not in waiting]
+    rules = waiting if name == TIME else [rule for rule in at_once if rule.trigger.type == name]
     search.filled(rules, searched, caused)
     if counted == WITHOUT_END and name != TIME:
-        searched.growth = search.grows([rule for rule in rules if absence(rule) is None], caused)
+        searched.growth = search.grows(rules, caused)
     if not searched.known:
-        search.ask(searched, partial(_more, name), caused)
+        types = set[str]().union(*(touched(search.rules, rule.emits) for rule in rules))
+        about = [*rules, *(rule for rule in at_once if rule.trigger.type in types)]
+        search.ask(searched, partial(_more, name), caused, about)
     yield searched.finding(search.model)
 
 

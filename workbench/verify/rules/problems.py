@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from workbench.budget import Budget
+from workbench.errors import Refused
 from workbench.language import PropertySyntax
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, alike, modelled
@@ -48,7 +49,10 @@ class RuleProblem(Problem):
             for problem_of in self.roomier:
                 if verdict.outcome is not Outcome.UNKNOWN or verdict.witness is None:
                     break
-                verdict = problem_of().decide()
+                try:
+                    verdict = problem_of().decide()
+                except Refused:
+                    break  # with so much room there are too many values
         return verdict
 
 
@@ -63,7 +67,10 @@ def with_more_room(asked: Callable[[RuleBounds], Verdict], bounds: RuleBounds, *
     for more in MORE if deepen else ():
         if not verdict.within_bounds:
             break
-        larger = asked(replace(bounds, room=bounds.room * more))
+        try:
+            larger = asked(replace(bounds, room=bounds.room * more))
+        except Refused:
+            break  # with so much room there are too many values
         if larger.outcome is Outcome.UNKNOWN and not larger.within_bounds:
             break  # a limit was met
         verdict = larger
