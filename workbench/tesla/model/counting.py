@@ -113,6 +113,8 @@ class RuleCounting:
         roles = {role.place: role for role in roles_of(self.rules, rule, self.frame.layout.trex)}
         found, bound = 1.0, [(rule.trigger.type, 0)]
         for place, part in enumerate(rule.predicates, 1):
+            if self._too_few(rule, roles.get(place)):
+                return 0
             if not isinstance(part, t.Predicate) or not part.policy.binds:
                 continue
             if role := roles.get(place):
@@ -122,6 +124,13 @@ class RuleCounting:
                 most = self.frame.given.get(part.type, len(self.frame.facts.get(part.type, ())))
             found = _times(found, most if part.policy is t.Policy.EACH else min(most, 1))
         return found
+
+    def _too_few(self, rule: t.Rule, role: Role | None) -> bool:
+        """Whether a rule asks for more events than there are where it counts them."""
+        if role is None or not isinstance(role.part, t.Aggregate) or role.part.function != "COUNT":
+            return False
+        parameter, most = role.part.parameter, self._candidates(role, [(rule.trigger.type, 0)])
+        return any(_asks_more(each, parameter, most) for each in rule.where_clause)
 
     def _candidates(self, role: Role, bound: Sequence[tuple[str, int]]) -> float:
         """How many events a predicate may select where these are bound already: types, and ages that none exceeds."""
@@ -202,6 +211,17 @@ def _awaited_again(rule: t.Rule) -> list[str] | None:
             return None
         found += names[:1]
     return found
+
+
+def _asks_more(condition: t.Expression, parameter: str, most: float) -> bool:
+    """Whether a condition holds only where a parameter that is a number is more than this."""
+    if not isinstance(condition, t.Operation) or condition.operator not in (">", ">=", "=="):
+        return False
+    one, other = condition.operands
+    if not isinstance(one, t.BoundParameter) or one.name != parameter or not isinstance(other, t.Literal):
+        return False
+    least = other.value
+    return isinstance(least, int | float) and (most <= least if condition.operator == ">" else most < least)
 
 
 def _known_by_trigger(rule: t.Rule) -> bool:

@@ -38,8 +38,6 @@ PATIENCE = 20.0
 """How many seconds a question to the model has where there is no other limit."""
 MOST_MODELLED = 24
 """The most events that columns have room for together in models that are asked."""
-MOST_ALIKE = 16
-"""How many equal events streams begin with that are tried."""
 MOST_RICHER = 4
 """How many events are put into a stream at most to reach more."""
 MOST_KEPT = 64
@@ -117,9 +115,10 @@ class SearchedMost:
         made = partial(CapacityFinding, self.about, verdict=self.verdict)
         if self.growth is not None and self.growth.endless:
             stream = RuleStream.of(model, self.growth.repeated())
-            says = f"grows without end, with each further {self.growth.type}"
+            says = f"grows without end, with each further {self.growth.told}"
             found = made("unbounded", says, streams={"": stream}, growth=self.growth.by)
-            return replace(found, grounds=(*model.assumes, f"nothing bounds how often {self.growth.type} comes"))
+            free = f"nothing bounds how often {self.growth.types} come{'s' if self.growth.length == 1 else ''}"
+            return replace(found, grounds=(*model.assumes, free))
         streams = {"": RuleStream.of(model, self.inputs)} if self.inputs else {}
         grounds = self.verdict.rests_on if self.verdict else (*model.assumes, *([self.argument] if self.known else []))
         if self.known:
@@ -234,10 +233,11 @@ class CapacitySearch:
             self._tried(itertools.chain([inputs], self.measured.fuller(inputs, most)), searched, measure)
         if not bounded:
             return
-        self._tried(self.measured.alike(MOST_ALIKE), searched, measure)
+        self._tried(self.measured.alike(), searched, measure)
         for inputs in firings:
             if not searched.known and (richer := self._enriched(inputs, measure)) != inputs:
                 self._tried(self.measured.fuller(richer, most), searched, measure)
+        self._tried(self.measured.in_two(), searched, measure)
 
     def _tried(self, streams: Iterable[ModelInputs], searched: SearchedMost, measure: StepMeasure) -> None:
         for each in streams:
@@ -285,15 +285,18 @@ class CapacitySearch:
     # --- the model ---
 
     def firing(self, rule: t.Rule) -> ModelInputs:
-        """A shortest stream on which a rule fires, if there is one, and the model can tell."""
+        """A stream on which a rule fires, if one is found among those that can be tried, or by the model."""
         if rule.name not in self.firings:
-            self.firings[rule.name] = ()
-            with suppress(Refused):
-                asked, bounds = relevant(self.rules, [rule.name], self.bounds)
-                verdict = firing(asked, rule, bounds, self.settings, deepen=bool(self.most))
-                steps = verdict.counterexample.steps if verdict.counterexample else ()
-                self.firings[rule.name] = tuple(step.inputs for step in steps)
+            self.firings[rule.name] = self.measured.firing(rule) or self._modelled_firing(rule)
         return self.firings[rule.name]
+
+    def _modelled_firing(self, rule: t.Rule) -> ModelInputs:
+        with suppress(Refused):
+            asked, bounds = relevant(self.rules, [rule.name], self.bounds)
+            verdict = firing(asked, rule, bounds, self.settings, deepen=bool(self.most))
+            if verdict.counterexample is not None:
+                return tuple(step.inputs for step in verdict.counterexample.steps)
+        return ()
 
     def ask(
         self,
@@ -369,9 +372,8 @@ class CapacitySearch:
         if not verdict.within_bounds:
             return verdict.reason
         if searched.growth is not None:
-            return (
-                f"each further {searched.growth.type} adds {searched.growth.by}, and whether that goes on is not proved"
-            )
+            grown = f"each further {searched.growth.told} adds {searched.growth.by}"
+            return f"{grown}, and whether that goes on is not proved"
         full = ", ".join(f"{self.rules.name}.{name}" for name in _full(verdict))
         return f"the model says no more before {full or 'its bounds'} is full" if full else "its bounds are met"
 

@@ -24,11 +24,9 @@ from workbench.verify.ask.properties import Property, can
 from workbench.verify.rules.capacities import MOST_KEPT, CapacityFinding, CapacitySearch, SearchedMost
 from workbench.verify.rules.finding import RuleFinding, in_turn
 from workbench.verify.rules.growth import touched
-from workbench.verify.rules.measured import MeasuredStep
+from workbench.verify.rules.measured import ELAPSED, MeasuredStep
 from workbench.verify.rules.problems import WITH_TIME
 
-TIME = "elapsed"
-"""The input on which time passes."""
 STATIC = "counting: a rule makes no more of a trigger than there are matches of what columns hold"
 
 
@@ -48,17 +46,17 @@ def effects(
     search = CapacitySearch(rules, bounds or RuleBounds(), settings, most if deepen else 0)
     at_once = {rule.trigger.type for rule in rules.rules if absence(rule) is None}
     names = [name for name in rules.primitives if name in at_once]
-    names += [TIME] if any(absence(rule) is not None for rule in rules.rules) else []
+    names += [ELAPSED] if any(absence(rule) is not None for rule in rules.rules) else []
     return in_turn([(_about(name), partial(_caused, search, name)) for name in names])
 
 
 def _about(name: str) -> str:
-    return "a moment" if name == TIME else f"one {name}"
+    return "a moment" if name == ELAPSED else f"one {name}"
 
 
 def _caused(search: CapacitySearch, name: str) -> Iterator[CapacityFinding]:
     countings = (RuleCounting(search.model.frame, valued) for valued in (True, False))
-    counted, surely = (each.due() if name == TIME else each.caused(name) for each in countings)
+    counted, surely = (each.due() if name == ELAPSED else each.caused(name) for each in countings)
     searched = SearchedMost(_about(name), "composite", counted, surely, STATIC)
 
     def caused(step: MeasuredStep) -> int:
@@ -66,9 +64,9 @@ def _caused(search: CapacitySearch, name: str) -> Iterator[CapacityFinding]:
 
     waiting = [rule for rule in search.rules.rules if absence(rule) is not None]
     at_once = [rule for rule in search.rules.rules if rule not in waiting]
-    rules = waiting if name == TIME else [rule for rule in at_once if rule.trigger.type == name]
+    rules = waiting if name == ELAPSED else [rule for rule in at_once if rule.trigger.type == name]
     search.filled(rules, searched, caused)
-    if counted == WITHOUT_END and name != TIME:
+    if counted == WITHOUT_END and name != ELAPSED:
         searched.growth = search.grows(rules, caused)
     if not searched.known:
         types = set[str]().union(*(touched(search.rules, rule.emits) for rule in rules))

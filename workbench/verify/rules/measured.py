@@ -15,12 +15,20 @@ from typing import NamedTuple
 
 from workbench.core.domain import Value
 from workbench.errors import Overflow
+from workbench.tesla import tree as t
 from workbench.tesla.engines.publisher import LONGEST_CHAIN
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.shown import ticks_of
+from workbench.tesla.occurrence import Occurrence
 
 MOST_TRIED = 512
 """The most events of a type that are tried."""
+MOST_SHORT, LONGEST_SHORT = 2048, 4
+"""The most streams of a length that are tried, and the greatest such length."""
+MOST_ALIKE = 16
+"""How many equal events streams begin with that are tried."""
+ELAPSED = "elapsed"
+"""The input on which time passes."""
 MOST_IN_TURN = 8
 """Up to which number each is tried when parts of a stream come several times; more are tried by doubling."""
 MOST_PAIRED = 64
@@ -30,14 +38,24 @@ ModelInputs = tuple[Mapping[str, Value], ...]
 
 
 class MeasuredStep(NamedTuple):
-    """After a step, on one input: how much room each column has needed, and how many composites the step has caused.
+    """After a step, on one input: how much room each column has needed, and the composites that the step has caused.
 
     Within a step a column may need more than it holds in the end: what composites ask for is gone behind them.
     """
 
     name: str
     lengths: Mapping[str, int]
-    caused: int
+    made: Sequence[Occurrence]
+
+    @property
+    def caused(self) -> int:
+        """How many these are."""
+        return len(self.made)
+
+    @property
+    def rules(self) -> set[str]:
+        """The rules that have made them."""
+        return {each.rule for each in self.made}
 
 
 class MeasuredRules:
@@ -65,7 +83,7 @@ class MeasuredRules:
             except Overflow:
                 break
             needed = {queue: max(most, held.get(queue, 0)) for queue, most in needed.items()}
-            found.append(MeasuredStep(name, needed, len(made)))
+            found.append(MeasuredStep(name, needed, made))
         return found
 
     def reached(self, queue: str, inputs: Sequence[Mapping[str, Value]]) -> int:
@@ -92,12 +110,12 @@ class MeasuredRules:
         for step in inputs:
             ((name, given),) = step.items()
             before, rate = times.setdefault(name, []), self.model.frame.rates.get(name)
-            if name == "elapsed":
+            if name == ELAPSED:
                 now += ticks_of(given)
             elif rate is not None and len(before) >= rate.most and before[-rate.most] + rate.ticks > now:
                 pauses = self._pauses(before[-rate.most] + rate.ticks - now)
                 now += sum(map(ticks_of, pauses))
-                found += [{"elapsed": each} for each in pauses]
+                found += [{ELAPSED: each} for each in pauses]
             before.append(now)
             found.append(step)
         return tuple(found)
@@ -113,19 +131,38 @@ class MeasuredRules:
                 yield self.paced([*before[:place], *[before[place]] * number, *before[place + 1 :], last])
 
     def richer(self, inputs: ModelInputs) -> Iterator[ModelInputs]:
-        """Streams like one, with one event more."""
+        """Streams like one, with one event more, or with another one in place of the last events."""
         for event in self.events():
             for place in range(len(inputs)):
                 yield self.paced([*inputs[:place], event, *inputs[place:]])
+                yield self.paced([*inputs[:place], *[event] * (len(inputs) - place)])
 
-    def alike(self, count: int) -> Iterator[ModelInputs]:
-        """Streams of so many events of one kind, then one of another kind."""
+    def firing(self, rule: t.Rule) -> ModelInputs:
+        """A stream on which a rule fires at the last step: of few events and pauses, or of equal events."""
+        for inputs in itertools.chain(self._short(), self.alike()):
+            place = next((i for i, step in enumerate(self.run(inputs), 1) if rule.name in step.rules), None)
+            if place is not None:
+                return inputs[:place]
+        return ()
+
+    def _short(self) -> Iterator[ModelInputs]:
+        """All streams of the same few events and pauses, as far as they are not too many."""
+        pauses = [{ELAPSED: each} for each in sorted(self.model.shapes[0].values(), key=ticks_of) if ticks_of(each)]
+        steps = [*self.events(), *pauses[:1], *pauses[1:][-1:]]
+        for length in range(1, LONGEST_SHORT + 1):
+            if len(steps) ** length <= MOST_SHORT:
+                yield from map(self.paced, itertools.product(steps, repeat=length))
+
+    def alike(self) -> Iterator[ModelInputs]:
+        """Streams of events of one kind."""
+        return (self.paced([one] * MOST_ALIKE) for one in self.events())
+
+    def in_two(self) -> Iterator[ModelInputs]:
+        """Streams of events of one kind, and then one of another."""
         events = list(self.events())
-        for one in events:
-            yield self.paced([one] * count)
         if len(events) <= MOST_PAIRED:
             for one, other in itertools.permutations(events, 2):
-                yield self.paced([*[one] * count, other])
+                yield self.paced([*[one] * MOST_ALIKE, other])
 
     def events(self) -> Iterator[Mapping[str, Value]]:
         """An event of each kind that may come from outside."""
