@@ -29,7 +29,7 @@ from workbench.verify.ask.properties import Property, can
 from workbench.verify.rules.finding import RuleFinding, in_turn
 from workbench.verify.rules.fires import firing
 from workbench.verify.rules.growth import Growth, StepMeasure, growths
-from workbench.verify.rules.measured import MOST_IN_TURN, MeasuredRules, MeasuredStep, ModelInputs
+from workbench.verify.rules.measured import MOST_IN_TURN, MOST_TRIED, MeasuredRules, MeasuredStep, ModelInputs
 from workbench.verify.rules.problems import WITH_TIME, rule_problem
 from workbench.verify.rules.relevant import relevant
 from workbench.verify.rules.stream import RuleStream, modelled_in
@@ -220,7 +220,7 @@ class CapacitySearch:
         if searched.at_most == WITHOUT_END:
             searched.growth = Growth(({type: values[0]},), 0, 1)
             return
-        count = min(int(searched.at_most), self.most or MOST_KEPT) if values else 0
+        count = int(min(searched.at_most, MOST_TRIED)) if values else 0
         inputs = self.measured.paced({type: values[number % len(values)]} for number in range(count))
         searched.learn(self.measured.reached(type, inputs), inputs)
 
