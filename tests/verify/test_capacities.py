@@ -66,6 +66,12 @@ CASES = {
         {},
         {"C": 4, "absent_late": 2, "a moment": 4},
     ),
+    # a C pushes the A before it out of the last two; one that comes twice causes none the second time, and both stay
+    "pushed out": (
+        "from A as Now and not A(x == Now.x) within 2 events from Now emit C(x = 1)",
+        {"A": (1, 1)},
+        {"A": 2, "one A": 1},
+    ),
     # C finds the B that causes it, which nothing asks for behind the D
     "in passing": (
         "from A emit B(x = 1)\nfrom B emit C(x = 1)\nfrom C and last B within 1 events from C emit D(x = 1)",

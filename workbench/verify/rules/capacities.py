@@ -215,7 +215,8 @@ class CapacitySearch:
         """A column of events from outside: what is kept of them depends on them alone."""
         values, whole = self.measured.kept(type)
         column = self.model.frame.layout.columns[type]
-        if whole and (column.newest is not None or not values) and len(values) <= searched.at_most:
+        kinds = column.newest is not None and not column.places  # where events are counted, others push some out
+        if whole and (kinds or not values) and len(values) <= searched.at_most:
             searched.at_most, searched.argument = len(values), FEW_KINDS
         if searched.at_most == WITHOUT_END:
             searched.growth = Growth(({type: values[0]},), 0, 1)
