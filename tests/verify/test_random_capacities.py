@@ -166,7 +166,7 @@ def attacked(seed, steps, longer, *, asked):
     rule_set = rules(text := random_rules(chosen), "asked")
     types = [name for name in "ABC" if name in rule_set.primitives]
     rates = random_rates(chosen, types)
-    bounds = RuleBounds(rates=rates, values={(name, "x"): [0, 1] for name in types})
+    bounds = RuleBounds(tick=1, rates=rates, values={(name, "x"): [0, 1] for name in types})
     try:
         frame = modelled_in(*modelled([rule_set], bounds)).frame
         needed = Needed(rule_set, frame)
