@@ -18,7 +18,7 @@ from typing import Any, cast
 from xml.etree import ElementTree
 
 from workbench.core.domain import Anything, Bool, Domain, Value
-from workbench.core.fields import FrozenMap, Map, Nullable, Tuple
+from workbench.core.fields import FrozenMap, Map, Nullable, Tuple, within
 from workbench.core.program import Ported
 from workbench.errors import InputError, did_you_mean
 from workbench.events.lines import BOM, arriving
@@ -27,6 +27,7 @@ from workbench.events.rows import RowReader
 from workbench.events.values import UnreadableError, from_text, short
 from workbench.events.xml_paths import Element, KeyedPlaces, Places, paths_in, place, plain_elements
 from workbench.events.xml_shape import PlainCell, RowShapes, plain_value
+from workbench.events.xml_written import ENCODING, WrittenRow, WrittenRows
 
 MOST = 100
 """Names of elements that are remembered for a message."""
@@ -63,10 +64,10 @@ class XmlReader(RowReader):
         self._known: dict[Any, Value] = {}
         """What plain texts say, as they stood in the rows before: from one to the next hardly anything changes."""
 
-    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Element]]:
+    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Element | WrittenRow]]:
         for number, row in enumerate(self._elements(cast(io.BufferedReader, lines.buffer), shown), 1):
             if self.columns is None:
-                self._open(row, f"{shown}:{number}")
+                self._open(_element(row), f"{shown}:{number}")
             yield number, row
 
     def _open(self, first: Element, where: str) -> None:
@@ -84,12 +85,15 @@ class XmlReader(RowReader):
             None if self._all else RowShapes([None if path is None else plain_elements(path) for path in self._paths])
         )
 
-    def _elements(self, stream: io.BufferedReader, shown: str) -> Iterator[Element]:
+    def _elements(self, stream: io.BufferedReader, shown: str) -> Iterator[Element | WrittenRow]:
         """The rows as they come; those of a piece are forgotten with it."""
         parser: ElementTree.XMLPullParser[Any] = ElementTree.XMLPullParser(("start", "end"))
         document: list[Element] = []
-        begun, ended = False, None
-        for data in self._data(stream):
+        begun, ended, written = False, None, WrittenRows(self.tag)
+        for data in self._data(stream, written):
+            if isinstance(data, WrittenRow):
+                yield data
+                continue
             failed = None
             try:
                 if data is not None:
@@ -109,11 +113,16 @@ class XmlReader(RowReader):
                 ended = events[-1][1] if events[-1][0] == "end" else None
                 events.clear()
             yield from self._complete(document, ended)
+            if ended is not None and ended.tag == self.tag and self._inside and self._inside[-1].tag != self.tag:
+                assert data is not None
+                written.ended(data, ended, self._shapes)
+            ended = None
             if failed is not None:
                 told = str(failed).partition(": line")[0]
                 if told in ("no element found", "unclosed token") and self._inside and self._inside[-1].tag == self.tag:
                     told = f"it ends inside <{self.tag}>"
-                raise InputError(f"not well-formed XML: {told}", where=f"{shown}:{failed.position[0]}") from failed
+                where = f"{shown}:{failed.position[0] + written.lines}"
+                raise InputError(f"not well-formed XML: {told}", where=where) from failed
 
     def _complete(self, document: list[Element], ended: Element | None) -> Iterator[Element]:
         """The rows that are complete; they, and what stands beside them, are taken out of the document.
@@ -150,9 +159,10 @@ class XmlReader(RowReader):
         if len(self._others) < MOST:
             self._others[other.tag] = None
 
-    def _data(self, stream: io.BufferedReader) -> Iterator[bytes | None]:
+    def _data(self, stream: io.BufferedReader, written: WrittenRows) -> Iterator[bytes | WrittenRow | None]:
         """The bytes in pieces, and None behind them, with an element around rows that have none."""
         begun: bytes | None = b""
+        plain = not self._all
         for data, last in arriving(stream):
             if begun is not None:
                 begun += data
@@ -162,14 +172,17 @@ class XmlReader(RowReader):
                     continue
                 self._bare = found is not None and found[1] == self.tag.encode()
                 start = found.start(1) - 1 if found else 0
+                plain = plain and not ENCODING.match(text)
                 data, begun = text[:start] + AROUND[0] + text[start:] if self._bare else begun, None
-            for i in range(0, len(data), PIECE):
-                yield data[i : i + PIECE]
+            if plain:
+                yield from written.parts(data, PIECE)
+            else:
+                yield from (data[i : i + PIECE] for i in range(0, len(data), PIECE))
             if last:
                 yield None
 
-    def cells(self, row: Element) -> Sequence[Any]:
-        plain = self._shapes and self._shapes.cells(row)
+    def cells(self, row: Element | WrittenRow) -> Sequence[Any]:
+        plain = row.cells if isinstance(row, WrittenRow) else self._shapes and self._shapes.cells(row)
         seen: KeyedPlaces = {}
         found: list[Any] = []
         for i, path in enumerate(self._paths):
@@ -177,9 +190,9 @@ class XmlReader(RowReader):
             if path is None:
                 found.append(None)
             elif texts:
-                found.append(PlainCell(*texts, partial(place(path), row, {})))
+                found.append(PlainCell(*texts, partial(_at, path, row)))
             else:
-                found.append(place(path)(row, seen))
+                found.append(place(path)(_element(row), seen))
         if self._missing:
             there = {path for path, cell in zip(self._paths, found, strict=True) if _places(cell)}
             self._missing = {path: None for path in self._missing if path not in there}
@@ -212,7 +225,8 @@ class XmlReader(RowReader):
                     self._known.clear()
                 self._known[texts] = plain
                 return plain
-            cell = cell.places()
+            returns = any("\r" in text for text in (*(cell.keys or ()), *cell.values) if text)  # a parser drops them
+            cell = cell.places() if returns or any(isinstance(part, Tuple) for part in within(domain)) else cell.pairs
         if isinstance(domain, Map):
             return _map(cell, domain)
         if isinstance(domain, Anything):
@@ -225,9 +239,9 @@ class XmlReader(RowReader):
         texts = [each if isinstance(each, str) else as_text(each) for _, each in _places(cell)]
         return f"'{short(texts[0])}'" if len(texts) == 1 else f"{len(texts)} elements"
 
-    def text(self, number: int, row: Element) -> str:
+    def text(self, number: int, row: Element | WrittenRow) -> str:
         del number
-        return as_text(row)
+        return as_text(_element(row))
 
 
 def _kind(cells: Sequence[Places | None]) -> str:
@@ -239,6 +253,14 @@ def _kind(cells: Sequence[Places | None]) -> str:
         return "elements"
     kind = guessed([each if isinstance(each, str) else (each.text or "").strip() for each in inside])
     return f"lists of {kind}" if any(len(cell or ()) > 1 for cell in cells) else kind
+
+
+def _element(row: Element | WrittenRow) -> Element:
+    return row.element if isinstance(row, WrittenRow) else row
+
+
+def _at(path: str, row: Element | WrittenRow) -> Places:
+    return place(path)(_element(row), {})
 
 
 def _places(cell: Any) -> Places:

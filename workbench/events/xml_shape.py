@@ -48,6 +48,12 @@ class PlainCell(NamedTuple):
     values: CellTexts
     places: Callable[[], Any]
 
+    @property
+    def pairs(self) -> list[tuple[str | None, str]]:
+        """Its texts as such places, with their keys, if it has some."""
+        keys = [None] * len(self.values) if self.keys is None else [key or "" for key in self.keys]
+        return list(zip(keys, [value or "" for value in self.values], strict=True))
+
 
 RowPlan = Sequence["PathTexts | None"]
 
@@ -82,14 +88,25 @@ class RowShapes:
         self._new += 1
         if len(self._known) == MOST:
             self._known.clear()
-        position = {id(element): i for i, element in enumerate(inside)}
+        self._known[shape] = self._plan(row, {id(element): i for i, element in enumerate(inside)})
+        return self._known[shape]
+
+    def _plan(self, row: Element, position: Mapping[int, int]) -> RowPlan:
         plan: list[PathTexts | None] = []
         for find in self._elements:
             at = find and find(row)
             keys = None if at is None or at.keys is None else _taker(at.keys, position)
             plan.append(at and PathTexts(keys, _taker(at.values, position)))
-        self._known[shape] = plan
         return plan
+
+    def plan(self, row: Element, position: Mapping[int, int]) -> RowPlan | None:
+        """What takes the texts at all paths out of those of a row, given where each element has its text.
+
+        None where at some path there is more, or less, than texts.
+        """
+        plan = self._plan(row, position)
+        plain = all((find is None) == (at is None) for find, at in zip(self._elements, plan, strict=True))
+        return plan if plain else None
 
 
 def _taker(elements: Sequence[Element], position: Mapping[int, int]) -> TextsTaker:

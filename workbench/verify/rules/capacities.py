@@ -18,7 +18,7 @@ from workbench.budget import remaining
 from workbench.core.ops import GT
 from workbench.errors import Refused
 from workbench.tesla import tree as t
-from workbench.tesla.model.build import RuleBounds, modelled
+from workbench.tesla.model.build import RuleBounds, modelled, settled
 from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
 from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.model.machine import ModelledRules
@@ -177,8 +177,7 @@ class CapacitySearch:
         self.model = modelled_in(*modelled([self.rules], self.bounds))
         self.measured = MeasuredRules(self.model)
         self.counted, self.surely = (RuleCounting(self.model.frame, valued).rooms() for valued in (True, False))
-        # of parts of the rules, too, so that streams of theirs are streams of the whole
-        self.bounds = replace(self.bounds, tick=self.model.tick, values=self.model.values_given)
+        self.bounds = settled([self.rules], self.bounds)  # so that streams of parts are streams of the whole
         self.firings: dict[str, ModelInputs] = {}
         if remaining().seconds is None and self.settings.seconds is None:
             self.settings = replace(self.settings, seconds=PATIENCE)

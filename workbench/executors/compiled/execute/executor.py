@@ -247,7 +247,7 @@ class Compiled(Saving):
             self._state.restore(saved)
             self.steps = before
             raise
-        self.texts.forget(self._state.texts_held)
+        self.texts.forget(self._state.texts_held, self._state.texts_used())
         return made
 
     def _run(

@@ -23,6 +23,7 @@ from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.running import FAR, Makes, RunningProgram
 from workbench.executors.compiled.rules.transfer import held_events, returnable, to_memory, to_publisher
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.publisher import Publisher, see_event, see_time
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
@@ -63,7 +64,7 @@ class CompiledRules:
             raise Refused("the engine 'compiled' has no way without indexes", hint=OTHERS)
         self.facts, self.settings = facts, settings
         self._code = False if settings.plain else code
-        self._changing = bool(getattr(facts, "changing", ()))
+        self._changing = changing_tables(facts) is not None
         self._exact: Publisher | None = None
         self._patience = 0
         self.passed: int | None = None

@@ -34,6 +34,7 @@ from workbench.executors.compiled.rules.runs import Published, kept
 from workbench.executors.compiled.rules.threads import WholeState
 from workbench.executors.compiled.rules.transfer import recorded
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.publisher import see_event
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.engines.rule_split import rule_split, some_rules
@@ -79,7 +80,7 @@ def mixed_rules(rules: RuleSet, facts: Facts, settings: EngineSettings, other: s
     apart = rules_apart(rules, settings)
     if not apart:
         raise Refused(f"machine code has all the rules, or none that could run without '{other}'", hint=hint)
-    if getattr(facts, "changing", ()):
+    if changing_tables(facts):
         raise Refused("facts in a database that may change are for one engine", hint=f"{hint}, or add --facts-fixed")
     return MixedRules(rules, facts, settings, apart, other)
 

@@ -34,6 +34,7 @@ from workbench.executors.compiled.rules.transfer import held_events, recorded, r
 from workbench.executors.compiled.rules.words import ODD
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.publisher import Publisher, see_event
 from workbench.tesla.engines.rule_split import RuleSplit, rule_split, shared
 from workbench.tesla.engines.runner import DueAbsence
@@ -55,7 +56,7 @@ def compiled_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> Co
     split = rule_split(rules) if settings.threads > 1 else None
     if split is None or split.reason:
         return CompiledRules(rules, facts, settings)
-    if getattr(facts, "changing", ()):
+    if changing_tables(facts):
         hint = "promise that they do not: --facts-fixed; or leave --threads out"
         raise InputError("facts in a database that may change are for one thread", hint=hint)
     return RuleThreads(rules, facts, settings, split)

@@ -17,6 +17,7 @@ from workbench.executors.compiled.rules.threads import RuleThreads
 from workbench.executors.compiled.rules_gpu.placement import RulePlacement, rule_placement
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.rule_split import RuleSplit, shared
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts
@@ -38,7 +39,7 @@ def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> GpuRule
         raise Refused("the engine 'gpu' has no windows as T-Rex has them, and no way without indexes", hint=OTHERS)
     if settings.profiled:
         raise Refused("on a device nobody counts what rules cost", hint="leave --profile out")
-    if getattr(facts, "changing", ()):
+    if changing_tables(facts):
         raise InputError(
             "facts in a database that may change are not for devices", hint="promise that they do not: --facts-fixed"
         )
