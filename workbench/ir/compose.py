@@ -23,7 +23,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Burst, Emission, Machine, Maybe, State, Stepped, slots_of
 from workbench.core.program import Program, unknown
 from workbench.core.strict import Computed, strictly
-from workbench.core.term import FALSE, TRUE, Change, Others, Term, const, leaves, like, var
+from workbench.core.term import FALSE, TRUE, Change, Entries, Others, Term, const, leaves, like, var
 from workbench.errors import DomainError, Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.queues import Queues, Round
@@ -137,13 +137,17 @@ class _Crawl:
         if not self._holds(domain):
             why, hint = self._obstacle(domain)
             raise Refused(f"input '{name}' carries {domain}, {why}: the model needs finite domains", hint=hint)
-        if any(isinstance(part, Map) for part in within(domain)):
+        maps = any(isinstance(part, Map) for part in within(domain))
+        if maps and self.arrays:
             raise Refused(
-                f"input '{name}' carries {domain}: an environment that chooses whole maps is not modelled",
+                f"input '{name}' carries {domain}: maps that come in are no columns",
                 hint="let the pipeline make the map, with slice",
             )
         found = Maybe(var(f"{name}:present", BOOL), var(f"{name}:value", domain))
         self.inputs.append(Input(name, domain, *found))
+        if maps:
+            kept = self.wires.define_value(f"{name}:kept", _canonical(found.value), domain, found.present)
+            found = Maybe(found.present, kept)
         comment = "an oracle" if name in self.pipeline.oracles else ""
         self.instances.append(Instance(name, f"Input {domain}", comment, ()))
         self.pipes[name] = Pipe((found,))
@@ -412,6 +416,19 @@ class _Crawl:
         if escape is not FALSE:
             self.wires.define(name, escape)
             self.strict.add(name)
+
+
+def _canonical(value: Any, here: Any = TRUE) -> Any:
+    """A value as it comes in: where a map does not have a key, what there is besides is the default."""
+    if isinstance(value, Entries):
+        slots = []
+        for flag, inside in value:
+            present = both(here, flag)
+            slots.append((present, _canonical(inside, present)))
+        return like(value, slots)
+    if isinstance(value, tuple):
+        return like(value, [_canonical(part, here) for part in value])
+    return value if here is TRUE else ite(here, value, const(value.domain.default, value.domain))
 
 
 def _guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:
