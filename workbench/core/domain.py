@@ -321,7 +321,7 @@ class ModelScope:
         """What stands for a scalar domain."""
         for kind, instead in ((Integers, self.integers), (Texts, self.texts), (Reals, self.floats)):
             if isinstance(domain, kind):
-                return instead
+                return domain if type(instead) is kind else instead
         return domain
 
 

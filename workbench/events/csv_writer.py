@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import IO, Any
 
 from workbench.core.domain import BOOL, INT, Bool, Domain, Integer, Integers, Range, Reals, Value
@@ -53,23 +54,28 @@ class CsvWriter(RowWriter):
             else:
                 self.stream.write(lines + "\n")
 
-    def table(self, table: Any) -> None:
+    def ready(self, table: Any) -> Callable[[], object]:
+        raw = getattr(self.stream, "buffer", None)
+        lines = None if raw is None else self._lines(table)
+        return super().ready(table) if raw is None or lines is None else partial(self._put, raw, lines)
+
+    def _put(self, raw: IO[bytes], lines: Sequence[memoryview]) -> None:
+        self.end()
+        self.stream.flush()
+        for some in lines:
+            raw.write(some)
+
+    def _lines(self, table: Any) -> Sequence[memoryview] | None:
+        """The rows of a table as text; None where some need more thought."""
         from workbench.events.tables import whole
         from workbench.events.texts import cell_texts, is_quoted, line_texts, written
 
-        raw = getattr(self.stream, "buffer", None)
         given = list(map(whole, table.columns))
-        if raw is not None and (lines := self._numbers(given)) is not None:
-            self.end()
-            self.stream.flush()
-            raw.write(lines)
-            return
+        if (numbers := self._numbers(given)) is not None:
+            return [numbers]
         columns = [cell_texts(column, self.between) for column in given]
-        if raw is None or any(column is None for column in columns):
-            super().table(table)
-            return
-        self.end()
-        self.stream.flush()
+        if any(column is None for column in columns):
+            return None
         if not any(map(is_quoted, columns, given)):  # Arrow refuses quotation marks that are there
             import pyarrow as pa
             from pyarrow import csv as arrow
@@ -77,10 +83,11 @@ class CsvWriter(RowWriter):
             options = arrow.WriteOptions(
                 include_header=False, quoting_style="none", delimiter=self.between, batch_size=WRITTEN
             )
-            arrow.write_csv(pa.table(columns, table.column_names), raw, options)
-            return
-        for start in range(0, table.num_rows, WRITTEN):
-            raw.write(written(line_texts([column.slice(start, WRITTEN) for column in columns], self.between)))
+            made = pa.BufferOutputStream()
+            arrow.write_csv(pa.table(columns, table.column_names), made, options)
+            return [memoryview(made.getvalue())]
+        pieces = ([column.slice(at, WRITTEN) for column in columns] for at in range(0, table.num_rows, WRITTEN))
+        return [written(line_texts(some, self.between)) for some in pieces]
 
     def _numbers(self, columns: Sequence[Any]) -> memoryview | None:
         """The lines of columns of whole numbers and truth values, all of which are there, if something makes them."""

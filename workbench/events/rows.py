@@ -12,6 +12,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Value
@@ -331,6 +332,16 @@ class RowWriter(ABC):
 
     def table(self, table: Any) -> None:
         """The rows of an Arrow table (`arrays.shown_table`)."""
+        self.ready(table)()
+
+    def ready(self, table: Any) -> Callable[[], object]:
+        """What writes these rows, until the same thread makes another table ready.
+
+        All that needs no turn is done: several threads may have tables made ready at the same time.
+        """
+        return partial(self._by_rows, table)
+
+    def _by_rows(self, table: Any) -> None:
         from workbench.events.tables import table_rows
 
         for row in table_rows(table, self.domains):
