@@ -82,7 +82,11 @@ _MADE: st.SearchStrategy[str] = st.one_of(
 
 def same(pipeline: Pipeline, steps: list[Any]) -> None:
     """Step by step, and in pieces between which the state goes into another executor."""
-    reference, stepping, running = Reference(pipeline), Compiled(pipeline), Compiled(pipeline, machine=False)
+    reference, stepping, running = (
+        Reference(pipeline),
+        Compiled(pipeline, maps=True),
+        Compiled(pipeline, machine=False, maps=True),
+    )
     events = [step for step in steps if step is not END]
     expected = []
     for step in events:
@@ -93,7 +97,7 @@ def same(pipeline: Pipeline, steps: list[Any]) -> None:
     found = []
     for first in range(0, len(events), 3):
         found += running.outputs(events[first : first + 3])
-        other = Compiled(pipeline, machine=False)
+        other = Compiled(pipeline, machine=False, maps=True)
         other.restore(running.snapshot())
         running = other
     assert found == expected

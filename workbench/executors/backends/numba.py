@@ -20,7 +20,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
     if threads == 1:
         if reassociate:
             raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
-        return Compiled(pipeline, live=start.live)
+        return Compiled(pipeline, live=start.live, maps=True)
     try:
         from workbench.executors.compiled.parallel.executor import Parallel
 
@@ -28,7 +28,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
     except Refused as error:
         if reassociate:
             raise
-        made = Compiled(pipeline, live=start.live)
+        made = Compiled(pipeline, live=start.live, maps=True)
         made.threads = threads
         start.say(f"{error.what}; one thread runs it, others read and write beside it")
         return made
