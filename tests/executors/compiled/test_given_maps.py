@@ -131,7 +131,7 @@ def test_machine_code_on_many_maps() -> None:
     maps[700] = FrozenMap({k: k % 4 for k in range(100)})
     streams = {"m": maps, "n": maps[::-1]}
     reference = Reference(program).run(streams)
-    running = Compiled(program, patience=-1, maps=True)
+    running = Compiled(program, patience=-1)
     found = [
         value
         for at in range(0, 900, 250)
@@ -155,12 +155,12 @@ def test_machine_code_on_many_maps() -> None:
 )
 def test_what_is_refused_before_the_first_event(name: str, reason: str) -> None:
     with pytest.raises(Refused, match=reason):
-        Compiled(OTHERS.get(name).pipeline, maps=True)
+        Compiled(OTHERS.get(name).pipeline)
     Reference(OTHERS.get(name).pipeline)
 
 
 def test_what_is_no_such_map() -> None:
-    running = Compiled(OTHERS.get("words").pipeline, maps=True)
+    running = Compiled(OTHERS.get("words").pipeline)
     good: Any = [FrozenMap({3: 5}), FrozenMap()]
     for bad, error, words in (
         (FrozenMap({1: 2**63}), DomainError, "step 2: 9223372036854775808 on input 'm' is no integer of 64 bits"),

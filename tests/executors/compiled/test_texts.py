@@ -84,8 +84,8 @@ def same(pipeline: Pipeline, steps: list[Any]) -> None:
     """Step by step, and in pieces between which the state goes into another executor."""
     reference, stepping, running = (
         Reference(pipeline),
-        Compiled(pipeline, maps=True),
-        Compiled(pipeline, machine=False, maps=True),
+        Compiled(pipeline),
+        Compiled(pipeline, machine=False),
     )
     events = [step for step in steps if step is not END]
     expected = []
@@ -97,7 +97,7 @@ def same(pipeline: Pipeline, steps: list[Any]) -> None:
     found = []
     for first in range(0, len(events), 3):
         found += running.outputs(events[first : first + 3])
-        other = Compiled(pipeline, machine=False, maps=True)
+        other = Compiled(pipeline, machine=False)
         other.restore(running.snapshot())
         running = other
     assert found == expected

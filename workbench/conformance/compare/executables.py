@@ -89,7 +89,7 @@ class CompiledRun:
     name = "numba, step by step"
 
     def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
-        self.executor = Compiled(pipeline, capacities, machine=False, maps=True)
+        self.executor = Compiled(pipeline, capacities, machine=False)
         self.source = f"CompiledRun(pipeline, {capacities!r})"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
@@ -230,7 +230,7 @@ class Pieces:
     def __init__(
         self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, machine: bool = True
     ) -> None:
-        self.executor = Compiled(pipeline, capacities, patience=-1, machine=machine, maps=True)
+        self.executor = Compiled(pipeline, capacities, patience=-1, machine=machine)
         self.source = f"Pieces(pipeline, {capacities!r}, machine={machine})"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:

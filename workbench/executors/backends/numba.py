@@ -20,7 +20,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
     if threads == 1:
         if reassociate:
             raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
-        return Compiled(pipeline, live=start.live, maps=True)
+        return Compiled(pipeline, live=start.live)
     try:
         from workbench.executors.compiled.parallel.executor import Parallel
 
@@ -28,7 +28,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
     except Refused as error:
         if reassociate:
             raise
-        made = Compiled(pipeline, live=start.live, maps=True)
+        made = Compiled(pipeline, live=start.live)
         made.threads = threads
         start.say(f"{error.what}; one thread runs it, others read and write beside it")
         return made
@@ -38,7 +38,7 @@ def _keyed(pipeline: Program, start: Start) -> KeyedColumns:
     from workbench.executors.compiled.execute.executor import Compiled
     from workbench.executors.compiled.keyed.tables import compiled_keys
 
-    return compiled_keys(Compiled(pipeline, live=start.live), threads=start.option("threads", 1))
+    return compiled_keys(Compiled(pipeline, live=start.live, maps=False), threads=start.option("threads", 1))
 
 
 ROW = BackendRow(

@@ -65,7 +65,7 @@ class Compiled(Saving):
     machine: whether to compile at all; else Python runs the same loops.
     live: whether somebody waits for each event: what has not been compiled before is then compiled by another process,
         and steps are made in plain Python until it is there.
-    maps: whether maps of any size may come in.
+    maps: whether maps of any size may come in; for who makes columns of events by itself they may not.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Compiled(Saving):
         patience: int = PATIENCE,
         machine: bool = True,
         live: bool = False,
-        maps: bool = False,
+        maps: bool = True,
     ) -> None:
         if find_spec("numba") is None:
             raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'workbench[fast]'")
