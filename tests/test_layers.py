@@ -81,6 +81,8 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/code/kernels.py", "numba"),
     ("executors/compiled/code/kernels.py", "llvmlite"),
     ("executors/compiled/code/objects.py", "llvmlite"),
+    ("executors/compiled/code/cell_loops.py", "numba"),
+    ("executors/compiled/code/cell_loops.py", "numpy"),
     ("executors/compiled/code/number_loops.py", "numba"),
     ("executors/compiled/code/number_loops.py", "numpy"),
     ("executors/compiled/code/hashing_loops.py", "numba"),

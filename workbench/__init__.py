@@ -113,7 +113,7 @@ if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet as RuleSet
     from workbench.verify.analyses import (
         constants as constants, dead_paths as dead_paths, latencies as latencies, latency as latency,
-        longest_silence as longest_silence, order as order,
+        longest_silence as longest_silence, order as order, states as states,
     )
     from workbench.verify.analyses.certify import certify as certify, certify_nodes as certify_nodes
     from workbench.verify.answer.check import Settings as Settings

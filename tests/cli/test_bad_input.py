@@ -115,14 +115,29 @@ def test_pipelines_that_cannot_be_compared(workbench: Run) -> None:
 
 def test_a_pipeline_without_a_finite_model(workbench: Run, pipe: Pipe) -> None:
     for kind, way in (
-        ("str", "as an enumeration"),
-        ("float", "declare a finite type instead"),
-        ("any", "or {red, green}"),
+        ("float", "hint: say which whole numbers a float may be, with --values float=0..6"),
+        ("any", "hint: -N is for int: declare a finite type, such as 0..7, bool or {red, green}"),
     ):
-        done = workbench("check", pipe(f"pipeline p(x: {kind}) -> {kind} {{ return x }}"), "-N", 4)
+        file = pipe(f"pipeline p(x: {kind}) -> {kind} {{ return x }}")
+        done = workbench("check", file, "-N", 4)
         rejected(done, f"input 'x' carries {kind}, which is not finite")
-        assert "hint: -N is for int: declare" in done.err
         assert way in done.err
+        assert workbench("check", file, "--values", "float=0..6", "--quiet").code == (0 if kind == "float" else 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("float=a..b", "a model has whole numbers in place of floats"),
+        ("float=3..1", "there are no such numbers"),
+        ("int=3", "which integers there are is said by -N"),
+        ("x=1", "hint: say what a type is: --values str=a,b or float=0..6"),
+    ],
+)
+def test_values_that_no_type_has(workbench: Run, given: str, told: str) -> None:
+    done = workbench("check", GOOD, "--values", given)
+    assert done.code == 2
+    assert told in done.err
 
 
 SEEN = """machine m(x: KEYS) -> int {

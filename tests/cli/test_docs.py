@@ -29,10 +29,12 @@ LAB = (ROOT / "docs" / "lab.md").read_text(encoding="utf-8")
 CONFORMANCE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
 WORDS = (ROOT / "docs" / "from_words.md").read_text(encoding="utf-8")
 CHECKED = (ROOT / "docs" / "rules-checking.md").read_text(encoding="utf-8")
+BUFFERS = (ROOT / "docs" / "buffers.md").read_text(encoding="utf-8")
 OTHERS = (ROOT / "docs" / "from-other-engines.md").read_text(encoding="utf-8")
 PAGES = (
     CHECKED
     + OTHERS
+    + BUFFERS
     + PAGE
     + WORDS
     + CONFORMANCE

@@ -252,7 +252,7 @@ def test_texts_that_are_alike_are_told_apart():
     letters = "".join(many).encode()
     offsets = np.cumsum([0, *(len(text.encode()) for text in many)]).astype(np.int32)
     table = TextTable()
-    codes = table.codes((offsets, np.frombuffer(letters, np.uint8)))
+    codes = table.codes((offsets[:-1], offsets[1:], np.frombuffer(letters, np.uint8)))
     assert codes.tolist() == [*range(len(texts))] * 2
     starts, kept = table.keys()
     assert [bytes(kept[a:b]).decode() for a, b in itertools.pairwise(starts)] == texts

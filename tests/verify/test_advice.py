@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +12,7 @@ import pytest
 
 import workbench as wb
 from tests.verify.engines.conftest import engine_or_skip
-from tests.verify.engines.models import HARD, long
+from tests.verify.engines.models import COUNTER, HARD, long
 from workbench.cli.output import block
 from workbench.smv.engines.engine import EngineLimits, Query, Reached, Task
 
@@ -100,3 +103,39 @@ def test_bdds_say_how_far_they_have_come() -> None:
     assert int(reached.text.removeprefix("the states up to ").removesuffix(" steps away")) > 10
     (answer,) = engine.check(Task(HARD, (Query("invar", "TRUE"),)), EngineLimits(seconds=0.3)).answers
     assert answer.reached == ()  # the model itself was too large
+
+
+TOLD = """
+import json, sys
+from workbench.smv.engines import bindings, checker
+bindings.start()
+checker._TOLD_EVERY = -1.0
+text, queries = json.load(sys.stdin)
+checker.check(text, (), queries, len(queries), False, (), lambda frame: print("#", json.dumps(frame)))
+"""
+"""All that a worker tells when it tells of every layer of states."""
+
+
+@pytest.mark.parametrize(
+    ("queries", "steps"), [([("invar", "n != 2"), ("invar", "n != 4")], [2, 4]), ([("ctl", "AG EF n = 7")], [0])]
+)
+def test_bdds_know_how_many_steps_they_have_looked_at(
+    queries: Any, steps: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After n steps the counter is n at most: cut off before it is found, runs of a step less have been looked at.
+
+    The states that CTL needs are found before it is asked, and say nothing of it.
+    """
+    engine = engine_or_skip("pynusmv")
+    given = json.dumps([COUNTER, queries])
+    done = subprocess.run([sys.executable, "-c", TOLD], input=given, capture_output=True, text=True, check=True)
+    frames = [json.loads(line[2:]) for line in done.stdout.splitlines() if line.startswith("# ")]
+    assert sum("depth" in frame for frame in frames) > steps[-1]
+    for asked, known in enumerate(steps):
+        cut = next(i for i, frame in enumerate(frames) if frame.get("answer") == asked)
+        reply = {"frames": frames[:cut], "ended": "time", "status": -9, "log": "", "peak_mb": 1.0}
+        reply |= {"cpu_seconds": 3.0, "wall_seconds": 3.0}
+        monkeypatch.setattr(engine, "_call", lambda *_, reply=reply: reply)
+        task = Task(COUNTER, tuple(Query(*each) for each in queries))
+        answer = engine.check(task, EngineLimits(seconds=3)).answers[asked]
+        assert (answer.truth, answer.depth) == (None, known)

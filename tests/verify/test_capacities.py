@@ -82,7 +82,7 @@ def test_capacities_are_the_least_that_are_enough(case):
     assert {name: each.to_json()["capacity"] for name, each in found.items()} == expected
     for name, each in found.items():
         (stream,) = each.streams.values()
-        assert stream.confirmed == ("meaning", "cdp", "aip")
+        assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
         if name.startswith("one"):
             assert len(stream.caused()[-1]) == expected[name] == len(told_last(stream))
         assert name not in rates or name not in rule_set.primitives or keeps(stream, name, *rates[name])
@@ -135,7 +135,7 @@ def test_without_a_rate_columns_grow_and_what_grows_is_shown():
         ["asked.A", "asked.C", "one B"], "unbounded"
     )
     (stream,) = found["one B"].streams.values()
-    assert stream.confirmed == ("meaning", "cdp", "aip")
+    assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
     assert len(stream.caused()[-1]) > 4
 
 

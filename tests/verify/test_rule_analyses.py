@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from workbench.budget import Budget
+from workbench.cli.rule_analyses import rule_sections
 from workbench.core.domain import Enum, Range
 from workbench.core.processor import NOTHING, event, events_of
 from workbench.errors import Refused
@@ -16,7 +17,7 @@ from workbench.tesla.model.swap import SwappedEvents
 from workbench.verify import rules as r
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.rules.finding import RuleFinding, in_turn
-from workbench.verify.rules.problems import rule_problem
+from workbench.verify.rules.problems import WITH_TIME, rule_problem
 from workbench.verify.rules.relevant import relevant
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
@@ -29,7 +30,7 @@ def found(question, text, **options):
     answers = {}
     for each in question(rules(DECLARED + text, "asked"), **options):
         assert each.decided
-        assert all(stream.confirmed == ("meaning", "cdp", "aip") for stream in each.streams.values())
+        assert all(stream.confirmed == ("meaning", "cdp", "aip", "compiled") for stream in each.streams.values())
         lengths = {len(stream.steps) for stream in each.streams.values()}
         answers[each.about] = (each.answer, *lengths)
     return answers
@@ -74,7 +75,7 @@ def test_long_pauses_are_times():
     """`1 .. 12` from B: an A that came between 1 and 12 ticks before; one pause of many ticks is a time, too."""
     (each,) = r.fires(rules(DECLARED + "from B and last A within 9 .. 12 from B emit C(x = 1)", "late"))
     (stream,) = each.streams.values()
-    assert stream.confirmed == ("meaning", "cdp", "aip")
+    assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
     assert 9 <= stream.events[1].time - stream.events[0].time <= 12
 
 
@@ -133,7 +134,7 @@ def test_cascades_are_followed(back, values, answer):
     rule back: from D emit C(n = {back})"""
     (found,) = r.cascade(rules(text, "asked"), RuleBounds(values={("A", "x"): values}))
     assert (found.answer, *(len(each.steps) for each in found.streams.values())) == answer
-    assert all(each.confirmed == ("meaning", "cdp", "aip") for each in found.streams.values())
+    assert all(each.confirmed == ("meaning", "cdp", "aip", "compiled") for each in found.streams.values())
     assert all((each.meant is None) == (back == "D.n") for each in found.streams.values())
 
 
@@ -187,3 +188,26 @@ def test_events_are_exchanged_as_the_specification_says():
         counts = [len(list(itertools.chain(*outputs[i : i + 3]))) for i in (0, 3)]
         assert counts[0] == counts[1] or outputs[-1] != [1, 2, 3]
     assert swapped > 10
+
+
+def test_an_engine_that_refuses_rules_says_why_once():
+    """Machine code has numbers of 64 bits; the others find both rules' composites."""
+    text = "from A(x > 9223372036854775808) emit C(x = 1)\nfrom A(x > 9223372036854775808) emit D(x = 1)"
+    given = rules(DECLARED + text, "large")
+    streams = [stream for each in r.fires(given) for stream in each.streams.values()]
+    assert [each.confirmed for each in streams] == [("meaning", "cdp", "aip")] * 2
+    said = {reason for each in streams for reason in each.unconfirmed.values()}
+    assert len(said) == 1
+    section = rule_sections(given, RuleBounds(), WITH_TIME, deepen=True)["fires"]().text()
+    assert section.count(f"- compiled: {said.pop()}") == 1
+    assert streams[0].to_json()["unconfirmed"].keys() == {"compiled"}
+
+
+def test_an_engine_that_finds_something_else_is_told(monkeypatch):
+    """One that says nothing to anything."""
+    (found,) = r.fires(rules(DECLARED + "from A emit C(x = 1)", "one"))
+    (stream,) = found.streams.values()
+    right = type(stream).caused
+    monkeypatch.setattr(type(stream), "caused", lambda self, name="cdp": [] if name == "aip" else right(self, name))
+    assert stream.confirmed == ("meaning", "cdp", "compiled")
+    assert "DEFECT" in stream.unconfirmed["aip"]

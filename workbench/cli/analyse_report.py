@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from workbench.verify import analyses as a
 from workbench.verify.analyses.constants import Constancy, PipeBehaviour
 from workbench.verify.analyses.dead_paths import Dead
 from workbench.verify.analyses.measure import Measure
+from workbench.verify.analyses.states import MachineStates
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.verdict import Outcome
 
@@ -179,10 +180,45 @@ def _deleted(name: str, best: Dead) -> str:
     return f"  {name}: can be deleted{also}; {cut}: the same, {best.mode}{bounds}"
 
 
+# --- states -----------------------------------------------------------------------------------------------
+
+
+def states(pipeline: Pipeline, settings: Settings) -> Section:
+    """What may follow what in state machines."""
+    found = a.states(pipeline, settings)
+    lines = [line for each in found for line in _machine(each)]
+    runs = [step.never.counterexample for each in found for step in each.steps if step.source != step.target]
+    flat = _resolved(pipeline, settings)
+    details = [drawn(run, flat) for run in runs if run is not None]
+    rests = dict.fromkeys(line for each in found for step in each.steps for line in step.never.rests_on)
+    details += ["\n".join(f"- {line}" for line in rests)] if rests else []
+    data = {"machines": [each.to_json() for each in found]}
+    none = ["  there is no state machine; of one in slices or windows, ask about the pipeline that they hold"]
+    return Section("states", tuple(lines or none), tuple(details), data, all(each.decided for each in found))
+
+
+def _machine(found: MachineStates) -> Iterator[str]:
+    bounds = BOUNDS if any(step.never.outcome is Outcome.WITHIN_BOUNDS for step in found.steps) else ""
+    for state in found.states:
+        if state in found.unreached:
+            yield f"  {found.machine}: {state} is never reached{bounds}"
+            continue
+        following = sorted(found.after(state), key=lambda name: name == state)
+        following = [f"{name} (the same)" if name == state else name for name in following]
+        words = f"is followed by {', '.join(following)}" if following else "comes last: nothing follows it"
+        yield f"  {found.machine}: {state} {words}{', for ever' if state in found.final and following else ''}{bounds}"
+    for step in found.steps:
+        if step.happens is None:
+            yield f"? {found.machine}: {step}: unknown: {step.never.reason}"
+        elif not step.happens and step.source != step.target and step.source not in found.unreached:
+            yield f"  {found.machine}: {step} is declared and never happens{bounds}"
+
+
 SECTIONS: dict[str, Callable[[Pipeline, Settings], Section]] = {
     "dead-paths": dead_paths,
     "latency": latency,
     "silence": silence,
     "constants": constants,
     "order": order,
+    "states": states,
 }

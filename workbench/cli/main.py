@@ -57,8 +57,10 @@ class _Parser(argparse.ArgumentParser):
         """Words that stand alone are often what the shell has made of a pattern."""
         found, others = self.parse_known_args(args, namespace)
         if others:
-            files = hasattr(found, "input") and all(os.path.exists(word) for word in others)
-            hint = "a pattern goes in quotes: --input 'logs/*.csv'" if files else self._meant(others[0])
+            hint = self._meant(others[0])
+            if all(os.path.exists(word.partition(":")[0]) for word in others):
+                log = hasattr(found, "input")
+                hint = "a pattern goes in quotes: --input 'logs/*.csv'" if log else "files go together, before options"
             raise UsageError(f"unrecognized arguments: {' '.join(others)}", hint=hint)
         return found
 
@@ -81,7 +83,10 @@ class _Parser(argparse.ArgumentParser):
 
     def _meant(self, word: str) -> str:
         """What to do about a word that is no argument: the option that is spelled like it, if there is one."""
-        likely = did_you_mean(word.partition("=")[0], self._spellings(), "")
+        name = word.partition("=")[0]
+        if name in self._spellings():
+            return f"other commands have {name}; see {self.prog} COMMAND --help"
+        likely = did_you_mean(name, self._spellings(), "")
         return f"{likely}; see {self.prog} --help" if likely.startswith("did") else f"see {self.prog} --help"
 
     def _spellings(self) -> Iterator[str]:

@@ -201,11 +201,12 @@ def load_all(
 
 def settings(args: Any, pipeline: Pipeline) -> Settings:
     """What the options mean; `pipeline` knows its queues."""
-    from workbench.cli.rule_models import bounds_in
+    from workbench.cli.rule_models import bounds_in, types_in
     from workbench.core.domain import Overflowing
     from workbench.verify.answer.check import Settings
     from workbench.verify.ask.environment import Environment
 
+    texts, floats = types_in(args)
     return Settings(
         q=capacities(args.Q, pipeline),
         n=N if args.N is None else args.N,
@@ -215,6 +216,8 @@ def settings(args: Any, pipeline: Pipeline) -> Settings:
         seconds=getattr(args, "timeout", None),
         memory_mb=getattr(args, "memory", None),
         rules=bounds_in(args, pipeline),
+        texts=texts,
+        floats=floats,
     )
 
 

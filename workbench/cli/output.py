@@ -56,7 +56,8 @@ def headline(verdict: Verdict) -> str:
     line = f"{word}  {colour(verdict.property, '1', sys.stdout)}  of {verdict.pipeline}"
     if verdict.system:
         line += f" over {verdict.system}"
-    return f"{line}: {verdict.reason}" if verdict.reason else line
+    said = "; ".join(filter(None, [str(verdict.depth or ""), verdict.reason]))
+    return f"{line}: {said}" if said else line
 
 
 def block(verdict: Verdict) -> str:

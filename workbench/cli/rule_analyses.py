@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from workbench.cli.analyse_report import Section
@@ -44,12 +44,21 @@ def _section(name: str, asked: Callable[[], Sequence[RuleFinding]]) -> Section:
     grounds = dict.fromkeys(line for each in found for line in each.rests_on)
     if grounds:
         details.append("\n".join(["this rests on:", *(f"- {line}" for line in grounds)]))
+    if others := not_confirmed(found):
+        details.append(others)
     data = {"findings": [each.to_json() for each in found]}
     return Section(title, tuple(lines), tuple(details), data, all(each.decided for each in found))
 
 
 def _shown(found: RuleFinding) -> str:
     return "\n".join([f"{found.about}: {found.says}", *(textwrap.indent(each, INDENT) for each in told_streams(found))])
+
+
+def not_confirmed(found: Iterable[RuleFinding]) -> str:
+    """Which engines do not find what the rules mean, and why, once for all streams."""
+    streams = (stream for each in found for stream in each.streams.values())
+    said = dict.fromkeys(f"- {who}: {why}" for stream in streams for who, why in stream.unconfirmed.items())
+    return "\n".join(["not run by all:", *said]) if said else ""
 
 
 def told_streams(found: RuleFinding) -> list[str]:

@@ -40,9 +40,24 @@ def rate_option(parser: argparse.ArgumentParser) -> None:
     """How often events come in it."""
     parser.add_argument(
         "--rate", action="append", default=[], metavar="[TYPE=]COUNT/TIME",
-        help="of rules: at most so many events of a type come in any stretch of a time, as 'Temp=3/1 min' "
-        "(repeat; without a type: of each other one)",
+        help="of rules: at most so many events of a type, or on a pipeline's input, come in any stretch of a time, as "
+        "'Temp=3/1 min' (repeat; without a name: of each other one)",
     )  # fmt: skip
+
+
+def type_option(parser: argparse.ArgumentParser) -> None:
+    """What stands for types without a bound, where there are no rules."""
+    parser.add_argument(
+        "--values", action="append", default=[], metavar="TYPE=VALUES",
+        help="what a type without a bound is in a model: str=a,b,c or float=-2..2 (repeat; default: -N letters; none)",
+    )  # fmt: skip
+
+
+def refuse_rates(args: argparse.Namespace) -> None:
+    """What is asked of pipelines as if their inputs could bring anything at any time."""
+    if args.rate:
+        what = "--rate is for rules by themselves where a pipeline is analysed or its queues are measured"
+        raise InputError(what, hint="ask about the .tesla file; `check`, `equiv` and `export` take it for pipelines")
 
 
 def value_options(parser: argparse.ArgumentParser) -> None:
@@ -52,8 +67,9 @@ def value_options(parser: argparse.ArgumentParser) -> None:
         help="of rules: times are multiples of it, as '1 min' (default: the greatest of which all windows are)",
     )  # fmt: skip
     parser.add_argument(
-        "--values", action="append", default=[], metavar="TYPE.ATTRIBUTE=VALUES",
-        help="of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof,null "
+        "--values", action="append", default=[], metavar="TYPE[.ATTRIBUTE]=VALUES",
+        help="what a type without a bound is in a model: str=a,b,c or float=-2..2 (default: -N letters; none). "
+        "Of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof,null "
         "or of a pipeline's input: temp=44..46 (repeat; default: what rules compare it with, and what lies between)",
     )  # fmt: skip
 
@@ -92,16 +108,45 @@ def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds
     )
 
 
+def types_in(args: argparse.Namespace) -> tuple[tuple[str, ...], tuple[int, int] | None]:
+    """What `--values` says that `str` and `float` stand for in the model of a pipeline."""
+    texts: tuple[str, ...] = ()
+    floats = None
+    for text in getattr(args, "values", []):
+        name, _, listed = text.partition("=")
+        if name.strip() == "str":
+            texts = tuple(dict.fromkeys(each.strip() for each in listed.split(",")))
+        elif name.strip() == "float":
+            low, _, high = (each.strip() for each in listed.partition(".."))
+            try:
+                floats = int(low), int(high or low)
+            except ValueError:
+                what = f"--values {text}: a model has whole numbers in place of floats"
+                raise InputError(what, hint="write --values float=-2..2") from None
+            if floats[0] > floats[1]:
+                raise InputError(f"--values {text}: there are no such numbers", hint=f"write float={high}..{low}")
+        elif name.strip() == "int":
+            raise InputError(f"--values {text}: which integers there are is said by -N", hint="write -N 4")
+    return texts, floats
+
+
+def _values_of_inputs(args: argparse.Namespace) -> list[str]:
+    """What `--values` says of inputs."""
+    return [text for text in getattr(args, "values", []) if text.partition("=")[0].strip() not in ("str", "float")]
+
+
 def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None:
     """The same of a pipeline with rules in it, whose values are those of its inputs; None: there are no rules."""
-    if getattr(args, "rate", []):
-        raise InputError("--rate is for rules by themselves", hint="ask about the .tesla file, or leave it out")
     if not pipeline.clocks:
-        for option in ("tick", "values", "facts", "facts_any", "facts_change"):
-            if getattr(args, option, None):
+        for option in ("tick", "values", "rate", "facts", "facts_any", "facts_change"):
+            if _values_of_inputs(args) if option == "values" else getattr(args, option, None):
                 what = f"--{option.replace('_', '-')} is for rules, and there are none in {pipeline.name}"
-                raise InputError(what, hint="leave it out")
+                hint = "say what a type is: --values str=a,b or float=0..6" if option == "values" else "leave it out"
+                raise InputError(what, hint=hint)
         return None
+    if any(types_in(args)):
+        what = f"{pipeline.name} has rules in it, and --values says there what inputs carry"
+        raise InputError(what, hint="name an input, or a field of one: --values temp=44..46")
     from workbench.core.fields import Record
     from workbench.processors.held.group import flatten
     from workbench.tesla.model.build import RuleBounds
@@ -117,10 +162,11 @@ def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None
     facts = [_facts(args, [rules]) for rules in rule_sets] if getattr(args, "facts", None) else []
     return RuleBounds(
         (numbers or [RuleBounds.room])[-1],
-        values=dict(_values(text, domains) for text in getattr(args, "values", [])),
+        values=dict(_values(text, domains) for text in _values_of_inputs(args)),
         tick=None if getattr(args, "tick", None) is None else _time(args.tick, "--tick"),
         facts={name: rows for each in facts for name, rows in each.items()},
         any_facts=_any_facts(args)[0],
+        rates=dict(map(_rate, getattr(args, "rate", []))),
     )
 
 

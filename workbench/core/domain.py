@@ -295,6 +295,36 @@ class Unknown(Enum):
         return "unknown"
 
 
+@dataclass(frozen=True)
+class SomeTexts(Enum):
+    """What stands in a model for `str`: these texts."""
+
+    __str__ = Enum.__str__
+
+
+@dataclass(frozen=True)
+class SomeFloats(Range):
+    """What stands in a model for `float`: the whole numbers lo..hi."""
+
+    __str__ = Range.__str__
+
+
+@dataclass(frozen=True)
+class ModelScope:
+    """What stands in a model for the types that have no bound; by default each for itself."""
+
+    integers: Domain = Integers()
+    texts: Domain = Texts()
+    floats: Domain = Reals()
+
+    def of(self, domain: Domain) -> Domain:
+        """What stands for a scalar domain."""
+        for kind, instead in ((Integers, self.integers), (Texts, self.texts), (Reals, self.floats)):
+            if isinstance(domain, kind):
+                return domain if type(instead) is kind else instead
+        return domain
+
+
 LOOKED_AT = "a value is looked at that the model does not have"
 LOOKS = "of what rules emit a model has numbers, truth values and names: no times, and nothing that may be null"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from workbench.core.domain import Domain
+from workbench.core.domain import Domain, ModelScope
 from workbench.core.function import Function
 from workbench.errors import Location, PipelineError
 
@@ -62,9 +62,9 @@ class Fault:
                 f"a fault happens to at least one event, not to {self.most}", where=self.where, hint="leave it out"
             )
 
-    def resolve(self, integers: Domain) -> Fault:
-        """This fault with unbounded integers in its condition replaced."""
-        return self if self.when is None else replace(self, when=self.when.resolve(integers))
+    def resolve(self, over: Domain | ModelScope) -> Fault:
+        """This fault with the unbounded types in its condition replaced."""
+        return self if self.when is None else replace(self, when=self.when.resolve(over))
 
     def __str__(self) -> str:
         by = f" by {self.by}" if self.by else ""

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import immutables
 
-from workbench.core.domain import BOOL, Domain, Integers, Value
+from workbench.core.domain import BOOL, Domain, ModelScope, Value
 from workbench.errors import DomainError
 
 FrozenMap = immutables.Map
@@ -222,9 +222,9 @@ def rewrite(domain: Domain, replace: Callable[[Domain], Domain]) -> Domain:
     return replace(domain)
 
 
-def resolve(domain: Domain, integers: Domain) -> Domain:
-    """`domain` with every unbounded `int` replaced by `integers` (choosing N)."""
-    return rewrite(domain, lambda d: integers if isinstance(d, Integers) else d)
+def resolve(domain: Domain, over: Domain | ModelScope) -> Domain:
+    """`domain` with the types that have no bound replaced; a domain alone is for `int` (choosing N)."""
+    return rewrite(domain, (over if isinstance(over, ModelScope) else ModelScope(over)).of)
 
 
 def parts(domain: Domain) -> tuple[tuple[str, Domain], ...]:

@@ -1,6 +1,6 @@
 """Why a domain is not finite, and what can be done about it.
 
-The rule of this module: advice leads somewhere. `-N` makes finite what is `int`, and nothing else.
+The rule of this module: advice leads somewhere. `-N` makes finite what is `int` or `str`, `--values` what is `float`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from workbench.core.fields import MOST_KEYS, Map, Nullable, within
 ADVICE: tuple[tuple[type[Domain], str], ...] = (
     (Nullable, "a model has no null: take it out before with value_or(x, 0)"),
     (Integers, "choose one with -N, or a finite type such as 0..7"),
-    (Reals, "-N is for int: declare a finite type instead, such as 0..7 for a float in steps of its own"),
-    (Texts, "-N is for int: declare the texts that matter as an enumeration, such as {open, closed, other}"),
+    (Reals, "say which whole numbers a float may be, with --values float=0..6, or declare a finite type such as 0..7"),
+    (Texts, "say which texts there are, with --values str=a,b,c, or declare an enumeration: {open, closed, other}"),
     (Anything, "-N is for int: declare a finite type, such as 0..7, bool or {red, green}"),
 )
 """What to do about a scalar type."""

@@ -14,7 +14,7 @@ from math import inf
 from typing import Any, overload
 
 from workbench.core import maps, ops
-from workbench.core.domain import Bool, Domain, Integer, Integers, Overflowing, Range, Reals, Value
+from workbench.core.domain import Bool, Domain, Integer, Integers, ModelScope, Overflowing, Range, Reals, Value
 from workbench.core.escape import escape_condition
 from workbench.core.evaluate import compile_terms, compile_value
 from workbench.core.fields import Map, Tuple, joined, resolve, split, within
@@ -72,11 +72,11 @@ class Function:
             raise Refused(f"the Python function '{self.name}' cannot be applied to symbols")
         return self.build(*args)
 
-    def resolve(self, integers: Domain) -> Function:
-        """This function with unbounded integers in its declared result replaced."""
+    def resolve(self, over: Domain | ModelScope) -> Function:
+        """This function with the unbounded types in its declared result replaced."""
         if self.result is None:
             return self
-        return replace(self, result=resolve(self.result, integers))
+        return replace(self, result=resolve(self.result, over))
 
     def is_associative(self, domain: Domain) -> bool:
         """Whether it is known to be associative, exactly, on the values of this domain."""

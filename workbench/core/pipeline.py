@@ -13,7 +13,7 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import Domain, ModelScope, Value
 from workbench.core.fault import Fault
 from workbench.core.fields import resolve
 from workbench.core.kinds import Clocked, Deferring, Holder, Keeping
@@ -295,12 +295,12 @@ class Pipeline(Displayed):
 
     # --- other pipelines from it ---
 
-    def resolve(self, integers: Domain) -> Pipeline:
-        """This pipeline over a chosen integer domain: every unbounded `int` but the time becomes `integers`."""
+    def resolve(self, over: Domain | ModelScope) -> Pipeline:
+        """This pipeline over what stands for types without a bound, but of the time; a domain alone is for `int`."""
         times = self.clocks
-        inputs = tuple((name, domain if name in times else resolve(domain, integers)) for name, domain in self.inputs)
-        nodes = tuple(Node(n.name, n.processor.resolve(integers), n.inputs, n.outputs, n.where) for n in self.nodes)
-        faults = tuple(fault.resolve(integers) for fault in self.faults)
+        inputs = tuple((name, domain if name in times else resolve(domain, over)) for name, domain in self.inputs)
+        nodes = tuple(Node(n.name, n.processor.resolve(over), n.inputs, n.outputs, n.where) for n in self.nodes)
+        faults = tuple(fault.resolve(over) for fault in self.faults)
         return replace(self, inputs=inputs, nodes=nodes, faults=faults)
 
     def with_capacities(self, capacities: Mapping[str, int]) -> Pipeline:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from workbench.core.determinism import Determinism
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import Domain, ModelScope, Value
 from workbench.core.fields import resolve
 from workbench.core.function import Function, TypedFunction
 from workbench.errors import PipelineError, Refused, WorkbenchError
@@ -187,8 +187,9 @@ class Machine(NamedTuple):
     """How much each of them holds."""
     shares: bool = False
     """Whether its terms have so much in common that they are written with names for it."""
-    comes: Callable[[State], Mapping[int, Any]] | None = None
-    """Of inputs by place, where it is assumed that events come only in some states: whether one may come now."""
+    comes: Callable[[State, tuple[Any, ...]], Mapping[int, Any]] | None = None
+    """Of inputs by place, where it is assumed that events come only in some states, and with some others: whether one
+    may come now. It is given a front as `step` is."""
 
     def on_symbols(self, state: State, front: Any, outs: int) -> Stepped:
         """Its step, of which it is not known that it can be run on terms; Refused where it cannot."""
@@ -339,15 +340,15 @@ class Processor(ABC):
         """The output domains, by default those of the inputs; called on a typed processor."""
         return inputs
 
-    def resolve(self, integers: Domain) -> Self:
-        """This (untyped) processor with unbounded integers in its parameters replaced by `integers`."""
+    def resolve(self, over: Domain | ModelScope) -> Self:
+        """This (untyped) processor over the domains that stand for types without a bound; one alone is for `int`."""
         changed: dict[str, Any] = {}
         for item in dataclasses.fields(self):
             value = getattr(self, item.name)
             if isinstance(value, Function | Processor):
-                changed[item.name] = value.resolve(integers)
+                changed[item.name] = value.resolve(over)
             elif isinstance(value, Domain):
-                changed[item.name] = resolve(value, integers)
+                changed[item.name] = resolve(value, over)
         return dataclasses.replace(self, **changed) if changed else self
 
     @property

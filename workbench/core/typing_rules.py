@@ -91,7 +91,8 @@ def unify(what: str, a: Domain, b: Domain) -> Domain:
             if wide is Anything or (other.numeric and not isinstance(other, Integer)):
                 return winner
     if isinstance(a, Range) and isinstance(b, Range):
-        return Range(min(a.lo, b.lo), max(a.hi, b.hi))
+        both = Range(min(a.lo, b.lo), max(a.hi, b.hi))
+        return next((each for each in (a, b) if (each.lo, each.hi) == (both.lo, both.hi)), both)
     raise TypingError(
         f"{what} combines values of {a} and of {b}", hint="both sides need the same domain" + _suggest(a, b)
     )

@@ -52,6 +52,8 @@ class EventArray(NamedTuple):
             return self
         if not isinstance(self.events, TextColumn):
             return EventArray(self.events, None)  # it has 0 there
+        if self.events.apart:
+            return EventArray(self.events, None)  # and empty texts
         texts: Sequence[str] = self.events.texts
         if isinstance(texts, StoredTexts):
             texts, empty = texts.with_empty()
@@ -140,9 +142,7 @@ def given_texts(column: Any) -> EventArray | None:
     texts = texts_of(column)
     if not isinstance(texts, StoredTexts):
         return given_array(STR, column)
-    return EventArray(
-        TextColumn(np.arange(len(texts)), texts), None if column.null_count == 0 else bits_of(column.is_valid(), 1)
-    )
+    return EventArray(TextColumn.each(texts), None if column.null_count == 0 else bits_of(column.is_valid(), 1))
 
 
 def shown_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> Any:

@@ -251,11 +251,20 @@ class BatchWriter(RowWriter):
             to_column(domain, [row.get(name) for row in rows], f"output '{name}'")
             for name, domain in self.domains.items()
         ]
-        self._writer.write_table(pa.table(columns, schema=self._schema))
+        self.packed(pa.table(columns, schema=self._schema))()
 
-    def table(self, table: Any) -> None:
-        self.end()
-        self._writer.write_table(table if table.schema == self._schema else table.cast(self._schema))
+    def ready(self, table: Any) -> Callable[[], object]:
+        packed = self.packed(table if table.schema == self._schema else table.cast(self._schema))
+
+        def put() -> None:
+            self.end()
+            packed()
+
+        return put
+
+    def packed(self, table: Any) -> Callable[[], object]:
+        """What puts a table of the schema behind what has been written, packed already where the format allows that."""
+        return partial(self._writer.write_table, table)
 
     def close(self) -> None:
         self._writer.close()

@@ -64,7 +64,7 @@ def texts_of(column: Any) -> Sequence[Any]:
     _, offsets, letters = column.buffers()
     wide = pa.types.is_large_string(column.type)
     begins = np.frombuffer(offsets, np.int64 if wide else np.int32)[column.offset :][: len(column) + 1]
-    return StoredTexts(begins, np.frombuffer(letters or b"", np.uint8))
+    return StoredTexts.adjoining(begins, np.frombuffer(letters or b"", np.uint8))
 
 
 def bits_of(column: Any, buffer: int) -> Any:

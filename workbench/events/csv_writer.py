@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import IO, Any
 
-from workbench.core.domain import INT, Bool, Domain, Integer, Integers, Range, Reals, Value
+from workbench.core.domain import BOOL, INT, Bool, Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.program import Ported
 from workbench.events.rows import RowWriter
 from workbench.events.values import to_text
@@ -53,23 +54,28 @@ class CsvWriter(RowWriter):
             else:
                 self.stream.write(lines + "\n")
 
-    def table(self, table: Any) -> None:
+    def ready(self, table: Any) -> Callable[[], object]:
+        raw = getattr(self.stream, "buffer", None)
+        lines = None if raw is None else self._lines(table)
+        return super().ready(table) if raw is None or lines is None else partial(self._put, raw, lines)
+
+    def _put(self, raw: IO[bytes], lines: Sequence[memoryview]) -> None:
+        self.end()
+        self.stream.flush()
+        for some in lines:
+            raw.write(some)
+
+    def _lines(self, table: Any) -> Sequence[memoryview] | None:
+        """The rows of a table as text; None where some need more thought."""
         from workbench.events.tables import whole
         from workbench.events.texts import cell_texts, is_quoted, line_texts, written
 
-        raw = getattr(self.stream, "buffer", None)
         given = list(map(whole, table.columns))
-        if raw is not None and (lines := self._numbers(given)) is not None:
-            self.end()
-            self.stream.flush()
-            raw.write(lines)
-            return
+        if (numbers := self._numbers(given)) is not None:
+            return [numbers]
         columns = [cell_texts(column, self.between) for column in given]
-        if raw is None or any(column is None for column in columns):
-            super().table(table)
-            return
-        self.end()
-        self.stream.flush()
+        if any(column is None for column in columns):
+            return None
         if not any(map(is_quoted, columns, given)):  # Arrow refuses quotation marks that are there
             import pyarrow as pa
             from pyarrow import csv as arrow
@@ -77,18 +83,20 @@ class CsvWriter(RowWriter):
             options = arrow.WriteOptions(
                 include_header=False, quoting_style="none", delimiter=self.between, batch_size=WRITTEN
             )
-            arrow.write_csv(pa.table(columns, table.column_names), raw, options)
-            return
-        for start in range(0, table.num_rows, WRITTEN):
-            raw.write(written(line_texts([column.slice(start, WRITTEN) for column in columns], self.between)))
+            made = pa.BufferOutputStream()
+            arrow.write_csv(pa.table(columns, table.column_names), made, options)
+            return [memoryview(made.getvalue())]
+        pieces = ([column.slice(at, WRITTEN) for column in columns] for at in range(0, table.num_rows, WRITTEN))
+        return [written(line_texts(some, self.between)) for some in pieces]
 
     def _numbers(self, columns: Sequence[Any]) -> memoryview | None:
-        """The lines of columns of whole numbers, all of which are there, if something makes them."""
-        if self.numbers is None or any(column.null_count or str(column.type) != "int64" for column in columns):
+        """The lines of columns of whole numbers and truth values, all of which are there, if something makes them."""
+        kinds = [_WRITTEN_FAST.get(str(column.type)) for column in columns]
+        if self.numbers is None or None in kinds or any(column.null_count for column in columns):
             return None
         from workbench.events.arrays import given_array
 
-        arrays = [given_array(INT, column) for column in columns]
+        arrays = [given_array(kind, column) for kind, column in zip(kinds, columns, strict=True) if kind]
         return self.numbers([each.events for each in arrays if each is not None], self.between)
 
 
@@ -98,6 +106,8 @@ class TsvWriter(CsvWriter):
     between = "\t"
 
 
+_WRITTEN_FAST: Mapping[str, Domain] = {"int64": INT, "bool": BOOL}
+"""Of columns of Arrow that `NumbersWriter` takes, by their types: what they hold."""
 _PLAIN: Mapping[type[Domain], Callable[[Value], str]] = {
     Bool: {True: "true", False: "false"}.__getitem__,
     **dict.fromkeys((Range, Reals, Integer, Integers), str),

@@ -7,7 +7,7 @@ are passed over. A program with one input may have the bare value instead; objec
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -219,7 +219,7 @@ def read_line(line: str) -> Any:
 class JsonWriter(RowWriter):
     """An object a line."""
 
-    def table(self, table: Any) -> None:
+    def ready(self, table: Any) -> Callable[[], object]:
         from workbench.events.tables import is_texts_of_numbers
         from workbench.events.texts import json_lines, written
 
@@ -228,11 +228,11 @@ class JsonWriter(RowWriter):
             name for name, domain in self.domains.items() if as_json(domain) or is_texts_of_numbers(domain, table[name])
         ]
         lines = None if raw is None else json_lines(table, ready)
-        if raw is None or lines is None:
-            super().table(table)
-            return
+        return super().ready(table) if raw is None or lines is None else partial(self._put, raw, written(lines))
+
+    def _put(self, raw: IO[bytes], lines: memoryview) -> None:
         self.stream.flush()
-        raw.write(written(lines))
+        raw.write(lines)
 
     def row(self, events: Mapping[str, Value]) -> None:
         found = {name: to_json(events[name], domain) for name, domain in self.domains.items() if name in events}

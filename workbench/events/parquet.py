@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import IO, Any
 
 from workbench.errors import InputError
 from workbench.events import batches
 from workbench.events.batches import BatchReader, BatchWriter, batches_of
+from workbench.events.parquet_parts import ParquetParts
 from workbench.events.parts import FilePart
 
 BUFFER = 1 << 20
@@ -61,21 +63,12 @@ class ParquetWriter(BatchWriter):
 
     def target(self, file: IO[bytes], schema: Any) -> Any:
         import pyarrow as pa
-        from pyarrow import parquet
 
-        # written some pages at a time: each time Python's lock is waited for
-        self._buffered = pa.BufferedOutputStream(pa.PythonFile(file, mode="w"), BUFFER)
         numbers = [each.name for each in schema if pa.types.is_int64(each.type)]  # smaller as differences, and sooner
-        return parquet.ParquetWriter(
-            self._buffered, schema, use_dictionary=[name for name in schema.names if name not in numbers],
+        return ParquetParts(
+            file, schema, use_dictionary=[name for name in schema.names if name not in numbers],
             column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED") or None, dictionary_pagesize_limit=DICTIONARY,
         )  # fmt: skip
 
-    def close(self) -> None:
-        try:
-            super().close()
-        finally:
-            try:
-                self._buffered.flush()
-            finally:  # what cannot be written goes nowhere now; the file is closed by who opened it
-                self._buffered.detach()
+    def packed(self, table: Any) -> Callable[[], object]:
+        return partial(self._writer.append, self._writer.part(table))

@@ -12,6 +12,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Value
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 InputEvents = dict[str, Value]
 """What a row holds: input name to event."""
 NumbersWriter = Callable[[Sequence[Any], str], "memoryview | None"] | None
-"""What makes lines of arrays of whole numbers with something between them, where something does that sooner than Arrow
-does; it may leave some to Arrow."""
+"""What makes lines of arrays of whole numbers and truth values with something between them, where something does that
+sooner than Arrow does; it may leave some to Arrow."""
 Taker = Callable[[Sequence[Any]], "Value | None"]
 """What reads an event from the cells of a row."""
 
@@ -331,6 +332,16 @@ class RowWriter(ABC):
 
     def table(self, table: Any) -> None:
         """The rows of an Arrow table (`arrays.shown_table`)."""
+        self.ready(table)()
+
+    def ready(self, table: Any) -> Callable[[], object]:
+        """What writes these rows, until the same thread makes another table ready.
+
+        All that needs no turn is done: several threads may have tables made ready at the same time.
+        """
+        return partial(self._by_rows, table)
+
+    def _by_rows(self, table: Any) -> None:
         from workbench.events.tables import table_rows
 
         for row in table_rows(table, self.domains):

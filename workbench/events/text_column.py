@@ -5,7 +5,6 @@ The rule of this module: a text is looked at once, however often it occurs in a 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,45 +18,50 @@ class StoredTexts(Sequence[str]):
 
     Attributes
     ----------
-    offsets: an array: where each begins among the letters, and where the last one ends.
-    letters: their bytes (UTF-8).
+    begins, ends: arrays: where each begins among the letters, and where it ends.
+    letters: their bytes (UTF-8), and what lies between.
     """
 
-    offsets: Any
+    begins: Any
+    ends: Any
     letters: Any
 
+    @classmethod
+    def adjoining(cls, offsets: Any, letters: Any) -> StoredTexts:
+        """Texts each of which begins where the one before ends; the last one ends at the last of the offsets."""
+        return cls(offsets[:-1], offsets[1:], letters)
+
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return len(self.begins)
 
     def __getitem__(self, place: Any) -> Any:
-        begin, end = self.offsets[place], self.offsets[place + 1]
+        begin, end = self.begins[place], self.ends[place]
         return self.letters[begin:end].tobytes().decode("utf-8", "surrogatepass")
 
     def __iter__(self) -> Iterator[str]:
-        first = int(self.offsets[0])
-        letters = self.letters[first : self.offsets[-1]].tobytes()
-        ends = (self.offsets - first).tolist()
-        return (letters[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(ends))
+        letters = self.letters.tobytes()
+        places = zip(self.begins.tolist(), self.ends.tolist(), strict=True)
+        return (letters[begin:end].decode("utf-8", "surrogatepass") for begin, end in places)
 
     def with_empty(self) -> tuple[StoredTexts, int]:
         """The same with the empty text among them, and where that is."""
-        empty = np.flatnonzero(self.offsets[1:] == self.offsets[:-1])
+        empty = np.flatnonzero(self.ends == self.begins)
         if len(empty):
             return self, int(empty[0])
-        return StoredTexts(np.append(self.offsets, self.offsets[-1]), self.letters), len(self)
+        return StoredTexts(np.append(self.begins, 0), np.append(self.ends, 0), self.letters), len(self)
 
     def perhaps_blank(self) -> list[str]:
         """Those that may be nothing but space, without the empty ones: they begin with none of the other letters."""
-        places = np.flatnonzero(self.offsets[:-1] != self.offsets[1:])
-        first = self.letters[self.offsets[places]]
+        places = np.flatnonzero(self.begins != self.ends)
+        first = self.letters[self.begins[places]]
         return [self[place] for place in places[(first <= ord(" ")) | (first >= 127)].tolist()]
 
     def some(self, places: Any) -> StoredTexts:
         """Those in these places, an array."""
-        begins, sizes = self.offsets[places], self.offsets[places + 1] - self.offsets[places]
+        begins, sizes = self.begins[places], self.ends[places] - self.begins[places]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         from_there = np.repeat(begins - offsets[:-1], sizes) + np.arange(offsets[-1])
-        return StoredTexts(offsets, self.letters[from_there])
+        return StoredTexts.adjoining(offsets, self.letters[from_there])
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +71,13 @@ class TextColumn:
     Attributes
     ----------
     numbers: an array, per entry which of `texts` it is.
-    texts: different ones.
+    texts: different ones; or any, where none has been looked at.
+    apart: whether each entry has the text in its own place.
     """
 
     numbers: Any
     texts: Sequence[str]
+    apart: bool = False
 
     @classmethod
     def of(cls, values: Iterable[str]) -> TextColumn:
@@ -79,6 +85,11 @@ class TextColumn:
         places: dict[str, int] = {}
         numbers = np.array([places.setdefault(value, len(places)) for value in values], np.int64)
         return cls(numbers, list(places))
+
+    @classmethod
+    def each(cls, texts: Sequence[str]) -> TextColumn:
+        """A text for each entry."""
+        return cls(np.arange(len(texts)), texts, apart=True)
 
     @property
     def dtype(self) -> Any:

@@ -23,7 +23,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Burst, Emission, Machine, Maybe, State, Stepped, slots_of
 from workbench.core.program import Program, unknown
 from workbench.core.strict import Computed, strictly
-from workbench.core.term import FALSE, TRUE, Change, Others, Term, const, leaves, like, var
+from workbench.core.term import FALSE, TRUE, Change, Entries, Others, Term, const, leaves, like, var
 from workbench.errors import DomainError, Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.queues import Queues, Round
@@ -137,13 +137,16 @@ class _Crawl:
         if not self._holds(domain, maps=self.arrays):
             why, hint = self._obstacle(domain)
             raise Refused(f"input '{name}' carries {domain}, {why}: the model needs finite domains", hint=hint)
-        if any(isinstance(part, Map) and (part.finite or not self.arrays) for part in within(domain)):
+        if self.arrays and any(isinstance(part, Map) and part.finite for part in within(domain)):
             raise Refused(
-                f"input '{name}' carries {domain}: an environment that chooses whole maps is not modelled",
+                f"input '{name}' carries {domain}: maps that come in are no columns",
                 hint="let the pipeline make the map, with slice",
             )
         found = Maybe(var(f"{name}:present", BOOL), var(f"{name}:value", domain))
         self.inputs.append(Input(name, domain, *found))
+        if not self.arrays and any(isinstance(part, Map) for part in within(domain)):
+            kept = self.wires.define_value(f"{name}:kept", _canonical(found.value), domain, found.present)
+            found = Maybe(found.present, kept)
         comment = "an oracle" if name in self.pipeline.oracles else ""
         self.instances.append(Instance(name, f"Input {domain}", comment, ()))
         self.pipes[name] = Pipe((found,))
@@ -184,7 +187,7 @@ class _Crawl:
         emitted = self._ticked(node, machine) if clocked else self._rounds(node, machine, rounds)
         self.kept += cells
         width = {self.pipeline.widths[pipe] for pipe in node.outputs}
-        assert width <= {None, max(1, *map(len, emitted))}, f"{node.name}: {width}"
+        assert width <= {None, max([1, *map(len, emitted)])}, f"{node.name}: {width}"
         if many and (machine.slots or cells or len(node.inputs) > 1 or max(map(len, emitted)) > 1):
             raise Refused(
                 f"any number of events can reach {named} in a step, and only functions of one stream read such a pipe",
@@ -222,7 +225,7 @@ class _Crawl:
         """Run the machine on the fronts of a step, one after the other; what it emits on each output."""
         state = before = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         emitted: list[list[Maybe]] = [[] for _ in node.outputs]
-        for place, may_come in (machine.comes(before) if machine.comes else {}).items():
+        for place, may_come in (machine.comes(before, rounds[0][1]) if machine.comes else {}).items():
             self._assumed(f"{node.name}:may_come{place}", self.pipes[node.inputs[place]], may_come)
         full: dict[str, Term] = {}
         for number, (fires, front) in enumerate(rounds, 1):
@@ -415,6 +418,19 @@ class _Crawl:
         if escape is not FALSE:
             self.wires.define(name, escape)
             self.strict.add(name)
+
+
+def _canonical(value: Any, here: Any = TRUE) -> Any:
+    """A value as it comes in: where a map does not have a key, what there is besides is the default."""
+    if isinstance(value, Entries):
+        slots = []
+        for flag, inside in value:
+            present = both(here, flag)
+            slots.append((present, _canonical(inside, present)))
+        return like(value, slots)
+    if isinstance(value, tuple):
+        return like(value, [_canonical(part, here) for part in value])
+    return value if here is TRUE else ite(here, value, const(value.domain.default, value.domain))
 
 
 def _guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:

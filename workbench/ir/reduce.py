@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.core.domain import BOOL, Integer, Overflowing
+from workbench.core.domain import BOOL, Domain, Integer, Overflowing, SomeFloats, SomeTexts
 from workbench.core.escape import Bounded, can_escape, escape_condition
+from workbench.core.fields import Map, within
 from workbench.core.ops import OR, disjunction, ite
-from workbench.core.term import FALSE, TRUE, Term, const, var
+from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
 from workbench.ir.system import Definition, Instance, Queue, StateVariable, System, instance_of
 
 FLAG = "overflow"
@@ -36,6 +37,7 @@ class Model:
     wraps: whether arithmetic wraps (modular) at this step, somewhere in the cone.
     clamps: the same for saturating numbers.
     integers: the finite integer domains in the cone; without that of `int`, verdicts hold for every N.
+    instead: what stands in the cone for `str` and `float`.
     """
 
     system: System
@@ -45,6 +47,7 @@ class Model:
     wraps: Term
     clamps: Term
     integers: frozenset[Integer]
+    instead: frozenset[SomeTexts | SomeFloats] = frozenset()
 
 
 def focus(system: System, roots: Iterable[Any]) -> Model:
@@ -71,8 +74,24 @@ def focus(system: System, roots: Iterable[Any]) -> Model:
         escaping,
         escape_in(system, names, Overflowing.MODULAR),
         escape_in(system, names, Overflowing.SATURATING),
-        frozenset(domain for domain in cut.domains.values() if isinstance(domain, Integer)),
+        frozenset(domain for domain in domains_in(system, names) if isinstance(domain, Integer)),
+        frozenset(domain for domain in domains_in(system, names) if isinstance(domain, SomeTexts | SomeFloats)),
     )
+
+
+def domains_in(system: System, names: set[str]) -> set[Domain]:
+    """The domains of what has these names, and of the keys of maps that come in: of each key there is a name."""
+    known = system.domains
+    found = {known[name] for name in names if name in known}
+    for each in system.inputs:
+        if any(leaf.name in names for leaf in leaves(each.value)):
+            found |= keys_in(each.domain)
+    return found
+
+
+def keys_in(domain: Domain) -> set[Domain]:
+    """The domains, down to scalars, of the keys of maps in a domain."""
+    return {part for each in within(domain) if isinstance(each, Map) for part in within(each.key)}
 
 
 def flag_alone(system: System, model: Model) -> Model:

@@ -24,8 +24,7 @@ from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps, ke
 from workbench.executors.table import Start, given
 from workbench.logs.batches import batches
 from workbench.logs.keys import Keys
-from workbench.logs.overlap import overlaps
-from workbench.logs.relay import BlockTask, WriterInTurn, done_in_turn
+from workbench.logs.relay import BlockTask, WriterInTurn, write_blocks, writer_in_turn
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -66,15 +65,9 @@ def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: 
         progress, contextlib.closing(blocks),
     ):  # fmt: skip
         threads = getattr(backend, "threads", 1)
-        writer = WriterInTurn(into) if overlaps(start, threads) else into
+        writer = writer_in_turn(into, start, threads)
         run = _KeyedRun(pipeline, key, backend, writer, log, start.tally)
-        with contextlib.closing(done_in_turn(blocks, run.task, writer, threads)) as done:
-            for _ in done:
-                writer.flush()
-                start.tally.tell()
-        run.end()
-        if isinstance(writer, WriterInTurn):
-            writer.settle()
+        write_blocks(blocks, run.task, run.end, writer, start, threads)
 
 
 class _KeyedRun:

@@ -141,7 +141,7 @@ class Keys:
             return np.ascontiguousarray(column, np.int64)
         _, offsets, letters = column.buffers()
         starts = np.frombuffer(offsets or bytes(4), np.int32)[column.offset : column.offset + len(column) + 1]
-        return starts, np.frombuffer(letters or b"", np.uint8)
+        return starts[:-1], starts[1:], np.frombuffer(letters or b"", np.uint8)
 
     def _kept(self) -> Any:
         """The column of all keys."""

@@ -7,22 +7,28 @@ those of one thread; and as a block stays with its thread, hardly anybody waits,
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.core.domain import Value
+from workbench.events.files import is_stream
+from workbench.events.inputs import named_files
 from workbench.events.rows import LogBlock
 from workbench.executors.pending import Done
 
 if TYPE_CHECKING:
     from workbench.events.rows import RowWriter
+    from workbench.executors.table import Start
     from workbench.executors.threaded.manager import ThreadManager
 
 LOOKED_AT, RUN, WRITTEN = range(3)
 """The stages behind reading."""
+KEPT = {-1: 1 << 26, -3: 1 << 25}
+"""Options of the C library: bytes that are kept when they are free, and that a block may have for that."""
 
 
 class BlockTask(NamedTuple):
@@ -109,6 +115,43 @@ class WriterInTurn:
         """Nobody waits for a file."""
 
 
+def writer_in_turn(writer: RowWriter, start: Start, threads: int) -> RowWriter | WriterInTurn:
+    """A writer for threads that share the blocks, where files allow that; else the same."""
+    args = start.options
+    files = all(Path(each).is_file() for each in named_files(args.input) or [""])  # a pipe may keep a thread for ever
+    if threads < 2 or not files or is_stream(args.output) or start.option("head") is not None:
+        return writer
+    _keep_freed()
+    return WriterInTurn(writer)
+
+
+def _keep_freed() -> None:
+    """Have the memory of a block for the next one: the system gives it page by page, to one thread at a time."""
+    import ctypes
+
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        for option, size in KEPT.items():
+            ctypes.CDLL(None).mallopt(option, size)
+
+
+def write_blocks(
+    blocks: Iterator[LogBlock],
+    make: Callable[[LogBlock], BlockTask],
+    end: Callable[[], None],
+    writer: RowWriter | WriterInTurn,
+    start: Start,
+    threads: int,
+) -> None:
+    """Do what is to be done with each block, and at the end; all of it is written then. See `done_in_turn`."""
+    with closing(done_in_turn(blocks, make, writer, threads)) as done:
+        for _ in done:
+            writer.flush()
+            start.tally.tell()
+    end()
+    if isinstance(writer, WriterInTurn):
+        writer.settle()
+
+
 def done_in_turn(
     blocks: Iterator[LogBlock], make: Callable[[LogBlock], BlockTask], writer: RowWriter | WriterInTurn, threads: int
 ) -> Generator[None]:
@@ -189,8 +232,10 @@ def _through(
             tables = writer.taken()
             mine.leave(LOOKED_AT)
             mine.leave(RUN)
+            first = writer.writer.ready(tables[0]) if tables else bool  # most often the only one
             before.wait(WRITTEN)
-            for table in tables:
+            first()
+            for table in tables[1:]:
                 writer.writer.table(table)
         before.wait(WRITTEN)
     except Halted:

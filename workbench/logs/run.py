@@ -21,13 +21,15 @@ from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import LogPath, named_files
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
+from workbench.executors.compiled.code.cells import CellArrays
 from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
 from workbench.logs.batches import batches
-from workbench.logs.overlap import overlapping
 from workbench.logs.pipeline_facts import with_facts
+from workbench.logs.relay import BlockTask, WriterInTurn, write_blocks, writer_in_turn
 
 if TYPE_CHECKING:
+    from workbench.events.rows import RowWriter
     from workbench.executors.backend import Backend, StepRecord
     from workbench.executors.compiled.execute.columns import OutputColumn
     from workbench.executors.compiled.execute.executor import Compiled
@@ -108,7 +110,9 @@ class LogRun:
         if getattr(options, "with_row", False) and options.key is None:
             raise InputError("rows are numbered where each has a key: --with-row", hint="add --key COLUMN")
         self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
-        self.reading = replace(Reading.of_run(options, self.program), words=self.row.like == "numba")
+        compiled = self.row.like == "numba"
+        cells = CellArrays(patient=self.start.live) if compiled else None
+        self.reading = replace(Reading.of_run(options, self.program), words=compiled, cells=cells)
         if auto:
             start.say(f"the {self.row.name} backend runs it")
 
@@ -139,10 +143,10 @@ class LogRun:
 
         keyed = self.row.keyed
         assert keyed is not None
-        self._keep()
+        self.keep()
         run_keyed_log(self.program, keyed(self.program, self.start), self.start, self.reading)
 
-    def _keep(self) -> None:
+    def keep(self) -> None:
         """Bad rows are kept where the user wants them, if the run comes to its end."""
         from workbench.events.write import kept_rows
 
@@ -156,22 +160,28 @@ class LogRun:
         reuse: whether columns may be overwritten by those of the next block.
         exact: whether what comes out before an error is wanted.
         """
-        tell = self.struck if self.start.oracle else None
         with self.closing:
-            self._keep()
+            self.keep()
             for block in blocks:
-                by_rows = self.start.oracle or self.start.options.steps
-                columns = None if by_rows else self._columns(block, reuse, exact)
-                lists = None if by_rows or columns is not None else self._lists(block)
-                if columns is not None:
-                    yield columns
-                elif lists is not None:
-                    yield self._lockstep(lists)
-                else:
-                    yield _outputs(self.backend, block.steps(), tell)
+                yield self.of_block(block, reuse=reuse, exact=exact)
                 self.start.tally.tell()
-            last = self.backend.end()
-            yield iter([last] if any(last.values()) else [])
+            yield self.ended()
+
+    def of_block(self, block: LogBlock, *, reuse: bool = False, exact: bool = True) -> BlockOutputs:
+        """What comes out of a block, all of which is taken before the next one; see `made`."""
+        by_rows = self.start.oracle or self.start.options.steps
+        columns = None if by_rows else self._columns(block, reuse, exact)
+        lists = None if by_rows or columns is not None else self._lists(block)
+        if columns is not None:
+            return columns
+        if lists is not None:
+            return self._lockstep(lists)
+        return _outputs(self.backend, block.steps(), self.struck if self.start.oracle else None)
+
+    def ended(self) -> BlockOutputs:
+        """What comes out at the end of the log."""
+        last = self.backend.end()
+        return iter([last] if any(last.values()) else [])
 
     def _lists(self, block: LogBlock) -> Mapping[str, list[Value]] | None:
         """The events of a block for an executor of Python values whose only output makes the rows."""
@@ -233,7 +243,7 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     from workbench.events.files import is_terminal
     from workbench.events.write import output_format, write_events
 
-    options, shown = run.start.options, run.program.ports.shown
+    options = run.start.options
     _ = run.backend  # nothing is written before the input is known to be there, and the program to run
     written = output_format(options.output, run.reading.format, read)
     tally, quiet = run.start.tally, is_terminal(options.output) and not getattr(options, "progress", False)
@@ -242,21 +252,31 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     with (
         write_events(options.output, run.program, format=written, idle=options.steps, numbers=numbers) as into,
         progress,
-        overlapping(run.start, threads, blocks, into) as (ahead, writer),
+        run.closing,
     ):  # fmt: skip
-        for made in run.made(ahead, reuse=threads == 1):
-            if isinstance(made, Mapping):
-                from workbench.events.arrays import shown_table
+        run.keep()
+        writer = writer_in_turn(into, run.start, threads)
 
-                table = shown_table(made, shown)
-                tally.made += sum(len(column) - column.null_count for column in table.columns)
-                if table.num_rows:
-                    writer.table(table)
-            else:
-                for outputs in made:
-                    tally.made += sum(map(len, outputs.values()))
-                    writer.write(outputs)
-            writer.flush()
+        def task(block: LogBlock) -> BlockTask:
+            return BlockTask(lambda: _write(run, run.of_block(block, reuse=threads == 1), writer), alone=False)
+
+        write_blocks(blocks, task, lambda: _write(run, run.ended(), writer), writer, run.start, threads)
+
+
+def _write(run: LogRun, made: BlockOutputs, writer: RowWriter | WriterInTurn) -> None:
+    """Write what comes out of a block."""
+    tally = run.start.tally
+    if isinstance(made, Mapping):
+        from workbench.events.arrays import shown_table
+
+        table = shown_table(made, run.program.ports.shown)
+        tally.made += sum(len(column) - column.null_count for column in table.columns)
+        if table.num_rows:
+            writer.table(table)
+    else:
+        for outputs in made:
+            tally.made += sum(map(len, outputs.values()))
+            writer.write(outputs)
 
 
 def _started(events: Iterator[T]) -> Iterator[T]:

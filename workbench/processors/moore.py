@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Range, Value
+from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, ModelScope, Range, Value
 from workbench.core.fields import fitted, resolve
 from workbench.core.function import Function, TypedFunction, fits, on_values, same_domain
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite
@@ -148,9 +148,9 @@ class Moore(Processor):
 
     # --- typing ---
 
-    def resolve(self, integers: Domain) -> Self:
+    def resolve(self, over: Domain | ModelScope) -> Self:
         def inner(action: Action | None) -> Any:
-            return action.resolve(integers) if isinstance(action, Function) else action
+            return action.resolve(over) if isinstance(action, Function) else action
 
         return replace(
             self,
@@ -159,8 +159,8 @@ class Moore(Processor):
                 replace(t, guard=inner(t.guard), updates=tuple((n, inner(u)) for n, u in t.updates))
                 for t in self.transitions
             ),
-            variables=tuple(replace(v, domain=resolve(v.domain, integers)) for v in self.variables),
-            result=None if self.result is None else resolve(self.result, integers),
+            variables=tuple(replace(v, domain=resolve(v.domain, over)) for v in self.variables),
+            result=None if self.result is None else resolve(self.result, over),
         )
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import RuleEngine
+from workbench.tesla.engines.publisher import Publisher
+from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.formulas import FORMULAS, Happened, PlacedPredicate, aggregate_of, with_event
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_memory import HappensOrFacts, feed, on_other_facts
@@ -64,7 +66,9 @@ def growing(
     run = _GrowingRun(rules, Happened(rules, facts, compat), written or rules)
     for number, happens in enumerate(steps):
         if isinstance(happens, Mapping):
-            engine, run.past.facts = on_other_facts(engine, happens), happens
+            assert isinstance(engine, Publisher)
+            other = rule_engine(engine.rules, engine.name, happens, engine.settings)
+            engine, run.past.facts = on_other_facts(engine, other), happens
         elif happens is not None:
             found = feed(engine, happens)
             run.after([*found] if isinstance(happens, int) else [happens, *found], number)

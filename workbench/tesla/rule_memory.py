@@ -107,14 +107,10 @@ def feed(engine: RuleEngine, happens: Happens) -> list[Occurrence]:
     return engine.advance(happens - 1) if isinstance(happens, int) else engine.process(happens)
 
 
-def on_other_facts(engine: RuleEngine, facts: Facts) -> RuleEngine:
-    """The engine that goes on where one is, when the facts are others from now on."""
-    from workbench.tesla.engines.table import rule_engine
-
-    assert isinstance(engine, Publisher)
-    found = rule_engine(engine.rules, engine.name, facts, engine.settings)
-    found.restore(engine.snapshot())
-    return found
+def on_other_facts(engine: RuleEngine, other: RuleEngine) -> RuleEngine:
+    """The other engine, of facts that are others from now on, which goes on where one is."""
+    other.restore(engine.snapshot())
+    return other
 
 
 def _saved(engine: RuleEngine) -> str:

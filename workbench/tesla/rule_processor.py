@@ -14,7 +14,21 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
-from workbench.core.domain import BOOL, FLOAT, INT, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
+from workbench.core.domain import (
+    BOOL,
+    FLOAT,
+    INT,
+    Bool,
+    Domain,
+    Enum,
+    Integer,
+    Integers,
+    ModelScope,
+    Range,
+    Reals,
+    Texts,
+    Value,
+)  # fmt: skip
 from workbench.core.fields import Nullable, Record, Tuple, fitted, resolve, without_null
 from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import Node, Pipeline
@@ -116,8 +130,8 @@ class RuleProcessor(FileProcessor):
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return None
 
-    def resolve(self, integers: Domain) -> Self:
-        return replace(self, integers=resolve(self.integers, integers))
+    def resolve(self, over: Domain | ModelScope) -> Self:
+        return replace(self, integers=resolve(self.integers, over))
 
     # --- typing ---
 

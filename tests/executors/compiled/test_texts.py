@@ -333,6 +333,6 @@ def test_numbers_of_many_texts_are_those_of_each() -> None:
     assert text_code(one) == text_code(other)
     twins = text_codes.stored([*texts, one, *texts, other, one])
     table = TextTable()
-    assert table.codes((twins.offsets, twins.letters))[[-1, -2]].tolist() == [len(texts), len(texts) + 1]
+    assert table.codes((twins.begins, twins.ends, twins.letters))[[-1, -2]].tolist() == [len(texts), len(texts) + 1]
     with pytest.raises(DomainError, match=f"the texts '{one}' and {re.escape(repr(other))} have the same number"):
         known.codes(TextColumn(np.arange(len(twins)), twins))

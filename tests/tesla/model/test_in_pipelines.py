@@ -9,14 +9,18 @@ import workbench as wb
 from tests.tesla.model.test_machine import same_steps
 from workbench.conformance.generate.rule_pipelines import INTEGERS, random_rule_pipeline
 from workbench.conformance.written_tests.counterexamples import to_test
-from workbench.core.domain import Enum, Unknown
+from workbench.core.domain import BOOL, Enum, Range, Unknown
 from workbench.core.fields import Record
+from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import events_of
 from workbench.errors import DomainError, InputError, Refused
 from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import outline
+from workbench.ir.simulate import Simulator
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.in_pipelines import ELAPSED, over
+from workbench.tesla.model.paced_inputs import PacedInputs
+from workbench.tesla.model.rates import EventRate, RuleRate
 from workbench.tesla.model.rules_in_pipeline import RulesInPipeline
 from workbench.tesla.model.shown import ticks_of
 from workbench.verify.answer.check import Settings
@@ -31,6 +35,9 @@ emit Fire(area = Smoke.area, value = Hot.value, told = TIME(Smoke))
 rule mean: from Smoke and $m = AVG(Temp.value within 2 min from Smoke) emit Mean(value = $m)
 """
 INPUTS = "temp: int, smoke: {area: str, density: float}"
+
+
+MINUTE = 60 * 10**6
 
 
 @pytest.fixture
@@ -214,3 +221,59 @@ def test_values_that_a_model_lacks_are_told(pipe):
         wb.check(pipe("return found.Fire"), "can(out)", Settings(n=2))
     with pytest.raises(InputError, match=r"no input is 'tmp'\n.*temp"):
         wb.check(pipe("return found.Fire"), "liveness", Settings(n=5, rules=RuleBounds(values={("tmp", ""): [1]})))
+
+
+TWICE = """declare Temp(value: int) declare Smoke(area: string, density: float) declare Twice()
+from Smoke and $n = COUNT(Temp within 2 min from Smoke) where $n > 1 emit Twice()"""
+
+
+def rated(**rates):
+    return Settings(
+        rules=RuleBounds(rates={name: RuleRate(each[0], each[1], united=True) for name, each in rates.items()})
+    )
+
+
+@pytest.mark.parametrize(
+    ("most", "minutes", "come"), [(1, 3, "fails"), (1, 2, "holds"), (2, 5, "holds"), (None, 0, "holds")]
+)
+def test_rates_are_assumed_of_inputs(pipe, most, minutes, come):
+    """Two within two minutes, both ends counted: three minutes apart there are none, two apart there are."""
+    settings = rated(**({"temp": (most, minutes * MINUTE)} if most else {}))
+    verdict = wb.check(pipe("return found.Twice", rules=TWICE), "can(out)", settings)
+    assert str(verdict.outcome) == come
+    assert any(each.startswith(f"at most {most} temp come in any") for each in verdict.rests_on) == bool(most)
+    if verdict.counterexample:
+        assert verdict.counterexample.replay == "confirmed by execution"
+
+
+def test_columns_of_inputs_have_the_room_that_rates_need(pipe):
+    """At most two in any two minutes: four in a window of two; without a rate a column is full some day."""
+    each = TWICE.replace("$n = COUNT(Temp within 2 min from Smoke) where $n > 1", "each Temp within 2 min from Smoke")
+    found = pipe("return found.Twice", rules=each)
+    assert str(wb.check(found, "no-overflow", rated(temp=(2, 2 * MINUTE))).outcome) == "holds"
+    assert str(wb.check(found, "no-overflow").outcome) == "fails"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_comes_keeps_the_rates_and_whatever_keeps_them_comes(seed):
+    """Held to counting the events of each stretch, on random runs in which events and time come at the same steps."""
+    chosen, rates = random.Random(seed), {"a": (1, 3), "b": (2, 4)}
+    domains = [Range(1, 5), BOOL, BOOL]
+    paced = PacedInputs({name: EventRate(*each) for name, each in rates.items()})
+    node = Node("paced", paced, ("elapsed", "a", "b"), ())
+    pipeline = Pipeline("p", tuple(zip(("elapsed", "a", "b"), domains, strict=True)), (node,), (("a", "a"),))
+    system = outline(pipeline, {})
+    simulator = Simulator(system, system.assumed)
+    now, came = 0, {"a": [], "b": []}
+    for _ in range(60):
+        step = {"elapsed": chosen.randint(1, 5)} if chosen.random() < 0.6 else {}
+        now += step.get("elapsed", 0)
+        may = {name: sum(t > now - ticks for t in came[name]) < most for name, (most, ticks) in rates.items()}
+        wanted = {name for name in rates if chosen.random() < 0.5}
+        asked = {name for name in wanted if may[name]} if chosen.random() < 0.7 else wanted
+        kept = all(simulator.step({**step, **dict.fromkeys(asked, True)}).labels)
+        assert kept == all(may[name] for name in asked)
+        if not kept:
+            break
+        for name in asked:
+            came[name].append(now)

@@ -293,7 +293,7 @@ def test_rules_that_ask_the_same_facts_twice_have_other_answers_only_in_between(
         assert run.replay == "confirmed by execution"
         (model,) = modelled([limits], bounds)
         stream = RuleStream.of(modelled_in(model), inputs)
-        assert stream.confirmed == ("meaning", "cdp", "aip")
+        assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
         assert "now there is no Zone" in stream.text().splitlines()
         assert stream.to_json()["facts_change"] == [{"behind": 1, "types": ["Zone"], "facts": []}]
 

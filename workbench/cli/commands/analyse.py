@@ -14,7 +14,7 @@ from workbench.errors import InputError, LimitMet, did_you_mean
 if TYPE_CHECKING:
     from workbench.cli.analyse_report import Section
 
-ANALYSES = ("dead-paths", "latency", "silence", "constants", "order")
+ANALYSES = ("dead-paths", "latency", "silence", "constants", "order", "states")
 RULE_ANALYSES = ("fires", "covers", "droppable", "competition", "order", "cascade", "capacity", "effects")
 UNDECIDED = 3
 
@@ -47,6 +47,7 @@ def execute(args: argparse.Namespace) -> int:
     rules = o.is_rules(args.file)
     only = _chosen(args.only, RULE_ANALYSES if rules else ANALYSES)
     head, sections = _of_rules(args) if rules else _of_pipeline(args)
+    only = tuple(name for name in only if name in sections or args.only)
     code = 0
     for number, name in enumerate(only):
         with Progress(f"{name} of {next(iter(head.values()))}"):
@@ -63,13 +64,18 @@ def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Ca
     """What is analysed, and what each analysis says of it."""
     from functools import partial
 
+    rule_models.refuse_rates(args)
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = o.settings(args, pipeline)
     from workbench.cli.analyse_report import SECTIONS
+    from workbench.processors.held.group import flatten
+    from workbench.processors.moore import Moore
 
     found: dict[str, Callable[[], Section]] = {
         name: partial(make, pipeline, settings) for name, make in SECTIONS.items()
     }
+    if args.only is None and not any(isinstance(node.processor, Moore) for node in flatten(pipeline).nodes):
+        del found["states"]
     return {"pipeline": pipeline.name, "Q": settings.q, "N": settings.n}, found
 
 

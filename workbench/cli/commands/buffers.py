@@ -55,6 +55,7 @@ def execute(args: argparse.Namespace) -> int:
     args.Q = []
     if o.is_rules(args.file):
         return _of_rules(args)
+    rule_models.refuse_rates(args)
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = o.settings(args, pipeline)
     from workbench.verify.buffers.buffers import buffers
@@ -101,7 +102,7 @@ def _status(found: RuleFinding) -> str:
 def _told(name: str, found: Sequence[RuleFinding], *, quiet: bool) -> str:
     """What was found of columns, for people."""
     from workbench.cli.output import colour
-    from workbench.cli.rule_analyses import told_streams
+    from workbench.cli.rule_analyses import not_confirmed, told_streams
 
     if not found:
         return f"{name} keeps nothing: no rule looks for events"
@@ -112,19 +113,29 @@ def _told(name: str, found: Sequence[RuleFinding], *, quiet: bool) -> str:
         if not quiet:
             details = [*(f"- {line}" for line in each.rests_on), *told_streams(each)]
             lines += [textwrap.indent("\n".join(details), _INDENT), ""]
-    return "\n".join(lines).rstrip()
+    return "\n".join([*lines, *([] if quiet else [not_confirmed(found)])]).rstrip()
 
 
 def text(found: Buffers, pipeline: Pipeline, *, quiet: bool) -> str:
     """What was found, for people."""
     if not found.queues:
-        return f"{found.pipeline} has no queues: no processor joins streams"
+        return "\n".join([f"{found.pipeline} has no queues: no processor joins streams", *_copies(pipeline)])
     lines = []
     for item in found.queues:
         lines += _headline(item)
         if not quiet:
             lines += [textwrap.indent(line, _INDENT) for line in _proof(item, pipeline)] + [""]
-    return "\n".join([*lines, *_total(found)])
+    return "\n".join([*lines, *_total(found), *_copies(pipeline)])
+
+
+def _copies(pipeline: Pipeline) -> list[str]:
+    """What waits without a queue: copies of quantifiers that have no verdict yet, of which nothing says how many."""
+    from workbench.processors.held.group import flatten
+    from workbench.processors.held.quantifiers import ForAll
+
+    flat = flatten(pipeline)
+    waiting = (name for name, each in flat.typed.items() if isinstance(each, ForAll) and each.lag != 0)
+    return [f"not counted: the copies in '{name}' that wait for their verdict; nothing bounds them" for name in waiting]
 
 
 def _headline(item: Buffer) -> list[str]:

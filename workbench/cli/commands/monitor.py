@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli import written_runs
+from workbench.cli import rule_models, written_runs
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the condition under which an input carries an event (repeat; default: at every step)",
     )  # fmt: skip
     o.decision_options(parser)
+    rule_models.type_option(parser)
     written_runs.options(parser)
 
 

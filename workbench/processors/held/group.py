@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.determinism import Determinism, contracts
-from workbench.core.domain import BOOL, INT, Domain, Value
+from workbench.core.domain import BOOL, INT, Domain, ModelScope, Value
 from workbench.core.fault import Fault
 from workbench.core.function import same_domain
 from workbench.core.join import Join
@@ -111,8 +111,8 @@ class Group(Holder):
     def label(self) -> str:
         return self.body.name
 
-    def resolve(self, integers: Domain) -> Self:
-        return type(self)(self.body.resolve(integers))
+    def resolve(self, over: Domain | ModelScope) -> Self:
+        return type(self)(self.body.resolve(over))
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         for (name, expected), given in zip(self.body.inputs, inputs, strict=True):

@@ -104,6 +104,7 @@ def check(
     def decide(first: int, last: int) -> None:
         for index in slowest_last([kind for kind, _ in queries], first, last):
             kind, formula = formulas[index]
+            emit({"deciding": index})
             found = _DECIDE[kind](model, reach, formula, functools.partial(emit, {"refuted": index}))
             steps = _listed(model, found.path, watched)
             frame = {"answer": index, "truth": found.truth, "steps": steps, "loop": found.loop}

@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from workbench.errors import EngineError, EngineMissing
@@ -68,10 +69,16 @@ class PynusmvEngine:
         _refuse_defects(reply, task.model, limits)
         reason = _ending(reply, limits).reason() if _unfinished(reply) else ""
         depth = max((frame["depth"] for frame in reply["frames"] if "depth" in frame), default=0)
-        reached = (Reached(self.name, f"the states up to {depth} steps away"),) if depth else ()
-        answers = [Answer(None, reason=reason, reached=reached)] * len(task.queries)
+        reached = Reached(self.name, f"the states up to {depth} steps away")
+        answers = [Answer(None, reason=reason, reached=(reached,) if depth else ())] * len(task.queries)
+        asked: int | None = None
         for frame in reply["frames"]:
-            if "refuted" in frame:
+            if "deciding" in frame:
+                asked = frame["deciding"]
+            elif "depth" in frame and asked is not None and task.queries[asked].kind == "invar":
+                # the latest layer is looked at only when it has been told
+                answers[asked] = replace(answers[asked], reached=(reached._replace(steps=frame["depth"] - 1),))
+            elif "refuted" in frame:
                 answers[frame["refuted"]] = unshown(reason)
             elif "answer" in frame:
                 trace = RawTrace(tuple(frame["steps"]), frame["loop"]) if frame["steps"] else None

@@ -117,11 +117,16 @@ class RawTrace:
 
 
 class Reached(NamedTuple):
-    """How far an engine got with a query that it left undecided; `further`: it would have gone on with more time."""
+    """How far an engine got with a query that it left undecided.
+
+    `further`: it would have gone on with more time. `steps`: no run of up to so many steps (states of the model) makes
+    an `invar` query false; 0 where it does not know.
+    """
 
     engine: str
     text: str
     further: bool = True
+    steps: int = 0
 
     def __str__(self) -> str:
         return f"{self.engine}: {self.text}"
@@ -143,6 +148,11 @@ class Answer:
     length: int | None = None
     shortest: bool = False
     reached: tuple[Reached, ...] = ()
+
+    @property
+    def depth(self) -> int:
+        """The most steps that a run can have of which an engine knows that none is a counterexample."""
+        return max((each.steps for each in self.reached), default=0)
 
     @property
     def open(self) -> bool:

@@ -6,7 +6,7 @@ The rule of this module: what bounds a model is decided here, once for all rule 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.core.domain import Domain, Range, Value
@@ -50,7 +50,8 @@ class RuleBounds:
     changing: those of them that may be other tables from one event to the next; of the others each run has one.
     by_rule: whether what each rule emits is an output of its own, too.
     chain: whether there is an output for what ends chains of causes of this length.
-    rates: how often events come at most, by type (`ANY_TYPE`: the others); what is not named comes any number of times.
+    rates: how often events come at most, by type, of a pipeline by input (`ANY_TYPE`: the others); what is not named
+        comes any number of times.
     trex: which of the rule sets that are modelled have windows and consumption as in T-Rex (0: the first).
     depth, waits: the most composites in a chain of causes, and matches of a rule that wait for something not to come.
     """
@@ -81,18 +82,50 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     bounds = bounds or RuleBounds()
     _known(rule_sets, bounds)
     tick, unit = ticking(rule_sets, bounds)
-    ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
-    inputs = chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts)
-    rates = _rates(rule_sets, bounds, tick, united=unit is not None)
-    try:
-        frames = frames_of(ticked, inputs, replace(bounds, tick=tick), rates)
-    except Refused:
-        if not rates:
-            raise
-        frames = frames_of(ticked, inputs, replace(bounds, tick=tick), rates, roomy=False)
+    ticked, inputs = _given(rule_sets, bounds, tick, unit)
+    names = dict.fromkeys(name for rules in rule_sets for name in rules.primitives)
+    rates = rates_of(rule_sets, names, bounds, tick, united=unit is not None)
+    frames = rated_frames(ticked, inputs, replace(bounds, tick=tick), rates)
     outputs, most = shown_tables(frames), longest_pause(frames)
     made = zip(rule_sets, frames, strict=True)
     return tuple(_graph(rules, frame, (tick, unit), most, outputs, bounds=bounds) for rules, frame in made)
+
+
+def settled(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> RuleBounds:
+    """Bounds that say which tick and which values a model of these has, so that one of some of the rules has them, too.
+
+    Raises
+    ------
+    InputError: bounds are of no type or attribute.
+    """
+    _known(rule_sets, bounds)
+    tick, unit = ticking(rule_sets, bounds)
+    _, inputs = _given(rule_sets, bounds, tick, unit)
+    return replace(bounds, tick=tick, values={key: table.values for key, table in inputs.items()})
+
+
+def _given(
+    rule_sets: Sequence[RuleSet], bounds: RuleBounds, tick: int, unit: str | None
+) -> tuple[list[RuleSet], dict[tuple[str, str], ValueTable]]:
+    """The rules with windows in ticks, and the values of what comes from outside."""
+    ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
+    return ticked, chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts)
+
+
+def rated_frames(
+    rule_sets: Sequence[RuleSet],
+    inputs: Mapping[tuple[str, str], ValueTable],
+    bounds: RuleBounds,
+    rates: Mapping[str, EventRate],
+    fed: Sequence[str] = (),
+) -> list[RuleFrame]:
+    """The same as `frames_of`, with the room that columns need by their rates where there are not too many values."""
+    try:
+        return frames_of(rule_sets, inputs, bounds, rates, fed)
+    except Refused:
+        if not rates:
+            raise
+        return frames_of(rule_sets, inputs, bounds, rates, fed, roomy=False)
 
 
 def ticking(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[int, str | None]:
@@ -273,8 +306,10 @@ def _tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:
     return found // next((each for each in range(2, found + 1) if found % each == 0), 1) if bounds.trex else found
 
 
-def _rates(rule_sets: Sequence[RuleSet], bounds: RuleBounds, tick: int, *, united: bool) -> Mapping[str, EventRate]:
-    """How many events of a type come at most in how many ticks.
+def rates_of(
+    rule_sets: Sequence[RuleSet], names: Iterable[str], bounds: RuleBounds, tick: int, *, united: bool
+) -> Mapping[str, EventRate]:
+    """How many events come at most in how many ticks, by the names of what brings them: types, or inputs.
 
     Raises
     ------
@@ -287,8 +322,7 @@ def _rates(rule_sets: Sequence[RuleSet], bounds: RuleBounds, tick: int, *, unite
             what = "has a unit of time, and windows have none" if rate.united else "has no unit of time, and windows do"
             hint = "write --rate Temp=3/60" if rate.united else "write --rate 'Temp=3/1 min'"
             raise InputError(f"a rate of {rate} {what}", hint=hint)
-    types = dict.fromkeys(name for rules in rule_sets for name in rules.primitives)
-    rates = {name: bounds.rates.get(name, bounds.rates.get(ANY_TYPE)) for name in types}
+    rates = {name: bounds.rates.get(name, bounds.rates.get(ANY_TYPE)) for name in names}
     return {name: rate.in_ticks(tick) for name, rate in rates.items() if rate}
 
 

@@ -8,7 +8,7 @@ Source: design sections 10 and 13.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from workbench.core.domain import FLOAT, LOOKS, STR, Domain, Integer, Range, Value
@@ -19,9 +19,11 @@ from workbench.errors import DomainError, InputError, Refused, TypingError, did_
 from workbench.processors.held.group import flatten
 from workbench.tesla import tree as t
 from workbench.tesla.model.attribute_values import tables as chosen_tables
-from workbench.tesla.model.build import RuleBounds, frames_of, longest_pause, shown_tables, ticking
+from workbench.tesla.model.build import RuleBounds, longest_pause, rated_frames, rates_of, shown_tables, ticking
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.layout import written
+from workbench.tesla.model.paced_inputs import PacedInputs
+from workbench.tesla.model.rates import ANY_TYPE, EventRate
 from workbench.tesla.model.rules_in_pipeline import RulesInPipeline, meant
 from workbench.tesla.model.shown import Shown, pauses_shown
 from workbench.tesla.occurrence import in_units, rows_of
@@ -29,6 +31,8 @@ from workbench.tesla.rule_processor import RuleProcessor, places_of
 
 ELAPSED = "elapsed"
 """The input on which a model has how many ticks have passed, in place of the time."""
+RATES = "rates"
+"""What the processor is called that assumes the rates of inputs."""
 
 
 def over(
@@ -53,9 +57,29 @@ def over(
     _known(flat, bounds)
     trex = [n for n, each in enumerate(rules) if each.trex]
     tick, unit = ticking([each.rules for each in rules], replace(bounds, trex=trex))
-    found = [_finite(each, integers, replace(bounds, tick=tick, any_facts={}), unit) for each in flat]
-    most = longest_pause([each.frame for nodes in found for each in _rules_of(nodes.nodes)])
-    return tuple(_in_ticks(each, most, still=still) for each in found)
+    inputs = dict.fromkeys(name for each in flat for name, _ in each.inputs if name not in each.clocks)
+    rates = rates_of([each.rules for each in rules], inputs, bounds, tick, united=unit is not None)
+    found = [_finite(each, integers, replace(bounds, tick=tick, any_facts={}), unit, rates) for each in flat]
+    frames = [each.frame for nodes in found for each in _rules_of(nodes.nodes)]
+    most = longest_pause(frames)
+    if not any(frame.absences for frame in frames):
+        most = max((most, *(rate.ticks for rate in rates.values())))
+    elif still and any(rate.ticks > most for rate in rates.values()):
+        what = "rates of inputs that come together, at steps in which a tick passes at most"
+        raise Refused(what, hint="rules that wait for something not to come have no longer steps: use free inputs")
+    return tuple(_paced(_in_ticks(each, most, still=still), rates, tick, unit) for each in found)
+
+
+def _paced(found: Pipeline, rates: Mapping[str, EventRate], tick: int, unit: str | None) -> Pipeline:
+    """The pipeline with what assumes the rates of its inputs."""
+    inputs = dict(found.inputs)
+    own = {name: rate for name, rate in rates.items() if name in inputs}
+    if not own or ELAPSED not in inputs:
+        return found
+    name, taken = RATES, {each.name for each in found.nodes}
+    while name in taken:
+        name += "_"
+    return replace(found, nodes=(*found.nodes, Node(name, PacedInputs(own, tick, unit), (ELAPSED, *own), ())))
 
 
 def _known(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
@@ -64,6 +88,10 @@ def _known(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
             "rules in a pipeline look at facts that are given", hint="write --facts, not --facts-any or --facts-change"
         )
     inputs = {name: domain for each in flat for name, domain in each.inputs}
+    for name in bounds.rates:
+        known = [each for each in inputs if not any(each in pipeline.clocks for pipeline in flat)]
+        if name not in (ANY_TYPE, *known):
+            raise InputError(f"rates are of inputs, and '{name}' is none", hint=did_you_mean(name, known))
     for (name, part), values in bounds.values.items():
         if None in values:
             raise InputError("inputs of a pipeline have no null in a model", hint="leave null out of --values")
@@ -88,7 +116,9 @@ def _in_ticks(found: Pipeline, most: int, *, still: bool) -> Pipeline:
     return replace(found, inputs=tuple(inputs), nodes=tuple(nodes))
 
 
-def _finite(flat: Pipeline, integers: Domain, bounds: RuleBounds, unit: str | None) -> Pipeline:
+def _finite(
+    flat: Pipeline, integers: Domain, bounds: RuleBounds, unit: str | None, rates: Mapping[str, EventRate]
+) -> Pipeline:
     """The pipeline over finite domains, processor after processor; one tick passes in a step."""
     time = _time(flat)
     given = {name: _input(flat, name, domain, integers, bounds, unit) for name, domain in flat.inputs if name != time}
@@ -98,7 +128,9 @@ def _finite(flat: Pipeline, integers: Domain, bounds: RuleBounds, unit: str | No
         if isinstance(node.processor, RuleProcessor):
             carried = (ELAPSED, *node.inputs[1:])
             shapes = tuple(domains[pipe] for pipe in carried)
-            processor = _modelled(node.processor, shapes, integers, bounds, unit)
+            fed = zip(node.processor.fed, node.inputs[1:], strict=True)
+            own = {type: rates[pipe] for type, pipe in fed if pipe in rates}
+            processor = _modelled(node.processor, shapes, integers, bounds, unit, own)
             node = replace(node, inputs=carried, processor=processor)
         else:
             node = replace(node, processor=node.processor.resolve(integers))
@@ -169,9 +201,10 @@ def _looked_at(flat: Pipeline, name: str, label: str, bounds: RuleBounds, unit: 
 
 
 def _modelled(
-    rules: RuleProcessor, shapes: Sequence[Domain], integers: Domain, bounds: RuleBounds, unit: str | None
-) -> RulesInPipeline:
-    """The model of rules on pipes with these domains; one tick passes in a step."""
+    rules: RuleProcessor, shapes: Sequence[Domain], integers: Domain, bounds: RuleBounds, unit: str | None,
+    rates: Mapping[str, EventRate],
+) -> RulesInPipeline:  # fmt: skip
+    """The model of rules on pipes with these domains; one tick passes in a step. Rates say how much room is enough."""
     facts = rows_of(rules.facts) if rules.facts is not None else bounds.facts
     for name in rules.looks_up:
         if name not in facts:
@@ -191,7 +224,8 @@ def _modelled(
                 _has_constants(rules, integers)
     ticked = in_units(rules.rules, unit, trex=rules.trex, tick=tick)
     own = replace(bounds, facts=facts, trex=[0] if rules.trex else ())
-    (frame,) = frames_of([ticked], tables, own, {}, rules.fed)
+    (frame,) = rated_frames([ticked], tables, own, rates, rules.fed)
+    frame = replace(frame, rates={})  # they are assumed of the inputs
     return RulesInPipeline(
         rules.rules, rules.fed, shapes=tuple(shapes), facts=facts or None, integers=integers, trex=rules.trex,
         frame=frame, tick=tick, unit=unit, most=1, outputs=shown_tables([frame]),

@@ -96,8 +96,9 @@ class ModelledRules(RulesInTicks):
             course.happens(TRUE, name, self._read(name, given))
         return course
 
-    def _may_come(self, state: State) -> Mapping[int, Term]:
+    def _may_come(self, state: State, front: tuple[Any, ...]) -> Mapping[int, Term]:
         """On which inputs an event keeps its rate, if it comes."""
+        del front  # time passes at steps of its own
         recent = ModelCourse.read(self.frame, state).recent
         return {self.ports.index(type): rate.may_come(recent[type]) for type, rate in self.frame.rates.items()}
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
-from workbench.core.domain import BOOL, INT, Domain, Enum, Value
+from workbench.core.domain import BOOL, INT, Domain, Enum, ModelScope, Value
 from workbench.core.fields import Record
 from workbench.core.kinds import Keeping
 from workbench.core.processor import Emission, State, Stream, emission
@@ -113,7 +113,7 @@ class RulesInTicks(RuleProcessor, Keeping):
     def scaled(self) -> RuleSet:
         return in_units(self.rules, self.unit, trex=self.trex)
 
-    def resolve(self, integers: Domain) -> Self:
+    def resolve(self, over: Domain | ModelScope) -> Self:
         return self
 
     # --- typing ---

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.core.domain import Domain
-from workbench.core.fields import resolve
+from workbench.core.domain import Domain, Reals, Texts
+from workbench.core.fields import resolve, within
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
 from workbench.core.program import Program
@@ -109,12 +109,15 @@ def _certificate(
 ) -> Certificate:
     """What the model checker has found, over the domains that it has looked at."""
     domains = domains_of(processor, inputs)
-    checked = tuple(resolve(domain, settings.domain) for domain in domains)
+    scope = settings.scope()  # what a processor names besides makes no certificate wider
+    checked = tuple(resolve(domain, scope) for domain in domains)
     over = "over its domains"
     if checked != domains and verdict.for_every_n:
         over, checked = "for every N", domains
     elif checked != domains:
+        others = any(isinstance(part, Texts | Reals) for domain in domains for part in within(domain))
         over = f"over {settings.domain} only, not over all integers"
+        over = f"over {', '.join(map(str, checked))} only" if others else over
     why = f"it is equivalent to its pipelined self, checked {over} ({verdict.engine})"
     return Certificate.established(processor, checked, events, why)
 

@@ -6,12 +6,13 @@ whether the overflow flag can be set and whether arithmetic wraps, since the out
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from workbench.budget import phase, share
-from workbench.core.domain import Integer, Overflowing
+from workbench.core.domain import FLOAT, Integer, ModelScope, Overflowing, SomeFloats
 from workbench.core.fields import within
 from workbench.core.fold import substitute
 from workbench.core.ops import NOT
@@ -25,11 +26,21 @@ from workbench.ir.reduce import Model, flag_alone, focus
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer, EngineLimits, patience
 from workbench.verify.answer.advice import advise
-from workbench.verify.answer.rests_on import FOR_EVERY_N, EngineRemarks, beyond, ending, explain, grounds, misfortunes
-from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.answer.rests_on import (
+    FOR_EVERY_N,
+    EngineRemarks,
+    beyond,
+    depends_on_no_n,
+    ending,
+    explain,
+    grounds,
+    misfortunes,
+)
+from workbench.verify.answer.verdict import Depth, Outcome, Trace, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import atom, weaken
 from workbench.verify.ask.properties import Property, Question
+from workbench.verify.ask.scope import texts_of
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.decision import Decision, limits_left
 from workbench.verify.decide.part import Asked, Part
@@ -53,6 +64,8 @@ class Settings:
     q: capacity of every queue in events, or per queue name.
     n: size of the integer domain 0..n-1.
     integers: what integer arithmetic does at the ends of the domain.
+    texts: what stands for `str`, beside the texts that a pipeline names; empty: n letters, at most 26.
+    floats: the least and the greatest of the whole numbers that stand for `float`; None: nothing does.
     environment: what is assumed of the inputs.
     engine: `auto`, `all`, or the name of one (`deciders.NAMES`).
     seconds, memory_mb: limits of one call, with all that it does: by how much this process may grow, and what an engine
@@ -70,6 +83,8 @@ class Settings:
     memory_mb: int | None = None
     count_states: bool = False
     rules: RuleBounds | None = None
+    texts: Sequence[str] = ()
+    floats: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         refuse_unknown("arithmetic", self.integers, Overflowing)
@@ -79,10 +94,16 @@ class Settings:
         """The domain that `int` stands for."""
         return Integer(self.n, Overflowing(self.integers))
 
+    def scope(self, *programs: Program) -> ModelScope:
+        """What stands for the types without a bound in a model of these programs."""
+        floats = FLOAT if self.floats is None else SomeFloats(*self.floats)
+        return ModelScope(self.domain, texts_of(programs, self.texts, self.n), floats)
+
     def over(self, *programs: Program) -> tuple[Pipeline, ...]:
         """The pipelines over finite domains, those of a model in which they are together."""
         if not any(each.pipeline.clocks for each in programs):
-            return tuple(each.pipeline.resolve(self.domain) for each in programs)
+            scope = self.scope(*programs)
+            return tuple(each.pipeline.resolve(scope) for each in programs)
         from workbench.tesla.model.build import RuleBounds
         from workbench.tesla.model.in_pipelines import over
 
@@ -279,7 +300,7 @@ def _verdict(
     numbers = any(settings.domain in within(domain) for domain in pipeline.domains.values())
     told = explain(prepared.model, findings, settings.domain)
     told = tuple(text for text in told if text != FOR_EVERY_N) if own else told
-    for_every_n = not own and settings.domain not in prepared.model.integers
+    for_every_n = not own and depends_on_no_n(prepared.model, settings.domain)
     found = undecided(pipeline.name, str(prop), settings)
     return replace(
         replace(found, n=None) if own and not numbers else found,
@@ -291,6 +312,7 @@ def _verdict(
         witness=witness,
         reason="; ".join([*filter(None, [_reason(findings.outcome, answers), _lacking(question, findings)]), *late]),
         phase="deciding" if outcome is Outcome.UNKNOWN else "",
+        depth=_depth(prepared, findings, answers) if outcome is Outcome.UNKNOWN else None,
         reached=answers["property"].reached if outcome is Outcome.UNKNOWN else (),
         advice=tuple(advise(prepared, settings, answers["property"].reached)) if outcome is Outcome.UNKNOWN else (),
         wraps=findings.wraps,
@@ -320,6 +342,22 @@ def _findings(prepared: Prepared, answers: Mapping[str, Answer]) -> EngineRemark
         about_overflow=prepared.question.about_overflow,
         trivial=prepared.trivial,
     )
+
+
+def _depth(prepared: Prepared, findings: EngineRemarks, answers: Mapping[str, Answer]) -> Depth | None:
+    """For how many steps something is known that is not known of all runs.
+
+    The engine's question is weakened by overflow, so what it says of runs is so of those that do not overflow.
+    """
+    role, question = answers.get("overflow", Answer(False)), prepared.question
+    fit = math.inf
+    if findings.overflow is not False:
+        fit = len(role.trace.steps) - 1 if role.trace and role.shortest else role.depth
+    known = answers["property"]
+    steps = fit if known.truth else known.depth  # what holds before the bounds are met is so where none is met
+    if question.kind != "invar" or not 0 < steps < math.inf:
+        return None
+    return Depth(int(steps), question.wanted, "" if steps <= fit else beyond(prepared.model))
 
 
 _WANTED = {

@@ -14,17 +14,18 @@ from typing import Any
 
 from workbench.budget import phase
 from workbench.core.domain import Overflowing, Value
+from workbench.core.fields import joined, split
 from workbench.core.kinds import Keeping
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
-from workbench.core.term import FALSE
+from workbench.core.term import FALSE, leaves
 from workbench.errors import Overflow
 from workbench.executors.backend import StepRecord
 from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import outline
 from workbench.ir.reduce import Model, escape_in
 from workbench.ir.simulate import Simulator, Step
-from workbench.ir.system import System, instance_of
+from workbench.ir.system import Input, System, instance_of
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel
@@ -210,7 +211,7 @@ def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environme
         present = bool(smv.value(name, state[smv.names[name]]))
         seen += [present] if source.heard is None else []
         if present:
-            found[source.name] = _value(source.value, source.domain.default, smv, state)
+            found[source.name] = _value(source, smv, state)
     over = system.end.over.name if system.end else ""
     if over in smv.names and smv.value(over, state[smv.names[over]]):
         return found
@@ -220,11 +221,15 @@ def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environme
     return found
 
 
-def _value(symbols: Any, default: Value, smv: SmvModel, state: Mapping[str, str]) -> Value:
-    if isinstance(symbols, tuple):
-        return tuple(_value(s, d, smv, state) for s, d in zip(symbols, default, strict=True))
-    name = symbols.name
-    return smv.value(name, state[smv.names[name]]) if name in smv.names else default
+def _value(source: Input, smv: SmvModel, state: Mapping[str, str]) -> Value:
+    unseen = split(source.domain, source.domain.default)
+    return joined(
+        source.domain,
+        (
+            smv.value(leaf.name, state[smv.names[leaf.name]]) if leaf.name in smv.names else default
+            for leaf, default in zip(leaves(source.value), unseen, strict=True)
+        ),
+    )
 
 
 def _engine_gap(smv: SmvModel, raw: RawTrace, simulated: Sequence[Any]) -> int | None:

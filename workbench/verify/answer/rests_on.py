@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from workbench.core.domain import Integer, Overflowing
+from workbench.core.domain import Integer, Overflowing, SomeFloats, SomeTexts
 from workbench.core.term import FALSE
 from workbench.faults.unreliable import Unreliable
 from workbench.ir.reduce import Model
@@ -79,7 +79,7 @@ def grounds(model: Model, findings: EngineRemarks, chosen: Integer) -> Grounds:
         {queue.name: queue.capacity for queue in model.queues},
         findings.overflow or (findings.about_overflow and findings.outcome is Outcome.FAILS),
         findings.about_overflow,
-        chosen not in model.integers,
+        depends_on_no_n(model, chosen),
         findings.wraps,
         findings.clamps,
         _own(model, chosen),
@@ -130,13 +130,28 @@ def _own(model: Model, chosen: Integer) -> tuple[str, ...]:
 FOR_EVERY_N = "every N: it does not depend on values of type int"
 
 
+def depends_on_no_n(model: Model, chosen: Integer) -> bool:
+    """Whether nothing in the model stands for a type without a bound."""
+    return chosen not in model.integers and not model.instead
+
+
+def _meant(domain: SomeTexts | SomeFloats) -> str:
+    if isinstance(domain, SomeFloats):
+        return f"float is a whole number from {domain.lo} to {domain.hi}: this says nothing about others"
+    texts = ", ".join(text or "the empty text" for text in domain.labels)
+    return f"str is one of {texts}: this says nothing about more texts"
+
+
 def explain_numbers(model: Model, wraps: bool | None, clamps: bool | None, chosen: Integer) -> list[str]:
     """Which integers there are, and what the ends of their domains did; the parameters are as above."""
 
     def sizes(kind: Overflowing, less: int) -> str:
         return " or ".join(str(n - less) for n in sorted(d.n for d in model.integers if d.overflow is kind))
 
-    found = [f"N = {chosen.n}, {chosen.overflow} integers" if chosen in model.integers else FOR_EVERY_N]
+    found = [FOR_EVERY_N] if depends_on_no_n(model, chosen) else []
+    if chosen in model.integers:
+        found.append(f"N = {chosen.n}, {chosen.overflow} integers")
+    found += sorted(map(_meant, model.instead))
     if own := _own(model, chosen):
         found.append(f"the pipeline's own domains: {', '.join(own)}")
     unbounded = "on some input: this says nothing about unbounded integers"

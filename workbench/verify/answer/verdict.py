@@ -179,6 +179,31 @@ def plain(value: Value | None, domain: Domain | None) -> Any:
 
 
 @dataclass(frozen=True)
+class Depth:
+    """How far a question was decided that was not decided for all runs.
+
+    Attributes
+    ----------
+    steps: what is said is so of all runs of up to so many steps.
+    wanted: no such run is the one that was looked for; else none refutes the property.
+    unless: what such a run may not do for that; empty where it may do anything.
+    """
+
+    steps: int
+    wanted: bool = False
+    unless: str = ""
+
+    def __str__(self) -> str:
+        runs = f"of up to {self.steps} step{'s' * (self.steps != 1)}"
+        said = f"no run {runs} shows it" if self.wanted else f"holds for all runs {runs}"
+        return f"{said}{' before ' * bool(self.unless)}{self.unless}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"steps": self.steps, "unless": self.unless}
+
+
+@dataclass(frozen=True)
 class Verdict(Displayed):
     """The answer to one property of one pipeline.
 
@@ -190,6 +215,7 @@ class Verdict(Displayed):
     for_every_n: the property does not look at data, so the outcome is the same for every N.
     length: the number of steps, where the property asks for the longest of something.
     grounds: what `rests_on` says, as data.
+    depth: where it was not decided, for how many steps it was; None: not for one.
     reached, advice: where it was not decided, how far each engine got and what to try next.
     examined: what was found when the verdict's grounds were examined (`verify.examine`).
     """
@@ -217,6 +243,7 @@ class Verdict(Displayed):
     length: int | None = None
     grounds: Grounds | None = None
     examined: tuple[Examined, ...] = ()
+    depth: Depth | None = None
     reached: tuple[Reached, ...] = ()
     advice: tuple[str, ...] = ()
     problem: Problem | None = field(default=None, compare=False, repr=False)
@@ -273,6 +300,8 @@ class Verdict(Displayed):
             found["reason"] = self.reason
         if self.phase:
             found["phase"] = self.phase
+        if self.depth is not None:
+            found["depth"] = self.depth.to_json()
         if self.outcome is Outcome.UNKNOWN:
             found |= {"reached": [str(each) for each in self.reached], "advice": list(self.advice)}
         if self.length is not None:

@@ -28,7 +28,7 @@ from workbench.language import program_of
 from workbench.processors.held.group import flatten, with_room
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.replay import CONFIRMED, contents, heard
-from workbench.verify.answer.rests_on import FOR_EVERY_N, ending, explain_numbers, misfortunes
+from workbench.verify.answer.rests_on import FOR_EVERY_N, depends_on_no_n, ending, explain_numbers, misfortunes
 from workbench.verify.answer.verdict import Trace, TraceStep
 from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.buffers.pending import waiting
@@ -288,7 +288,7 @@ def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: S
         status=status,
         capacity=found.at_least if status is QueueStatus.BOUNDED else None,
         at_least=None if status is QueueStatus.UNBOUNDED else found.at_least,
-        for_every_n=bool(found.argument) or (found.model is not None and settings.domain not in found.model.integers),
+        for_every_n=bool(found.argument) or (found.model is not None and depends_on_no_n(found.model, settings.domain)),
         event_bits=event_bits(pipeline.domains[pipeline.sources[queue]]),
         witness=witness,
         growth=growth,

@@ -14,11 +14,12 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
-from workbench.core.domain import Integer
+from workbench.core.domain import Integer, SomeFloats, SomeTexts
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import Overflow
 from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose
+from workbench.ir.reduce import domains_in
 from workbench.ir.system import System
 from workbench.verify.answer.check import Settings
 from workbench.verify.ask.environment import Environment
@@ -45,7 +46,7 @@ class Regions:
         part = upstream(self.pipeline, queue, source)
         free = replace(settings, environment=Environment())
         found = QueueSearch(part, queue, proven, free, most).run()
-        if found.at_most is None or found.reason or found.model is None or found.model.integers:
+        if found.at_most is None or found.reason or found.model is None or found.model.integers or found.model.instead:
             return None
         lengths = [held[queue] for held in self._busy]
         if max(lengths, default=-1) < found.at_most:
@@ -72,8 +73,7 @@ class Regions:
     def _depends_on_integers(self, pipe: str) -> bool:
         """Whether integers decide when the pipe carries an event, or can leave a checked domain on the way."""
         names = self._system.cone((self._system.pipes[pipe].present,))
-        domains = self._system.domains
-        return any(isinstance(domains[name], Integer) for name in names if name in domains)
+        return any(isinstance(each, Integer | SomeTexts | SomeFloats) for each in domains_in(self._system, names))
 
     @cached_property
     def _system(self) -> System:

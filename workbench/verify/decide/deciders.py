@@ -149,8 +149,12 @@ def _joined(part: Part, found: Decision, more: Decision, name: str) -> Decision:
 
 
 def _latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
-    """How far each engine got; of one that was asked twice, the last time."""
-    return tuple({each.engine: each for some in reached for each in some}.values())
+    """How far each engine got; of one that was asked twice, the last time that it got as far."""
+    found: dict[str, Reached] = {}
+    for each in (each for some in reached for each in some):
+        if each.engine not in found or each.steps >= found[each.engine].steps:
+            found[each.engine] = each
+    return tuple(found.values())
 
 
 def _exhausted(found: Decision, limits: EngineLimits, tried: list[str], begin: float) -> Decision:

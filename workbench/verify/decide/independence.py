@@ -22,6 +22,7 @@ from workbench.core.ops import EQ, ITE, NE
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.core.term import Term
+from workbench.ir.reduce import keys_in
 from workbench.ir.system import System
 
 MOVES = (ITE, EQ, NE)
@@ -30,6 +31,8 @@ MOVES = (ITE, EQ, NE)
 
 def enough_values(system: System, atoms: Iterable[Term], domain: Integer) -> int | None:
     """The N from which on all verdicts are the same; None where values of `domain` are computed with, or ordered."""
+    if any(domain in keys_in(each.domain) for each in system.inputs):
+        return None  # of each key there is a variable
     constants = {variable.initial for variable in system.variables if variable.domain == domain}
     for term in postorder([*system.names().values(), *atoms]):
         if term.is_const:

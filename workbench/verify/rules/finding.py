@@ -56,13 +56,14 @@ class RuleFinding:
             "decided": self.decided,
             "streams": {name: each.to_json() for name, each in self.streams.items()},
             "assumptions": list(self.rests_on),
+            **({"depth": self.verdict.depth.to_json()} if self.verdict and self.verdict.depth else {}),
         }
 
 
 def not_known(about: str, verdict: Verdict) -> RuleFinding:
     """Nothing was found: a limit was met."""
-    far = "".join(f"; {each}" for each in verdict.reached)
-    return RuleFinding(about, "unknown", f"not known: {verdict.reason}{far}", verdict, decided=False)
+    far = "; ".join([*([str(verdict.depth)] if verdict.depth else []), verdict.reason, *map(str, verdict.reached)])
+    return RuleFinding(about, "unknown", f"not known: {far}", verdict, decided=False)
 
 
 def in_turn(asked: Sequence[tuple[str, Callable[[], Iterable[RuleFinding]]]]) -> tuple[RuleFinding, ...]:

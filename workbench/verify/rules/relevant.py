@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from workbench.language.evaluate import walk
+from workbench.language.syntax import Expression, Field, Identifier, PropertySyntax
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, longest_chain
 from workbench.tesla.model.frame import absence, waiting_of
+from workbench.tesla.occurrence import has_units
 from workbench.tesla.rule_set import RuleSet
 
 
@@ -34,13 +37,15 @@ def relevant(rules: RuleSet, names: Collection[str], bounds: RuleBounds) -> tupl
     declared = {name: each for name, each in rules.declarations.items() if name not in gone}
     gone |= {waiting_of(rule) for rule in left_out if absence(rule) is not None}
     rooms = {name: room for name, room in bounds.rooms.items() if name not in gone}
-    return replace(rules, rules=own, declarations=declared), replace(bounds, rooms=rooms)
+    found = replace(rules, rules=own, declarations=declared)
+    tick = bounds.tick if has_units(found) == has_units(rules) else None
+    return found, replace(bounds, rooms=rooms, tick=tick)
 
 
 def told_apart(
     sides: Mapping[str, RuleSet], bounds: RuleBounds, *, ordered: bool
 ) -> tuple[dict[str, RuleSet], RuleBounds]:
-    """Of two rule sets, the same but for some rules, the parts that differ in what they emit if and only if they do.
+    """Of two rule sets, the parts that differ in what they emit if and only if they do; all where that is not clear.
 
     Parameters
     ----------
@@ -48,17 +53,38 @@ def told_apart(
     ordered: whether the order counts in which composites of a step are published.
     """
     one, other = sides.values()
-    pairs = zip(one.rules, other.rules, strict=True)
-    changed = {each.name for pair in pairs if pair[0] != pair[1] for each in pair}
-    behind = _dependants(one, changed)
+    if bounds.trex or one.aggregates != other.aggregates or len(one.rules) != len(other.rules):
+        return dict(sides), bounds
+    pairs = list(zip(one.rules, other.rules, strict=True))
+    changed = {each.name for pair in pairs if pair[0] != pair[1] or len({*map(str, pair)}) > 1 for each in pair}
+    behind = _dependants(one, changed) | _dependants(other, changed)
     if one.rule_names == other.rule_names:
-        if not all(_seen_at_once(one, rule, behind, ordered=ordered) for rule in one.rules if rule.name in changed):
+        seen = all(
+            _seen_at_once(rules, rule, behind, ordered=ordered)
+            for rules in (one, other) for rule in rules.rules if rule.name in changed
+        )  # fmt: skip
+        same = all(a.emits == b.emits for a, b in pairs)
+        if not (changed and seen and same):
             return dict(sides), bounds
         behind = changed  # each composite more or less is seen at once
+    elif ordered:  # which rules are the same is told by their names
+        return dict(sides), bounds
     asked = [relevant(each, behind, bounds) for each in (one, other)]
     names = {rule.name for found, _ in asked for rule in found.rules}
     asked = [relevant(each, names, bounds) for each in (one, other)]
     return dict(zip(sides, (found for found, _ in asked), strict=True)), asked[0][1]
+
+
+def asked_of(rules: RuleSet, syntax: PropertySyntax) -> tuple[str, ...]:
+    """The rules whose composites a condition of single steps is about; all where it may look at something else."""
+    if syntax.name in ("can", "never", "always") and isinstance(syntax.argument, Expression):
+        inside = list(walk(syntax.argument))
+        types = {each.name for each in inside if isinstance(each, Identifier)}
+        found = tuple(rule.name for rule in rules.rules if rule.emits in types)
+        plain = all(isinstance(each, Identifier | Field | t.Literal | t.Operation) for each in inside)
+        if found and plain and types <= set(rules.events):
+            return found
+    return rules.rule_names
 
 
 def sources(rules: RuleSet, names: Collection[str]) -> set[str]:

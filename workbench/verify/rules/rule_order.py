@@ -11,7 +11,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from workbench.budget import share
+from workbench.budget import remaining, share
 from workbench.core.ops import EQ, both, conjunction, either, ite, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Maybe
@@ -27,12 +27,12 @@ from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
 from workbench.verify.rules.finding import TELLING, WITHIN, RuleFinding, in_turn, not_known
 from workbench.verify.rules.multisets import carried_by, same_events
-from workbench.verify.rules.problems import WITH_TIME, with_more_room
+from workbench.verify.rules.problems import WITH_TIME, deeper, with_more_room
 from workbench.verify.rules.relevant import parts_of
 from workbench.verify.rules.stream import RuleStream, modelled_in
 from workbench.verify.rules.variants import compared
@@ -111,12 +111,17 @@ def _exchanged_in(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, dee
         (model,) = modelled([rules], bounds)
         both_ways = _both_ways(model)
         same = _same_outcome([name for name, _ in model.outputs if name != ALL])
+        first: Verdict | None = None
         if settings.engine == "auto":
-            seconds = EXPLICIT if settings.seconds is None else min(EXPLICIT, settings.seconds / 2)
-            verdict = check(both_ways, same, replace(settings, engine="explicit", seconds=seconds))
-            if verdict.outcome is not Outcome.UNKNOWN:
-                return verdict
-        return check(both_ways, same, settings)
+            limits = [each / 2 for each in (settings.seconds, remaining().seconds) if each is not None]
+            seconds = min([EXPLICIT, *limits])
+            first = check(both_ways, same, replace(settings, engine="explicit", seconds=seconds))
+            if first.outcome is not Outcome.UNKNOWN:
+                return first
+        verdict = check(both_ways, same, settings)
+        if verdict.outcome is not Outcome.UNKNOWN:
+            return verdict
+        return replace(verdict, depth=_of_events(deeper(verdict.depth, first.depth if first else None)))
 
     verdict, about = with_more_room(asked, bounds, deepen=deepen), EVENTS
     if verdict.counterexample is not None:
@@ -130,6 +135,11 @@ def _exchanged_in(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, dee
         limits = f", {WITHIN}" if verdict.within_bounds else ""
         return RuleFinding(about, ANSWERS[1], f"their order does not matter{limits}", verdict)
     return not_known(about, verdict)
+
+
+def _of_events(depth: Depth | None) -> Depth | None:
+    """For how many steps of a stream: a run that exchanges two of its events has two more."""
+    return replace(depth, steps=depth.steps - 2) if depth is not None and depth.steps > 2 else None
 
 
 def _both_ways(model: Pipeline) -> Pipeline:

@@ -17,13 +17,17 @@ from typing import Any
 from workbench.core.domain import Value
 from workbench.core.units import spelled
 from workbench.errors import EndlessChain, Refused
+from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.occurrence import Facts, Occurrence, has_units, in_units
 from workbench.tesla.rule_memory import HappensOrFacts, feed, on_other_facts
 from workbench.tesla.rule_set import RuleSet
 
-ENGINES = ("cdp", "aip")
-"""The engines that streams are run on: those that start at once."""
+ENGINES = ("cdp", "aip", "compiled")
+"""The engines that streams are run on. What `compiled` would compile is run by Python, which starts at once."""
+
+
+GAP = "DEFECT OF WORKBENCH: it finds something else. Please report this."
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,10 @@ class RuleStream:
 
     def caused(self, engine: str = ENGINES[0]) -> list[list[Occurrence]]:
         """The composites of each step, as an engine publishes them, up to one that causes some without end."""
-        from workbench.tesla.engines.table import rule_engine
-
-        running, found = rule_engine(self.rules, engine, self.facts), list[list[Occurrence]]()
+        running, found = self._started(engine, self.facts), list[list[Occurrence]]()
         for each in self.steps:
             if isinstance(each, Mapping):
-                running = on_other_facts(running, each)
+                running = on_other_facts(running, self._started(engine, each))
                 found.append([])
                 continue
             try:
@@ -77,6 +79,11 @@ class RuleStream:
             except EndlessChain:
                 break
         return found
+
+    def _started(self, engine: str, facts: Facts) -> RuleEngine:
+        from workbench.tesla.engines.table import rule_engine
+
+        return rule_engine(self.rules, engine, facts, EngineSettings(plain=True))
 
     @cached_property
     def meant(self) -> tuple[Occurrence, ...] | None:
@@ -89,18 +96,28 @@ class RuleStream:
             return None
 
     @cached_property
-    def confirmed(self) -> tuple[str, ...]:
-        """Who finds what the rules mean: `meaning`, and the engines that take the rules and agree with it."""
-        found = ["meaning"]
+    def replays(self) -> Mapping[str, str]:
+        """By engine: nothing where it finds what the rules mean; else why it refuses them, or that it does not."""
+        found = dict[str, str]()
         for name in ENGINES:
             try:
                 steps = self.caused(name)
-            except Refused:
+            except Refused as error:
+                found[name] = f"it refuses these rules: {error.what}"
                 continue
             made = None if len(steps) < len(self.steps) else [each for caused in steps for each in caused]
-            if _all_told(made) == _all_told(self.meant):
-                found.append(name)
-        return tuple(found)
+            found[name] = "" if _all_told(made) == _all_told(self.meant) else GAP
+        return found
+
+    @property
+    def confirmed(self) -> tuple[str, ...]:
+        """Who finds what the rules mean: `meaning`, and the engines that take the rules and agree with it."""
+        return ("meaning", *(name for name, said in self.replays.items() if not said))
+
+    @property
+    def unconfirmed(self) -> Mapping[str, str]:
+        """Who does not, and why."""
+        return {name: said for name, said in self.replays.items() if said}
 
     def differs_from(self, other: RuleStream) -> bool:
         """Whether other composites are made of another stream, whatever their order, and whichever rules make them."""
@@ -132,6 +149,7 @@ class RuleStream:
             **({"facts_change": changes} if (changes := self._changes()) else {}),
             "time_unit": self.unit,
             "confirmed": list(self.confirmed),
+            **({"unconfirmed": dict(self.unconfirmed)} if self.unconfirmed else {}),
         }
 
     def _changes(self) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ class CodeTable(Mapping[int, str]):
         ------
         DomainError: one has the number of another.
         """
-        _, numbers = self._texts.both((texts.offsets, texts.letters))
+        _, numbers = self._texts.both((texts.begins, texts.ends, texts.letters))
         if self._texts.alike:
             one, other = self.texts(self._texts.alike)
             raise DomainError(
@@ -44,7 +44,7 @@ class CodeTable(Mapping[int, str]):
 
     def texts(self, places: Sequence[int]) -> list[str]:
         """Those that came in these places."""
-        return list(StoredTexts(*self._texts.keys()).some(np.array(places, np.int64)))
+        return list(self._stored().some(np.array(places, np.int64)))
 
     def with_only(self, arrays: Sequence[Any]) -> CodeTable:
         """A table with those whose numbers are in some arrays; this one where those are most of its texts."""
@@ -54,8 +54,11 @@ class CodeTable(Mapping[int, str]):
         if 2 * int(kept[:-1].sum()) > len(self):
             return self
         made = CodeTable()
-        made.codes(StoredTexts(*self._texts.keys()).some(np.flatnonzero(kept[:-1])))
+        made.codes(self._stored().some(np.flatnonzero(kept[:-1])))
         return made
+
+    def _stored(self) -> StoredTexts:
+        return StoredTexts.adjoining(*self._texts.keys())
 
     def __len__(self) -> int:
         return self._texts.count

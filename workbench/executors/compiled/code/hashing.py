@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,8 @@ AHEAD = 64
 """Keys whose slots are asked for at a time, for each of which there has to be room."""
 FILLED_TEXTS = 1.5
 """So many times as many slots as keys there are at least, in a table that numbers texts."""
+LARGE = 1 << 22
+"""Bytes of an array that is not copied when it grows."""
 LINE = 64
 """Bytes that memory gives at a time."""
 
@@ -71,7 +74,7 @@ class WordTable:
 
 
 class TextTable(WordTable):
-    """Numbers texts, given as where each begins, and the letters (bytes) of all."""
+    """Numbers texts, given as where each begins, where it ends, and the letters (bytes) of all."""
 
     filled, fill, slot = FILLED_TEXTS, "fill_texts", 1
 
@@ -85,19 +88,20 @@ class TextTable(WordTable):
 
     def both(self, given: Any) -> tuple[Any, Any]:
         """The number of each key, and what compiled code has for it (`code.step.text_code`)."""
-        offsets, letters = given
-        codes: Any = np.empty(len(offsets) - 1, np.int64)
+        begins, ends, letters = given
+        codes: Any = np.empty(len(begins), np.int64)
         numbers, done = np.empty_like(codes), 0
         while True:
             used = int(self.entries[self.count, 2])
-            self.letters = longer(self.letters, used, used + int(offsets[-1]) - int(offsets[done]))
+            letters_left = int(ends[done:].sum() - begins[done:].sum())
+            lengthen(self.__dict__, "letters", used, used + letters_left)
             done = hashing_loop("number_texts")(
-                offsets, letters, done, codes, numbers, self.table, self._counts, self.entries, self.letters
+                begins, ends, letters, done, codes, numbers, self.table, self._counts, self.entries, self.letters
             )
             if done == len(codes):
                 return codes, numbers
             self._grow()
-            self.entries = longer(self.entries, self.count + 1, self.count + AHEAD + 1)
+            lengthen(self.__dict__, "entries", self.count + 1, self.count + AHEAD + 1)
 
     @property
     def alike(self) -> tuple[int, int] | None:
@@ -140,15 +144,27 @@ def _slots(count: int, width: int) -> Any:
     if count > 1 << 32:
         raise MemoryError(f"a table of {count:,} slots of {8 * width} bytes")
     size = 8 * count * width
-    room: Any = np.zeros(size + LINE, np.uint8)
+    room: Any = np.empty(size + LINE, np.uint8)  # for which numpy asks for large pages, as it does not for zeros
+    room.fill(0)
     begin = -room.__array_interface__["data"][0] % LINE
     return room[begin : begin + size].view(np.uint64).reshape(count, width)
 
 
-def longer(array: Any, used: int, size: int) -> Any:
-    """An array with room for so many entries."""
-    if size <= len(array):
-        return array
-    made = np.empty((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
-    made[:used] = array[:used]
-    return made
+def lengthen(arrays: dict[str, Any], name: str, used: int, size: int) -> None:
+    """Give one of some arrays room for so many entries; what is used of it stays.
+
+    A large one is moved by the system, page by page: memory that is new takes it long to give. So it grows little.
+    """
+    if size <= len(arrays[name]):
+        return
+    array = arrays.pop(name)  # nobody else may look at it
+    try:
+        if array.nbytes >= LARGE:
+            with suppress(ValueError):  # somebody does
+                array.resize((max(size, len(array) + len(array) // 4), *array.shape[1:]))
+                return
+        made: Any = np.empty((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
+        made[:used] = array[:used]
+        array = made
+    finally:
+        arrays[name] = array

@@ -76,7 +76,7 @@ def number_words(given, first, codes, table, counts):
 
 
 @numba.njit(nogil=True)
-def number_texts(offsets, letters, first, codes, numbers, table, counts, entries, kept):
+def number_texts(begins, ends, letters, first, codes, numbers, table, counts, entries, kept):
     """The same for texts, whose letters are kept.
 
     `numbers` takes what compiled code has for each text. Where it has one number for two keys they are left in
@@ -88,13 +88,13 @@ def number_texts(offsets, letters, first, codes, numbers, table, counts, entries
         if FILLED_TEXTS * (count + AHEAD) > len(table) or count + AHEAD + 1 > len(entries):
             return start
         for i in range(start, stop):
-            mixed = mixed_text(letters, np.int64(offsets[i]), np.int64(offsets[i + 1]))
+            mixed = mixed_text(letters, np.int64(begins[i]), np.int64(ends[i]))
             numbers[i] = np.int64(mixed)
             soon(table, first_slot(mixed, table))
         for i in range(start, stop):
             entry_soon(np.uint64(numbers[i]), table, entries)
         for i in range(start, stop):
-            begin, end, mixed = np.int64(offsets[i]), np.int64(offsets[i + 1]), np.uint64(numbers[i])
+            begin, end, mixed = np.int64(begins[i]), np.int64(ends[i]), np.uint64(numbers[i])
             a = part(letters, begin, min(begin + WORD, end))
             slot = first_slot(mixed, table)
             while table[slot, 0]:

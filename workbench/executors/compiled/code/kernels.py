@@ -165,6 +165,17 @@ def eight(context, letters, place):
     return types.uint64(letters, place), code
 
 
+@intrinsic
+def first_bit(context, word):
+    """The number of the lowest bit that is set; 64 where none is."""
+    del context
+
+    def code(_, builder, __, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(word), code
+
+
 @numba.njit(nogil=True)
 def tries(room):
     """How many rows of so many are looked at for a key."""

@@ -1,10 +1,11 @@
-"""Lines of whole numbers, by machine code."""
+"""Lines of whole numbers and truth values, by machine code."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from threading import local
 from typing import TYPE_CHECKING, Any
 
 from workbench.events.files import is_stream
@@ -24,11 +25,11 @@ def number_lines(backend: object, output: str | Path) -> NumberLines | None:
 
 
 class NumberLines:
-    """Writes rows of whole numbers as CSV, for who writes many."""
+    """Writes rows of whole numbers and truth values as CSV, for who writes many."""
 
     def __init__(self) -> None:
         self._rows = 0
-        self._room: Any = None
+        self._kept = local()
 
     @cached_property
     def _loop(self) -> MachineLoop:
@@ -38,13 +39,19 @@ class NumberLines:
         return MachineLoop(code_of("workbench.executors.compiled.code.number_loops", "write_lines"))
 
     def __call__(self, columns: Sequence[Any], between: str) -> memoryview | None:
-        """The lines of columns, arrays of 64 bits, until it is called again; None as long as there are few rows."""
+        """The lines of columns, arrays of 64 bits or bools; None as long as there are few rows.
+
+        They are there until the same thread calls it again.
+        """
         import numpy as np
 
         self._rows += len(columns[0])
         if self._rows <= PATIENCE:
             return None
-        numbers = columns[0][None] if len(columns) == 1 else np.stack(columns)
-        if self._room is None or len(self._room) < LONGEST * numbers.size:
-            self._room = np.empty(LONGEST * numbers.size, np.uint8)
-        return memoryview(self._room)[: self._loop(numbers, ord(between), self._room)]
+        truths = np.array([column.dtype == np.bool_ for column in columns])
+        words = [column.astype(np.int64, copy=False) for column in columns]
+        numbers = words[0][None] if len(words) == 1 else np.stack(words)
+        room: Any = getattr(self._kept, "room", None)
+        if room is None or len(room) < LONGEST * numbers.size:
+            room = self._kept.room = np.empty(LONGEST * numbers.size, np.uint8)
+        return memoryview(room)[: self._loop(numbers, truths, ord(between), room)]

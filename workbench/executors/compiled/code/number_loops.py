@@ -1,4 +1,4 @@
-"""Whole numbers as text: the loop, which is compiled. Imports numba."""
+"""Whole numbers and truth values as text: the loop, which is compiled. Imports numba."""
 
 # mypy: allow-untyped-defs
 # numba finds the types.
@@ -10,17 +10,28 @@ import numpy as np
 
 PAIRS = np.frombuffer("".join(f"{i:02}" for i in range(100)).encode(), np.uint8).copy()
 """The digits of 0 .. 99."""
+TRUE, FALSE = np.frombuffer(b"true", np.uint8).copy(), np.frombuffer(b"false", np.uint8).copy()
 LINE, MINUS, NOUGHT = ord("\n"), ord("-"), ord("0")
 TEN, HUNDRED = np.uint64(10), np.uint64(100)
 
 
 @numba.njit(nogil=True)
-def write_lines(numbers, between, made):
-    """Write a line for each column of a matrix, with something between its numbers; how many bytes that took."""
+def write_lines(numbers, truths, between, made):
+    """Write a line for each column of a matrix, with something between its numbers; how many bytes that took.
+
+    `truths` says which rows are truth values.
+    """
     place = 0
     for i in range(numbers.shape[1]):
         for k in range(numbers.shape[0]):
             number = numbers[k, i]
+            if truths[k]:
+                for letter in TRUE if number else FALSE:
+                    made[place] = letter
+                    place += 1
+                made[place] = between
+                place += 1
+                continue
             rest = np.uint64(number)
             if number < 0:
                 made[place] = MINUS

@@ -254,7 +254,7 @@ class Compiled(Saving):
             self.steps = before
             raise
         self._state.forget_maps()
-        self.texts.forget(self._state.texts_held)
+        self.texts.forget(self._state.texts_held, self._state.texts_used())
         return made
 
     def _run(

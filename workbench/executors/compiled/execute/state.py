@@ -263,6 +263,17 @@ class LoopArrays:
         found = [array for (_, domain, *_), array in tables if isinstance(domain, Texts)]
         return [self.arrays[0][whole], *found] if whole else found
 
+    def texts_used(self) -> int:
+        """How many different texts these are at least: the keys of a table are different."""
+        used = [
+            self._used.get(self._places[memory.columns[0].name], 0)
+            for memory in self.system.memories
+            if isinstance(memory.domain, KeyedArray)
+            and memory.domain.words == 1
+            and isinstance(self.form.memories[self._places[memory.columns[1].name] - 2][1], Texts)
+        ]
+        return max(used, default=0)
+
     def read(self, data: bytes) -> bool:
         """Take the state that these bytes hold; whether they hold one."""
         start = 8 * len(self.arrays)

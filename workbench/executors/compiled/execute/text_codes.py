@@ -90,7 +90,8 @@ class TextCodes:
 
             self._table, self._limit = CodeTable(), max(self._limit, MANY_FORGOTTEN)
             self._table.codes(stored(list(self._texts.values())))
-        return self._table.codes(texts)[column.numbers]
+        codes = self._table.codes(texts)
+        return codes if column.apart else codes[column.numbers]
 
     def reader(self) -> Callable[[Any], TextColumn]:
         """What finds the texts that are known now, also when they have been forgotten here."""
@@ -137,16 +138,23 @@ class TextCodes:
                 known.update(self._table.texts([place for place in self._table.places(found).tolist() if place >= 0]))
         return sorted(known)
 
-    def forget(self, arrays: Callable[[], Sequence[Any]]) -> None:
-        """Forget texts that are no constants and not in these arrays, from time to time."""
+    def forget(self, arrays: Callable[[], Sequence[Any]], held: int = 0) -> None:
+        """Forget texts that are no constants and not in these arrays, from time to time.
+
+        Parameters
+        ----------
+        held: how many texts there are in them at least; where these are most, none is worth looking for.
+        """
         if self.lasting or len(self) <= self._limit:
             return
         if self._table is None:
-            kept: Iterable[str] = self.held(arrays())
-        else:
-            self._table, kept = self._table.with_only(arrays()), ()
-        self._texts = {}
-        self.put((*self._constants, *kept))
+            kept = self.held(arrays())
+            self._texts = {}
+            self.put((*self._constants, *kept))
+        elif 2 * held <= len(self):
+            self._table = self._table.with_only(arrays())
+            self._texts = {}
+            self.put(self._constants)
         self._limit = 2 * len(self) + (MOST_FORGOTTEN if self._table is None else MANY_FORGOTTEN)
 
 
@@ -161,7 +169,7 @@ def stored(texts: Sequence[str]) -> StoredTexts:
     """Texts as letters."""
     letters = [text.encode("utf-8", "surrogatepass") for text in texts]
     offsets = np.cumsum([0, *map(len, letters)])
-    return StoredTexts(offsets, np.frombuffer(b"".join(letters), np.uint8))
+    return StoredTexts.adjoining(offsets, np.frombuffer(b"".join(letters), np.uint8))
 
 
 def different(codes: Any) -> tuple[Any, list[int]]:

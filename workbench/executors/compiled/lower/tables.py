@@ -39,7 +39,7 @@ ALL = (1 << 64) - 1
 FILLED = 2
 """So many times as many slots as keys there are at least, in a table that numbers keys."""
 
-CROWDED, FAST, FULL = 0.5, 0.75, 1 / 32
+CROWDED, FAST, FULL = 0.6, 0.75, 1 / 32
 """The part of a table's rows that may be used between two blocks of steps; within one, if possible; and so much at
 least is where no row is found (`tries`)."""
 

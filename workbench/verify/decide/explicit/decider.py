@@ -157,7 +157,9 @@ class _Run:
         if isinstance(goal, Never) and (step := self.search.hit(goal.label)) is not None:
             return Answer(False, RawTrace(tuple(self._run_to(step))), shortest=True)
         if not self.search.complete:
-            return Answer(None, reason=reason, reached=(Reached("explicit", f"states seen: {self.search.size:,}"),))
+            depth = self.search.depth if isinstance(goal, Never) else 0
+            reached = Reached("explicit", f"states seen: {self.search.size:,}", steps=depth)
+            return Answer(None, reason=reason, reached=(reached,))
         try:
             return self._of_graph(goal)
         except Stopped as error:

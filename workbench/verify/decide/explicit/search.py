@@ -63,6 +63,11 @@ class Exploration(ABC):
     def state(self, number: int) -> int:
         """The packed state of this number."""
 
+    @property
+    def depth(self) -> int:
+        """The steps of the longest runs of which all have been looked at, where the search is not complete."""
+        return len(self.path(self._done)) - 1
+
     def path(self, state: int) -> list[int]:
         """The numbers of the states on a shortest path from the initial state."""
         found = [state]

@@ -1,0 +1,140 @@
+"""What is asked of some of the rules says of all of them what asking all of them says."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.examples import examples
+from workbench.errors import WorkbenchError
+from workbench.tesla.check import rules
+from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
+from workbench.verify.answer.problem import comparison, problem
+from workbench.verify.answer.verdict import Outcome
+from workbench.verify.rules.droppable import shorter_rules, without_it
+from workbench.verify.rules.problems import WITH_TIME, rule_comparison, rule_problem, shortest_of
+from workbench.verify.rules.relevant import told_apart
+
+TYPES = ("A", "B", "P", "Q", "R")
+"""In the order in which one may cause the other."""
+DECLARED = "".join(f"declare {name}(x: int)\n" for name in TYPES)
+SETTINGS = replace(WITH_TIME, seconds=1)
+
+
+def random_rule(rng, number):
+    emits = rng.choice(("P", "Q", "R"))
+    trigger, other = rng.choices(("A", "B", *TYPES[: TYPES.index(emits)]), k=2)
+    policy, key = rng.choice(("each", "last", "first", "not", "absent", "")), rng.choice(("(x == T.x)", "(x > 0)", ""))
+    binds = policy in ("each", "last", "first")
+    part = f" and {policy} {other}{key}{' as O' * binds} within {rng.choice((1, 2))}"
+    return "".join((
+        f"rule r{number}: from {trigger}{rng.choice(('', '(x > 0)'))} as T",
+        f"{part} {'after' if policy == 'absent' else 'from'} T" if policy else "",
+        f" emit {emits}(x = {rng.choice(('T.x', '1', 'O.x' if binds else '0'))})",
+        " consuming O" if binds and rng.random() < 0.3 else "",
+    ))  # fmt: skip
+
+
+def random_rules(rng, count):
+    while True:
+        text = "\n".join(random_rule(rng, number) for number in range(count))
+        try:
+            return rules(DECLARED + text, "random")
+        except WorkbenchError:  # a window from an event that waits
+            continue
+
+
+def shown(verdict):
+    """The outcome, and how long the run is that shows it."""
+    return str(verdict.outcome), len(verdict.counterexample.steps) if verdict.counterexample else None
+
+
+def decided_alike(some, whole):
+    """Some need no more room than all; what is decided of both is the same, and shown by runs of one length."""
+    if whole.outcome is Outcome.WITHIN_BOUNDS:
+        return True
+    if "unknown" in (str(some.outcome), str(whole.outcome)):
+        return True
+    found = [shown(each) for each in (some, whole)]
+    return found[0][0] == found[1][0] and (found[0] == found[1] or None in (found[0][1], found[1][1]))
+
+
+@given(st.integers(0, 2**32))
+@examples(2, deadline=None)
+def test_random_rules_are_told_apart_by_those_that_differ(seed):
+    rng = random.Random(seed)
+    while True:
+        given = random_rules(rng, 2)
+        shorter = [(number, each) for number, rule in enumerate(given.rules) for _, each in shorter_rules(rule)]
+        if not shorter:
+            continue
+        sides = alike(given, without_it(given, *rng.choice(shorter)))
+        bounds = settled(sides, RuleBounds(room=1))
+        asked, _ = told_apart(dict(zip("ab", sides, strict=True)), bounds, ordered=True)
+        if asked["a"] is not sides[0]:
+            break
+    one, other = modelled(sides, bounds)
+    whole = comparison(one, other, "stepwise", SETTINGS).decide()
+    assert decided_alike(rule_comparison(*sides, bounds, SETTINGS).decide(), whole)
+
+
+@given(st.integers(0, 2**32))
+@examples(2, deadline=None)
+def test_what_random_rules_can_emit_is_what_one_of_them_can(seed):
+    rng = random.Random(seed)
+    given = random_rules(rng, 2)
+    bounds = settled([given], RuleBounds(room=1))
+    (model,) = modelled([given], bounds)
+    for text in (f"{rng.choice(('can', 'never'))}({name})" for name in given.composites):
+        some = rule_problem(given, text, RuleBounds(room=1), SETTINGS, deepen=False).decide()
+        assert decided_alike(some, problem(model, text, SETTINGS).decide())
+
+
+SEVERAL = """rule plain: from A emit P(x = 0)
+rule paired: from B and last A(x > 0) within 2 from B emit P(x = 1)
+rule next: from P and last A(x > 0) within 2 from P emit Q(x = 0)
+rule other: from B emit R(x = 0)"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asked"),
+    [
+        ("emit R(x = 0)", "emit R(x = 1)", ["other"]),
+        ("2 from B", "1 from B", ["paired"]),  # what is next differs where P does
+        ("2 from P", "1 from P", SEVERAL),  # where among composites of a step it comes is not its own matter
+        ("other", "another", SEVERAL),  # which rules are the same is told by their names
+        ("from B emit R", "from A emit R", ["other"]),
+        ("", "", SEVERAL),
+    ],
+)
+def test_rules_that_differ_are_asked_about(old, new, asked):
+    sides = {"one": rules(DECLARED + SEVERAL, "one"), "two": rules(DECLARED + SEVERAL.replace(old, new, 1), "two")}
+    found, _ = told_apart(sides, RuleBounds(), ordered=True)
+    names = list(sides["one"].rule_names) if asked is SEVERAL else asked
+    assert [list(each.rule_names) for each in found.values()] == [names] * 2 or new == "another"
+    assert found == sides or asked is not SEVERAL
+
+
+def test_the_shortest_stream_is_that_of_the_rule_with_the_shortest():
+    """An A is enough for one of the rules; nothing is P for values of which no A is."""
+    given = rules(DECLARED + "\n".join(reversed(SEVERAL.splitlines())), "several")
+    found = rule_problem(given, "can(P)").decide()
+    assert (*shown(found), found.counterexample.shortest) == ("holds", 1, True)
+    assert shown(rule_problem(given, "never(P)", RuleBounds(values={("A", "x"): [0]})).decide()) == ("fails", 1)
+    silent = rules(DECLARED + SEVERAL.replace("from A emit", "from A(x > 9, x < 9) emit"), "silent")
+    nowhere = RuleBounds(values={("A", "x"): [0]})
+    assert shown(rule_problem(silent, "can(P)", nowhere).decide()) == ("fails", None)
+
+
+def test_nothing_follows_where_one_of_several_is_not_known():
+    """It can if one can, and no run of that is a shortest one; that one cannot says nothing of the other."""
+    given = rules(DECLARED + SEVERAL, "several")
+    can, cannot = (rule_problem(given, text).decide() for text in ("can(P)", "can(R.x > 0)"))
+    unknown = replace(cannot, outcome=Outcome.UNKNOWN)
+    assert shortest_of([unknown, can], Outcome.HOLDS).counterexample.shortest is False
+    assert shortest_of([unknown, cannot], Outcome.HOLDS) is None
+    assert shortest_of([cannot, cannot], Outcome.HOLDS) is cannot
+    unshown = replace(can, counterexample=None)
+    assert shortest_of([cannot, unshown], Outcome.HOLDS).outcome is Outcome.HOLDS

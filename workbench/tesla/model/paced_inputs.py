@@ -1,0 +1,96 @@
+"""Rates of a pipeline's inputs: what is assumed of how often they bring events.
+
+The rule of this module: it looks at what comes in and emits nothing, so runs that keep the rates are as without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import Domain
+from workbench.core.kinds import Listening
+from workbench.core.ops import ite
+from workbench.core.processor import NOTHING, Emission, Machine, Slot, State, Stream
+from workbench.core.units import spelled
+from workbench.tesla.model.rates import EventRate
+from workbench.tesla.model.shown import ticks_of
+
+
+@dataclass(frozen=True)
+class PacedInputs(Listening):
+    """Assumes rates of its inputs behind the first, which says how many ticks have passed, before what comes with it.
+
+    Parameters
+    ----------
+    rates: by the names of these inputs.
+    tick, unit: how much time one is, in the unit of times; `us` where windows have units.
+    """
+
+    rates: Mapping[str, EventRate] = field(hash=False)
+    tick: int = 1
+    unit: str | None = None
+
+    keyword: ClassVar[str] = ""
+    symbol: ClassVar[str] = "⏱"
+    outs: ClassVar[int] = 0
+
+    @property
+    def in_arity(self) -> int:
+        return 1 + len(self.rates)
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        return ("elapsed", *self.rates)
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        times = [each.ticks * self.tick for each in self.rates.values()]
+        shown = [spelled(time) if self.unit else str(time) for time in times]
+        return tuple(
+            f"at most {rate.most} {name} come in any {time}"
+            for (name, rate), time in zip(self.rates.items(), shown, strict=True)
+        )
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return ()
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Any], ...]:
+        return ()
+
+    def _variables(self) -> list[tuple[str, Domain, Any]]:
+        return [each for n, rate in enumerate(self.rates.values(), 1) for each in rate.variables(f"rate{n}")]
+
+    def initial(self) -> State:
+        return tuple(value for _, _, value in self._variables())
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        return Machine(tuple(Slot(*each) for each in self._variables()), self.step, comes=self._may_come)
+
+    def _now(self, state: State, front: tuple[Any, ...]) -> list[list[Any]]:
+        """By input the ages of the last events when the time of this step has passed."""
+        time, left, found = front[0], list(state), list[list[Any]]()
+        passed = 0 if time is NOTHING else ite(time.present, ticks_of(time.value), 0)
+        for rate in self.rates.values():
+            found.append(rate.later(left[: rate.most], passed))
+            del left[: rate.most]
+        return found
+
+    def _may_come(self, state: State, front: tuple[Any, ...]) -> Mapping[int, Any]:
+        """On which inputs an event keeps its rate, if it comes."""
+        ages = zip(self.rates.values(), self._now(state, front), strict=True)
+        return {place: rate.may_come(own) for place, (rate, own) in enumerate(ages, 1)}
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        found: list[Any] = []
+        for event, ages in zip(front[1:], self._now(state, front), strict=True):
+            found += [ite(event.present, one, age) for one, age in zip((0, *ages), ages, strict=False)]
+        return tuple(found), ()
+
+    def __str__(self) -> str:
+        return f"rates({', '.join(self.rates)})"
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return ()
