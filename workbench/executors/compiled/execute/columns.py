@@ -20,6 +20,7 @@ from workbench.events.columns import arrays_of
 from workbench.events.text_column import TextColumn
 from workbench.executors.compiled.execute.given_maps import too_long
 from workbench.executors.compiled.execute.observe import decode_any
+from workbench.executors.compiled.execute.observe import dtype as dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,13 +47,6 @@ class Column(NamedTuple):
         """Those of these steps, before which nothing is wrong."""
         present = None if self.present is None else self.present[places]
         return Column(tuple(field[places] for field in self.fields), present, None)
-
-
-def dtype(domain: Domain) -> Any:
-    """The type of a scalar domain's array."""
-    if domain == BOOL:
-        return np.bool_
-    return np.float64 if isinstance(domain, Reals) else np.int64
 
 
 def empty(size: int, domain: Domain = INT) -> Any:

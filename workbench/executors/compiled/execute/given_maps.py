@@ -13,6 +13,7 @@ import numpy as np
 
 from workbench.core.domain import Domain, Enum, Integers, Texts, Value
 from workbench.core.fields import FrozenMap, Map, Tuple, scalars, split
+from workbench.executors.compiled.execute.observe import dtype
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.text_codes import TextCodes
@@ -73,8 +74,6 @@ class GivenMaps:
         return [np.concatenate((begins, ends)), *(np.concatenate((a, *b)) for a, b in zip(rest, added, strict=True))]
 
     def _array(self, domain: Domain, values: Sequence[Value]) -> Any:
-        from workbench.executors.compiled.execute.columns import dtype
-
         if isinstance(domain, Texts):
             return np.array(self._texts.put(values), np.int64)
         if isinstance(domain, Enum):

@@ -115,3 +115,12 @@ def encode_any(domain: Domain, value: Value) -> Any:
 def decode_any(domain: Domain, number: Any) -> Value:
     """The value of a scalar domain that compiled code has this for; of texts, see `TextCodes`."""
     return float(number) if isinstance(domain, Reals) else decode(domain, number)
+
+
+def dtype(domain: Domain) -> Any:
+    """The type of a scalar domain's array."""
+    import numpy as np
+
+    if domain == BOOL:
+        return np.bool_
+    return np.float64 if isinstance(domain, Reals) else np.int64
