@@ -86,6 +86,8 @@ def test_another_system_knows_nothing_of_the_statement(
         (["{system}", "{pipe}", "--param", "j=1"], "no pipeline has a parameter 'j'"),
         (["{system}", "{pipe}", "-p", "equivalent(other)"], "workbench equiv"),
         (["{system}", "{pipe}", "-p", "always (m = 1)"], "no pipe 'm'"),
+        (["{system}", "models/tesla/fire.tesla"], "are rules"),
+        (["{system}", "models/tesla/freezer.pipe", "--bind", "level=n"], "need the time"),
         (["missing.smv", "{pipe}"], "cannot read missing.smv"),
         (["{system}", "{pipe}", "--inputs", "always"], "unrecognized arguments: --inputs"),
     ],

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from workbench.budget import Budget, share
+from workbench.errors import Refused
 from workbench.language import PropertySyntax, parse_property
 from workbench.language.syntax import Identifier
 from workbench.tesla import tree as t
@@ -128,7 +129,10 @@ def _with_more_room(verdict: Verdict, larger: Iterable[Callable[[], Verdict]]) -
     for asked in larger:
         if not verdict.within_bounds:
             break
-        found = asked()
+        try:
+            found = asked()
+        except Refused:
+            return verdict  # with so much room there are too many values
         if found.outcome is Outcome.UNKNOWN and not found.within_bounds:  # a limit was met
             return replace(verdict, depth=deeper(verdict.depth, found.depth))
         verdict = found

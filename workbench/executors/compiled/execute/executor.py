@@ -272,13 +272,13 @@ class Compiled(Saving):
         before = [self._state.content(pipe.slots[0].value) for _, _, pipe in self.results]
         for first, last, loop in self._plan(count, kind, places):
             if self.steps > start:
-                kept = self._state.copy()
+                kept = self._state.keep()
             made = outputs.counts.copy()
             while self._bad(loop, first, last, inputs, outputs):
                 if outputs.enlarge(made):
                     self._state.restore(kept)
                 elif self._state.enlarge(kept, FULL) or self._state.lengthen(kept, self.steps):
-                    kept, outputs.counts[:] = self._state.copy(), made
+                    kept, outputs.counts[:] = self._state.keep(), made
                 elif self.narrow:
                     raise _NoRoom
                 else:

@@ -60,7 +60,7 @@ class LoopArrays:
             columns.empty(len(form.real), FLOAT),
             *(columns.zeros(size, domain) for _, domain, size, _ in form.memories),
         ]
-        self._saved = copies(self.arrays)
+        self._saved, self._kept = copies(self.arrays), copies(self.arrays)
         self._keys = set(_key_arrays(system))
         """Where the keys of tables lie: a row that is used keeps its key, so they need no copy to go back to."""
         self.endless = list(_endless(system))
@@ -110,20 +110,27 @@ class LoopArrays:
 
     def save(self) -> list[Any]:
         """A copy, in arrays that the next one overwrites; keys of rows that are not used are not kept."""
-        for position, (content, array) in enumerate(zip(self._saved, self.arrays, strict=True)):
+        return self._put_into(self._saved)
+
+    def keep(self) -> list[Any]:
+        """The same in other arrays."""
+        return self._put_into(self._kept)
+
+    def _put_into(self, saved: list[Any]) -> list[Any]:
+        for position, (content, array) in enumerate(zip(saved, self.arrays, strict=True)):
             if position in self._keys:
-                self._saved[position] = array
+                saved[position] = array
             elif len(content) != len(array):
-                self._saved[position] = array.copy()
+                saved[position] = array.copy()
             else:
                 content[:] = array
-        return self._saved
+        return saved
 
     def restore(self, saved: Sequence[Any]) -> None:
         """Go back to a state."""
         for position, (array, content) in enumerate(zip(self.arrays, saved, strict=True)):
             if len(array) != len(content):  # a table that has grown since
-                own = position in self._keys and content is self._saved[position]
+                own = position in self._keys and any(content is each[position] for each in (self._saved, self._kept))
                 self.arrays[position] = content if own else content.copy()
             elif array is not content:
                 array[:] = content
