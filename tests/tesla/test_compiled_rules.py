@@ -23,6 +23,7 @@ from workbench.tesla.check import rules
 from workbench.tesla.engines import table
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_prefixes import shared_prefixes
+from workbench.tesla.engines.rule_sample import sampled
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Occurrence
@@ -459,6 +460,23 @@ def test_constraints_are_asked_in_the_order_that_takes_least(enough, monkeypatch
     stream = [Occurrence("A", 60, (2**62, 2)), Occurrence("B", 61, (1,))]
     assert alike(told(engine, stream), told(cdp, stream))
     assert not engine.fast(1)
+
+
+def test_the_plan_tells_which_constraint_comes_first():
+    """The one that nearly all candidates fail, though it is written behind another one."""
+    text = rules("""declare A(x: int, y: int) declare B(x: int) declare P(x: int)
+      from B[$x = x] and each A(x - $x > 0, y - $x > 18) within 20 from B emit P(x = A.x)""")
+    stream = [Occurrence("A", i, (i % 2, i % 20)) for i in range(40)] + [Occurrence("B", 40, (0,))]
+    shown = plan_text(SetPlan(text), text, timed=False, sample=sampled(text, {}, stream))
+    assert "compiled asks this one first after 4,096 candidates: y - $x > 18\n" in shown
+
+
+def test_what_no_window_holds_is_forgotten_before_there_is_no_room():
+    text = rules(TYPES + "from B[$x = x] and each A(x == $x) within 9 from B emit P(x = 0, f = 0.0, s = B.s)")
+    engine = CompiledRules(text, {}, EngineSettings(), code=False)
+    for i in range(40):
+        engine.process(Occurrence("A", i, (i % 3, 0.5)))
+    assert [each[at.TIME] for each in engine.memory.rows_of(0).tolist()] == list(range(30, 40))
 
 
 def firsts(program):

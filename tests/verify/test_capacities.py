@@ -34,6 +34,16 @@ CASES = {
         {"A": (1, 3), "B": (1, 1)},
         {"A": 1, "C": 2, "one A": 1, "one B": 1},
     ),
+    # a B is one or the other
+    "told apart": ("from B(x == 0) emit C(x = 1)\nfrom B(x > 0) emit C(x = 2)", {"B": (1, 1)}, {"one B": 1}),
+    # two in two ticks: beside the trigger one more
+    "others": ("from A and each A as Other within 1 from A emit C(x = 1)", {"A": (2, 2)}, {"A": 2, "one A": 1}),
+    # the first of five matches silences it
+    "paused": (
+        "from B and each A within 4 from B emit C(x = 1) at most once in 2 per B.x",
+        {"A": (1, 1), "B": (1, 1)},
+        {"A": 5, "one B": 1},
+    ),
     # of the last three events, of any type
     "counted": ("from B and each A within 3 events from B limit 2 emit C(x = 1)", {}, {"A": 3, "one B": 2}),
     # those that began 2 ticks ago still wait, for what comes at their deadline counts
@@ -55,6 +65,12 @@ CASES = {
         "from C and each C as Other within 2 from C limit 1 emit D(x = 1)",
         {},
         {"C": 4, "absent_late": 2, "a moment": 4},
+    ),
+    # a C pushes the A before it out of the last two; one that comes twice causes none the second time, and both stay
+    "pushed out": (
+        "from A as Now and not A(x == Now.x) within 2 events from Now emit C(x = 1)",
+        {"A": (1, 1)},
+        {"A": 2, "one A": 1},
     ),
     # C finds the B that causes it, which nothing asks for behind the D
     "in passing": (
@@ -144,6 +160,34 @@ def test_rules_bound_what_they_make():
     text = "rule pairs: from A as Now and $n = COUNT(C within 3 from Now) where $n < 3 emit C(x = 1)\n"
     (each,) = r.capacities(rules(DECLARED + text, "asked"), settings=EXPLICIT)
     assert (each.decided, each.to_json()["capacity"]) == (True, 3)
+
+
+def test_what_asks_for_more_than_comes_makes_nothing():
+    """Three A's at most within two ticks."""
+    text = "from B and $n = COUNT(A within 2 from B) where $n > 3 emit C(x = 1)\n"
+    (each,) = r.effects(rules(DECLARED + text, "asked"), rated({"A": (1, 1)}), EXPLICIT)
+    assert (each.decided, each.to_json()["capacity"]) == (True, 0)
+
+
+def test_a_round_of_events_that_comes_again_makes_a_column_grow():
+    """A C for each A of 1 behind one of 0, and none for a second one; the last three rounds are as the first."""
+    text = """from A as Now and last A(x != Now.x) as Before within 2 from Now and not C between Before and Now
+    emit C(x = 1)
+    from B and each C within 1 from B limit 1 emit D(x = 1)"""
+    found = {each.about: each for each in r.capacities(rules(DECLARED + text, "asked"), settings=EXPLICIT)}
+    assert found["asked.C"].says == "grows without end, with each further round of A, A"
+    (stream,) = found["asked.C"].streams.values()
+    assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
+    assert [each.type for each in stream.meant or ()] == ["C"] * (len(stream.events) // 2)
+
+
+def test_numbers_that_hang_on_values_say_so():
+    """As many A's as values, of which there are two here; one is enough where none is compared, whatever comes."""
+    texts = {"x == B.x": ", with these values", "x > 0": ""}
+    for constraint, said in texts.items():
+        text = f"from B and last A({constraint}) within 2 from B emit C(x = 1)"
+        (each,) = r.capacities(rules(DECLARED + text, "asked"), settings=EXPLICIT)
+        assert each.says.endswith(f" at most{said}")
 
 
 def test_rates_are_kept_by_models():

@@ -45,14 +45,6 @@ def rate_option(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def type_option(parser: argparse.ArgumentParser) -> None:
-    """What stands for types without a bound, where there are no rules."""
-    parser.add_argument(
-        "--values", action="append", default=[], metavar="TYPE=VALUES",
-        help="what a type without a bound is in a model: str=a,b,c or float=-2..2 (repeat; default: -N letters; none)",
-    )  # fmt: skip
-
-
 def refuse_rates(args: argparse.Namespace) -> None:
     """What is asked of pipelines as if their inputs could bring anything at any time."""
     if args.rate:

@@ -5,6 +5,8 @@ The rule of this module: it alone says what they are called.
 
 from __future__ import annotations
 
+ELAPSED = "elapsed"
+"""The input on which a model has how many ticks have passed, where a pipeline has the time."""
 MICROSECONDS = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 24 * 3600 * 10**6}
 """The units, and how many microseconds each has."""
 

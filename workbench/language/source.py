@@ -13,6 +13,7 @@ from workbench.core.domain import Value
 from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Ports
+from workbench.core.units import ELAPSED
 from workbench.display import Displayed
 from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language import properties
@@ -174,7 +175,7 @@ class WatchedPipeline:
 
 def _monitor(item: s.MonitorSyntax, pipeline: Pipeline, file: str, constants: Mapping[str, Value]) -> WatchedPipeline:
     """A monitor statement with its properties understood, and its inputs looked up."""
-    inputs = [name for name, _ in pipeline.inputs]
+    inputs = [ELAPSED if name in pipeline.clocks else name for name, _ in pipeline.inputs]
     for wire in item.wires:
         if wire.input.partition(".")[0] not in inputs:
             what = f"pipeline {pipeline.name} has no input '{wire.input}'"

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from workbench.core.units import MICROSECONDS
+from workbench.executors.compiled.rules.asked_source import rivals_of
+from workbench.executors.compiled.rules.asking import ENOUGH, cheapest
 from workbench.show.rule_graph import FAINT, HEAD, as_quoted, as_table
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
@@ -92,7 +94,11 @@ def _sampled(sample: RulesSampled | None, rule: int, planned: PlannedStep) -> di
     if sample is None or found is None or planned.step.policy is t.Policy.ABSENT:
         return {}
     told = zip(found.constraints, found.passed, strict=True)
-    return {"sample": {
+    rivals = rivals_of(planned) if found.candidates else []
+    passed = {id(each): count for each, count in zip(planned.step.part.constraints, found.passed, strict=True)}
+    seen = [-1, found.candidates, *(found.candidates - passed[id(each)] for each, _ in rivals)]
+    first = {"first": str(rivals[cheapest(0, len(rivals), seen + [takes for _, takes in rivals])][0])} if rivals else {}
+    return {**first, "sample": {
         "events": sample.events, "begun": sample.rules[rule].begun, "asked": found.asked, "looked": found.looked,
         "candidates": found.candidates, "fitting": found.fitting, "found": found.found,
         "passed": [{"constraint": constraint, "candidates": count} for constraint, count in told],
@@ -114,6 +120,8 @@ def _told_sample(step: dict[str, Any]) -> Iterator[str]:
         )
     if len(step["asked"]) > 1:
         yield f"    asked in this order, what takes least first: {'; '.join(step['asked'])}"
+    if "first" in step:
+        yield f"    by what fits, compiled asks this one first after {ENOUGH:,} candidates: {step['first']}"
 
 
 def _part(count: int, found: dict[str, Any]) -> str:

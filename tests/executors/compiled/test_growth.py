@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from workbench.conformance.generate.pipelines import traces
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.errors import NoCapacity, Overflow
-from workbench.executors.compiled.execute import state
+from workbench.executors.compiled.execute import executor, state
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.gpu.batch import Batch
 from workbench.executors.compiled.parallel.executor import Parallel
@@ -182,3 +183,36 @@ def test_many_traces() -> None:
         [value + 1 for value in x[:8, 1].tolist()],
         [value + 1 for value in x[:18, 2].tolist()],
     ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_piece_that_fails_in_a_later_block_leaves_nothing_behind(seed, monkeypatch):
+    """Tables grow between blocks and within them; what a dictionary has after the pieces that did not fail is there."""
+    monkeypatch.setattr(executor, "BLOCK", 64)
+    text = """
+    machine sums(e: {kind: {add, drop}, key: str, by: int}) -> int {
+        var sums: map(str, int)
+        state s: get(sums, e.key, 0)
+        s -> s when e.kind = add / sums := put(sums, e.key, get(sums, e.key, 0) + e.by)
+        s -> s when e.kind = drop / sums := put(sums, e.key, 0)
+    }
+    pipeline p(e: {kind: {add, drop}, key: str, by: int}) -> int { return sums(e) }
+    """
+    chance, running, sums = random.Random(seed), wb.Compiled(wb.parse(text).get("p").pipeline, machine=False), {}
+    for count, span in ((300, 5), (700, 5000), (200, 300), (700, 5000)):
+        events = [
+            (chance.choice(["add", "add", "drop"]), f"k{chance.randrange(span)}", chance.randrange(10))
+            for _ in range(count)
+        ]
+        at = chance.randrange(200, 2 * count)
+        events[at : at + 2] = [("add", "large", 2**62)] * 2 if at < count else []
+        after, wanted = dict(sums), []
+        for kind, key, by in events:
+            after[key] = after.get(key, 0) + by if kind == "add" else 0
+            wanted.append(after[key])
+        if max(after.values()) < 2**63:
+            assert running.feed({"e": events})["out"].events() == wanted
+            sums = after
+        else:
+            with pytest.raises(Overflow):
+                running.feed({"e": events})

@@ -13,18 +13,20 @@ from workbench.core.domain import BOOL, Enum, Range, Unknown
 from workbench.core.fields import Record
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import events_of
+from workbench.core.units import ELAPSED
 from workbench.errors import DomainError, InputError, Refused
 from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import outline
 from workbench.ir.simulate import Simulator
 from workbench.tesla.model.build import RuleBounds
-from workbench.tesla.model.in_pipelines import ELAPSED, over
+from workbench.tesla.model.in_pipelines import over
 from workbench.tesla.model.paced_inputs import PacedInputs
 from workbench.tesla.model.rates import EventRate, RuleRate
 from workbench.tesla.model.rules_in_pipeline import RulesInPipeline
 from workbench.tesla.model.shown import ticks_of
 from workbench.verify.answer.check import Settings
 from workbench.verify.ask.environment import Environment
+from workbench.verify.monitor.monitor import monitor
 
 RULES = """declare Temp(value: int)
 declare Smoke(area: string, density: float)
@@ -277,3 +279,26 @@ def test_what_comes_keeps_the_rates_and_whatever_keeps_them_comes(seed):
             break
         for name in asked:
             came[name].append(now)
+
+
+@pytest.mark.parametrize(
+    ("period", "elapsed", "outcome"),
+    [(3, "1", "holds"), (2, "1", "fails"), (3, "n = 0 ? 0 : 1", "fails"), (9, "0", "fails")],
+)
+def test_rules_watch_a_system_that_says_how_much_time_passes(pipe, tmp_path, period, elapsed, outcome):
+    """A Temp in every so many steps: of two within two minutes, both ends counted, none is three steps of one away."""
+    rules = TWICE.replace("Smoke(area: string, density: float)", "Smoke(on: bool)")
+    found = pipe("return found.Twice", inputs="temp: int, smoke: bool", rules=rules)
+    (tmp_path / "clock.smv").write_text(
+        f"MODULE main\nVAR n : 0..{period - 1};\nASSIGN init(n) := 0; next(n) := (n + 1) mod {period};\n"
+    )
+    bound = {"temp": "0", "smoke": "TRUE", "elapsed": elapsed}
+    settings = Settings(rules=RuleBounds(tick=MINUTE))
+    verdict = monitor(
+        str(tmp_path / "clock.smv"), found, "never(out)", bind=bound, when={"temp": "n = 0"}, settings=settings
+    )
+    assert str(verdict.outcome) == outcome
+    if verdict.counterexample:
+        assert verdict.counterexample.replay.startswith("confirmed by execution")
+    with pytest.raises(InputError, match="need the time"):
+        monitor(str(tmp_path / "clock.smv"), found, bind={"temp": "0", "smoke": "TRUE"})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli import rule_models, written_runs
+from workbench.cli.rule_runs import fact_files
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the condition under which an input carries an event (repeat; default: at every step)",
     )  # fmt: skip
     o.decision_options(parser)
-    rule_models.type_option(parser)
+    rule_models.value_options(parser)
+    fact_files(parser)
     written_runs.options(parser)
 
 
@@ -50,6 +52,9 @@ def execute(args: argparse.Namespace) -> int:
     *system, file = args.files
     if len(system) > 1:
         raise InputError("give at most one system and one pipeline", hint="workbench monitor SYSTEM.smv FILE[:NAME]")
+    if o.is_rules(file):
+        hint = 'read them in a pipeline, alarm = rules("R.tesla", door, smoke).Alarm, and give that'
+        raise InputError(f"'{file}' are rules, and what watches a system is a pipeline", hint=hint)
     if file.endswith(".smv"):
         raise InputError(f"'{file}' is no pipeline", hint="the system comes first: workbench monitor SYSTEM.smv FILE")
     bind, when = _pairs(args.bind, "--bind"), _pairs(args.when, "--when")

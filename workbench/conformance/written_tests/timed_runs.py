@@ -12,8 +12,8 @@ from workbench.conformance.written_tests.reproduce import ROUNDS, played
 from workbench.core.domain import FLOAT, INT, Domain, Value
 from workbench.core.fields import Tuple
 from workbench.core.pipeline import Pipeline
+from workbench.core.units import ELAPSED
 from workbench.processors.held.group import flatten
-from workbench.tesla.model.in_pipelines import ELAPSED
 from workbench.tesla.model.rules_in_pipeline import RulesInPipeline
 from workbench.tesla.model.shown import ticks_of
 from workbench.verify.answer.verdict import Trace

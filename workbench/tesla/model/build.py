@@ -53,6 +53,7 @@ class RuleBounds:
     rates: how often events come at most, by type, of a pipeline by input (`ANY_TYPE`: the others); what is not named
         comes any number of times.
     trex: which of the rule sets that are modelled have windows and consumption as in T-Rex (0: the first).
+    still: (of pipelines) a step may say that no time has passed.
     depth, waits: the most composites in a chain of causes, and matches of a rule that wait for something not to come.
     """
 
@@ -70,6 +71,7 @@ class RuleBounds:
     chain: int = 0
     rates: Mapping[str, RuleRate] = field(default_factory=dict)
     trex: Collection[int] = ()
+    still: bool = False
 
 
 def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> tuple[RuleGraph, ...]:

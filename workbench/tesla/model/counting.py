@@ -1,25 +1,32 @@
 """How many events columns hold at most, told by counting alone: from how often events come, and what rules make of one.
 
-The rule of this module: a number holds of all streams that keep the rates, whatever values they bring; it may be more
-than any stream reaches. A composite comes when its trigger does, or a fixed time later; so in a stretch of time a rule
-makes no more than its triggers in such a stretch have matches.
+The rule of this module: a number holds of all streams that keep the rates and bring values that the model has; it may
+be more than any stream reaches. A composite comes when its trigger does, or a fixed time later; so in a stretch of
+time a rule makes no more than its triggers in such a stretch have matches.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeGuard
 
+from workbench.core.domain import BOOL, Value
 from workbench.tesla import tree as t
 from workbench.tesla.model.frame import RuleFrame, absence, deadline, waiting_of
 from workbench.tesla.model.layout import KeptColumn
+from workbench.tesla.model.roles import Role, roles_of
 from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.values import Attributes, Selected, value
 
 WITHOUT_END = math.inf
 """Of what nothing bounds."""
+MOST_KINDS = 4096
+"""The most kinds of triggers that are told apart."""
 
 
 @dataclass
@@ -29,9 +36,11 @@ class RuleCounting:
     Parameters
     ----------
     frame: its columns, and its rates.
+    valued: whether attributes have the values of the model only; else any.
     """
 
     frame: RuleFrame
+    valued: bool = True
     _open: set[str] = field(default_factory=set)
 
     @property
@@ -56,13 +65,21 @@ class RuleCounting:
     def _made(self, rule: t.Rule, reach: int) -> float:
         found = _times(min(self.comes(rule.trigger.type, reach), self._apart(rule, reach)), self.matches(rule))
         if rule.pause is not None and rule.pause.amount:
-            found = min(found, max(len(self.frame.keys(rule)), 1) * (reach // int(rule.pause.amount) + 1))
+            found = min(found, self._keys(rule) * (reach // int(rule.pause.amount) + 1))
         return found
+
+    def _keys(self, rule: t.Rule) -> float:
+        """For how many values a rule is silent on its own."""
+        return max(len(self.frame.keys(rule)), 1) if self.valued or not rule.per else WITHOUT_END
+
+    def _kinds(self, type: str, names: Iterable[str]) -> float:
+        """How many combinations of values attributes of a type have."""
+        tables, domains = self.frame.tables, self.rules.declarations[type].domains
+        return math.prod(len(tables[type, n]) if self.valued or domains[n] == BOOL else WITHOUT_END for n in names)
 
     def held(self, column: KeptColumn) -> float:
         """How many events a column holds."""
-        tables = self.frame.tables
-        keys = math.prod(len(tables[column.type, name]) for name in column.newest or ())
+        keys = self._kinds(column.type, column.newest or ())
         if column.endless:
             return keys
         with self._inside(f"held {column.type}") as again:
@@ -82,27 +99,75 @@ class RuleCounting:
         tables = [self.frame.tables[rule.trigger.type, name] for name in names]
         if any(value is None or value != value for table in tables for value in table.values):
             return WITHOUT_END  # what equals nothing, not even itself
-        return math.prod(map(len, tables)) * (reach // (deadline(rule) + 1) + 1)
+        return self._kinds(rule.trigger.type, names) * (reach // (deadline(rule) + 1) + 1)
 
     def matches(self, rule: t.Rule) -> float:
         """How many composites a rule makes of a trigger."""
-        return self._found(rule) if rule.limit is None else min(rule.limit, self._found(rule))
+        found = self._found(rule) if rule.limit is None else min(rule.limit, self._found(rule))
+        if rule.pause is None or not rule.pause.amount:
+            return found
+        return min(found, 1 if _known_by_trigger(rule) else self._keys(rule))
 
     def _found(self, rule: t.Rule) -> float:
-        found = 1.0
-        for part in rule.predicates:
-            if isinstance(part, t.Predicate) and part.policy is t.Policy.EACH:
-                rows = self.frame.given.get(part.type, len(self.frame.facts.get(part.type, ())))
-                column = self.frame.layout.columns.get(part.type)
-                fact = self.rules.declarations[part.type].fact
-                found = _times(found, rows if fact else WITHOUT_END if column is None else self.held(column))
+        """How many matches a trigger has: no more than there are combinations of what each predicate may select."""
+        roles = {role.place: role for role in roles_of(self.rules, rule, self.frame.layout.trex)}
+        found, bound = 1.0, [(rule.trigger.type, 0)]
+        for place, part in enumerate(rule.predicates, 1):
+            if self._too_few(rule, roles.get(place)):
+                return 0
+            if not isinstance(part, t.Predicate) or not part.policy.binds:
+                continue
+            if role := roles.get(place):
+                most = self._candidates(role, bound)
+                bound += [(part.type, role.reach.ticks)] if role.reach.ticks is not None else []
+            else:
+                most = self.frame.given.get(part.type, len(self.frame.facts.get(part.type, ())))
+            found = _times(found, most if part.policy is t.Policy.EACH else min(most, 1))
         return found
 
-    def caused(self, type: str) -> float:
-        """How many composites an event of a type causes at most when it comes, one by the other."""
+    def _too_few(self, rule: t.Rule, role: Role | None) -> bool:
+        """Whether a rule asks for more events than there are where it counts them."""
+        if role is None or not isinstance(role.part, t.Aggregate) or role.part.function != "COUNT":
+            return False
+        parameter, most = role.part.parameter, self._candidates(role, [(rule.trigger.type, 0)])
+        return any(_asks_more(each, parameter, most) for each in rule.where_clause)
+
+    def _candidates(self, role: Role, bound: Sequence[tuple[str, int]]) -> float:
+        """How many events a predicate may select where these are bound already: types, and ages that none exceeds."""
+        type, far = role.part.type, role.reach.ticks
+        held = self.held(self.frame.layout.columns[type])
+        if far is None:
+            return held
+        others = sum(of == type and age <= far for of, age in bound)
+        return max(min(held, self.comes(type, far) - others), 0)
+
+    def caused(self, type: str, known: Attributes = MappingProxyType({})) -> float:
+        """How many composites an event of a type causes at most when it comes, one by the other.
+
+        Parameters
+        ----------
+        known: attributes that it has in any case.
+        """
         with self._inside(f"caused {type}") as again:
+            if again:
+                return WITHOUT_END
             rules = [rule for rule in self.rules.rules if rule.trigger.type == type and absence(rule) is None]
-            return WITHOUT_END if again else sum(self._with_effects(rule, self.matches(rule)) for rule in rules)
+            made = {rule.name: self._with_effects(rule, self.matches(rule)) for rule in rules}
+            return max(sum(made[rule.name] for rule in each) for each in self._triggered(rules, type, known))
+
+    def _triggered(self, rules: Sequence[t.Rule], type: str, known: Attributes) -> Iterator[Sequence[t.Rule]]:
+        """For each kind of events of a type those of the rules that one of them may trigger."""
+        own = {rule.name: [each for each in rule.trigger.constraints if _alone(each)] for rule in rules}
+        asked = {leaf.name for all in own.values() for each in all for leaf in t.within(each) if _is_own(leaf)}
+        values: dict[str, Sequence[Value | None]] = {name: [known[name]] for name in asked & set(known)}
+        if self.valued and type not in self.rules.composites:
+            values |= {name: self.frame.tables[type, name].values for name in asked}
+        if math.prod(map(len, values.values())) > MOST_KINDS:
+            yield rules
+            return
+        for chosen in itertools.product(*values.values()):
+            event = dict(zip(values, chosen, strict=True))
+            yield [rule for rule in rules if all(_may_hold(each, event) for each in own[rule.name])]
 
     def due(self) -> float:
         """How many composites come at most at a moment at which it is known that something has not come."""
@@ -111,7 +176,8 @@ class RuleCounting:
         return sum(self._with_effects(r, _times(triggers[r.name], self.matches(r))) for r in rules)
 
     def _with_effects(self, rule: t.Rule, made: float) -> float:
-        return _times(made, 1 + self.caused(rule.emits))
+        emitted = {each.name: each.value.value for each in rule.evaluations if isinstance(each.value, t.Literal)}
+        return _times(made, 1 + self.caused(rule.emits, emitted))
 
     @contextmanager
     def _inside(self, question: str) -> Iterator[bool]:
@@ -141,11 +207,48 @@ def _awaited_again(rule: t.Rule) -> list[str] | None:
             if isinstance(one, t.OwnAttribute)
             and (str(other) == f"{trigger.name}.{one.name}" or known.get(str(other)) == one.name)
         ]
-        alone = all(isinstance(leaf, t.OwnAttribute | t.Literal | t.Operation) for leaf in t.within(each))
-        if not names and not (alone and str(each) in own):
+        if not names and not (_alone(each) and str(each) in own):
             return None
         found += names[:1]
     return found
+
+
+def _asks_more(condition: t.Expression, parameter: str, most: float) -> bool:
+    """Whether a condition holds only where a parameter that is a number is more than this."""
+    if not isinstance(condition, t.Operation) or condition.operator not in (">", ">=", "=="):
+        return False
+    one, other = condition.operands
+    if not isinstance(one, t.BoundParameter) or one.name != parameter or not isinstance(other, t.Literal):
+        return False
+    least = other.value
+    return isinstance(least, int | float) and (most <= least if condition.operator == ">" else most < least)
+
+
+def _known_by_trigger(rule: t.Rule) -> bool:
+    """Whether all composites that a rule makes of a trigger are of one kind, for which it is silent then."""
+    named = {each.name for each in rule.trigger.assignments}
+    return all(
+        isinstance(leaf, t.Literal | t.Operation)
+        or (isinstance(leaf, t.OtherAttribute) and leaf.of == rule.trigger.name)
+        or (isinstance(leaf, t.BoundParameter) and leaf.name in named)
+        for each in rule.per
+        for leaf in t.within(each)
+    )
+
+
+def _is_own(leaf: t.Expression) -> TypeGuard[t.OwnAttribute]:
+    return isinstance(leaf, t.OwnAttribute)
+
+
+def _alone(constraint: t.Expression) -> bool:
+    """Whether a constraint looks at the event alone."""
+    return all(isinstance(leaf, t.OwnAttribute | t.Literal | t.Operation) for leaf in t.within(constraint))
+
+
+def _may_hold(constraint: t.Expression, event: Attributes) -> bool:
+    """Whether a constraint holds of an event, as far as its attributes are known."""
+    unknown = any(_is_own(leaf) and leaf.name not in event for leaf in t.within(constraint))
+    return unknown or value(constraint, Selected(), event) is True
 
 
 def _times(one: float, other: float) -> float:

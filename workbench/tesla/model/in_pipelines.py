@@ -15,6 +15,7 @@ from workbench.core.domain import FLOAT, LOOKS, STR, Domain, Integer, Range, Val
 from workbench.core.fields import Record, resolve
 from workbench.core.pipeline import Node, Pipeline, type_node
 from workbench.core.program import Program
+from workbench.core.units import ELAPSED
 from workbench.errors import DomainError, InputError, Refused, TypingError, did_you_mean
 from workbench.processors.held.group import flatten
 from workbench.tesla import tree as t
@@ -29,8 +30,6 @@ from workbench.tesla.model.shown import Shown, pauses_shown
 from workbench.tesla.occurrence import in_units, rows_of
 from workbench.tesla.rule_processor import RuleProcessor, places_of
 
-ELAPSED = "elapsed"
-"""The input on which a model has how many ticks have passed, in place of the time."""
 RATES = "rates"
 """What the processor is called that assumes the rates of inputs."""
 
@@ -85,7 +84,8 @@ def _paced(found: Pipeline, rates: Mapping[str, EventRate], tick: int, unit: str
 def _known(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
     if bounds.any_facts:
         raise InputError(
-            "rules in a pipeline look at facts that are given", hint="write --facts, not --facts-any or --facts-change"
+            "rules in a pipeline look at facts that are given",
+            hint="write --facts; --facts-any and --facts-change are for a .tesla file",
         )
     inputs = {name: domain for each in flat for name, domain in each.inputs}
     for name in bounds.rates:

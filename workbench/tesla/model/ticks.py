@@ -212,6 +212,11 @@ class RulesInTicks(RuleProcessor, Keeping):
         return (0, "", (), 0, ())
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        state, found, _ = self.processed(state, front)
+        return state, tuple(map(emission, self._shown(found))) if found else self._silent
+
+    def processed(self, state: State, front: tuple[Any, ...]) -> tuple[State, Sequence[Occurrence], Mapping[str, int]]:
+        """A step: the state behind it, what it causes, and how much columns have held meanwhile, and what waits."""
         (now, memory, kept, count, rows), (place, given) = state, front
         if (name := self.ports[place]) in self.frame.told:
             before, rows = rows, self._with_row(rows, name, given, begun=bool(memory))
@@ -219,10 +224,10 @@ class RulesInTicks(RuleProcessor, Keeping):
                 memory = RuleMemory(
                     self._on(rows)._started, str(memory.saved() if isinstance(memory, RuleMemory) else memory)
                 )
-            return (now, memory, kept, count, rows), self._silent
+            return (now, memory, kept, count, rows), (), {}
         if place == 0:
             if not (passed := ticks_of(given)):
-                return state, self._silent
+                return state, (), {}
             now += passed * self.tick
         if not isinstance(memory, RuleMemory):
             memory = RuleMemory(self._on(rows)._started, memory)
@@ -232,17 +237,17 @@ class RulesInTicks(RuleProcessor, Keeping):
         except EndlessChain as error:
             raise Overflow(error.what, hint="let a condition or a window end the cascade") from error
         # what is made at a deadline has its time, and comes before what is now
-        came = [*found, happens] if place == 0 else [happens, *found]
+        came, held = [*found, happens] if place == 0 else [happens, *found], dict[str, int]()
         for each in came:
             if isinstance(each, Occurrence):
                 count += 1
                 kept = self._with_event(self._since(kept, each.time, count), replace(each, number=count - 1))
+                held[each.type] = max(held.get(each.type, 0), sum(other.type == each.type for other, _ in kept))
         kept = self._since(kept, now, count)
-        self._bounded(memory, found)
-        return (now, memory, kept, count, rows), tuple(map(emission, self._shown(found))) if found else self._silent
+        return (now, memory, kept, count, rows), found, {**held, **self._bounded(memory, found)}
 
-    def _bounded(self, memory: RuleMemory, found: Sequence[Occurrence]) -> None:
-        """Overflow where more waits than the model has room for, or causes are longer chains than it follows."""
+    def _bounded(self, memory: RuleMemory, found: Sequence[Occurrence]) -> Mapping[str, int]:
+        """How much waits; Overflow where that is more than there is room for, or chains are longer than it follows."""
         waits = memory.awaiting if self.frame.absences else {}
         for rule in self.frame.absences:
             if waits[rule.name] > self.frame.waits[rule.name]:
@@ -254,6 +259,7 @@ class RulesInTicks(RuleProcessor, Keeping):
                 raise Overflow(
                     f"a chain of more than {self.frame.depth} composites", hint="let a condition end the cascade sooner"
                 )
+        return {waiting_of(rule): waits[rule.name] for rule in self.frame.absences}
 
     def _since(self, kept: tuple[Any, ...], now: int, count: int) -> tuple[Any, ...]:
         """What is still asked for at a time, when so many events have come."""

@@ -109,7 +109,8 @@ class Settings:
 
         bounds = self.rules or RuleBounds()
         bounds = replace(bounds, room=self.q) if isinstance(self.q, int) else bounds
-        return over(programs, self.domain, bounds, still=self.environment.arrivals in ("synchronised", "always"))
+        still = bounds.still or self.environment.arrivals in ("synchronised", "always")
+        return over(programs, self.domain, bounds, still=still)
 
 
 @dataclass(frozen=True)

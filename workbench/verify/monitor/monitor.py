@@ -13,6 +13,7 @@ from functools import cached_property
 
 from workbench.budget import Budget, phase
 from workbench.core.program import Program
+from workbench.core.units import ELAPSED
 from workbench.errors import InputError
 from workbench.ir.compose import outline
 from workbench.language import PropertySyntax
@@ -68,6 +69,13 @@ class Watching:
     when: Mapping[str, str] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
 
+    def __post_init__(self) -> None:
+        if self.subject.pipeline.clocks:  # the system says how much time passes, which may be none
+            from workbench.tesla.model.build import RuleBounds
+
+            rules = replace(self.settings.rules or RuleBounds(), still=True)
+            object.__setattr__(self, "settings", replace(self.settings, rules=rules))
+
     @cached_property
     def environment(self) -> Driven:
         """The inputs, bound to the system."""
@@ -79,8 +87,18 @@ class Watching:
                 hint="say it with when, or leave --inputs and --fair out",
             )
         flat = flatten(settings.over(self.subject)[0])
+        self._timed(source)
         with Budget(settings.seconds, settings.memory_mb), phase("binding the inputs to the system"):
             return drive(source, flat, self.bind, self.when, settings.engine, limits_left())
+
+    def _timed(self, source: SmvSystem) -> None:
+        """Refused where rules do not know how much time a step of the system takes."""
+        if self.subject.pipeline.clocks and ELAPSED not in self.bind and ELAPSED not in source.names:
+            what = (
+                f"rules in {self.subject.pipeline.name} need the time, and {source.path} does not say how much passes"
+            )
+            hint = f"--bind {ELAPSED}=1: a tick passes in each step; --tick '1 min' says how long a tick is"
+            raise InputError(what, hint=hint)
 
     def problem(self, prop: Property | Equivalence | PropertySyntax | str) -> MonitorProblem:
         """A property to decide; it takes what `check` takes, but for comparisons."""

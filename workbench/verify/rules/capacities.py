@@ -7,7 +7,9 @@ Source: design of rules in the model, "how many events must be kept".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -16,7 +18,7 @@ from workbench.budget import remaining
 from workbench.core.ops import GT
 from workbench.errors import Refused
 from workbench.tesla import tree as t
-from workbench.tesla.model.build import RuleBounds, modelled
+from workbench.tesla.model.build import RuleBounds, modelled, settled
 from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
 from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.model.machine import ModelledRules
@@ -26,19 +28,21 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.rules.finding import RuleFinding, in_turn
 from workbench.verify.rules.fires import firing
-from workbench.verify.rules.growth import Growth, RunMeasure, growths
-from workbench.verify.rules.measured import MeasuredRules, MeasuredStep, ModelInputs
+from workbench.verify.rules.growth import Growth, StepMeasure, growths
+from workbench.verify.rules.measured import MOST_IN_TURN, MOST_TRIED, MeasuredRules, MeasuredStep, ModelInputs
 from workbench.verify.rules.problems import WITH_TIME, rule_problem
+from workbench.verify.rules.relevant import relevant
 from workbench.verify.rules.stream import RuleStream, modelled_in
 
 PATIENCE = 20.0
 """How many seconds a question to the model has where there is no other limit."""
 MOST_MODELLED = 24
 """The most events that columns have room for together in models that are asked."""
-MOST_REPEATED = 8
-"""How often parts of a stream come on which a rule fires."""
+MOST_RICHER = 4
+"""How many events are put into a stream at most to reach more."""
 MOST_KEPT = 64
 """The largest capacity that is asked about when nothing else is said."""
+VALUED = ", with these values"
 COUNTED = "counting: no more come in so much time, by their rates and what rules make of them"
 FEW_KINDS = "counting: so many kinds of events are kept, of each the one that counts"
 
@@ -79,12 +83,14 @@ class SearchedMost:
     about, unit: what it is, and what is counted.
     at_least, inputs: what this stream reaches.
     at_most: no stream reaches more; by `argument`, or by the model if there is none.
+    surely: nor does one that brings other values than the model has.
     growth: a stream that makes it grow.
     """
 
     about: str
     unit: str
     at_most: float = WITHOUT_END
+    surely: float = WITHOUT_END
     argument: str = COUNTED
     at_least: int = 0
     inputs: ModelInputs = ()
@@ -109,13 +115,14 @@ class SearchedMost:
         made = partial(CapacityFinding, self.about, verdict=self.verdict)
         if self.growth is not None and self.growth.endless:
             stream = RuleStream.of(model, self.growth.repeated())
-            says = f"grows without end, with each further {self.growth.type}"
+            says = f"grows without end, with each further {self.growth.told}"
             found = made("unbounded", says, streams={"": stream}, growth=self.growth.by)
-            return replace(found, grounds=(*model.assumes, f"nothing bounds how often {self.growth.type} comes"))
+            free = f"nothing bounds how often {self.growth.types} come{'s' if self.growth.length == 1 else ''}"
+            return replace(found, grounds=(*model.assumes, free))
         streams = {"": RuleStream.of(model, self.inputs)} if self.inputs else {}
         grounds = self.verdict.rests_on if self.verdict else (*model.assumes, *([self.argument] if self.known else []))
         if self.known:
-            says = f"{_count(self.at_least, self.unit)} at most"
+            says = f"{_count(self.at_least, self.unit)} at most{VALUED if self.at_least < self.surely else ''}"
             found = made(f"capacity {self.at_least}", says, capacity=self.at_least)
         else:
             counted = "" if self.at_most == WITHOUT_END else f", at most {int(self.at_most)}"
@@ -169,7 +176,8 @@ class CapacitySearch:
     def __post_init__(self) -> None:
         self.model = modelled_in(*modelled([self.rules], self.bounds))
         self.measured = MeasuredRules(self.model)
-        self.counted = RuleCounting(self.model.frame).rooms()
+        self.counted, self.surely = (RuleCounting(self.model.frame, valued).rooms() for valued in (True, False))
+        self.bounds = settled([self.rules], self.bounds)  # so that streams of parts are streams of the whole
         self.firings: dict[str, ModelInputs] = {}
         if remaining().seconds is None and self.settings.seconds is None:
             self.settings = replace(self.settings, seconds=PATIENCE)
@@ -182,10 +190,10 @@ class CapacitySearch:
 
     def found(self, queue: str) -> Iterator[CapacityFinding]:
         """What is known of one of them."""
-        searched = SearchedMost(f"{self.rules.name}.{queue}", "event", self.counted[queue])
+        searched = SearchedMost(f"{self.rules.name}.{queue}", "event", self.counted[queue], self.surely[queue])
 
-        def longest(run: Sequence[MeasuredStep]) -> int:
-            return max((each.lengths[queue] for each in run), default=0)
+        def longest(step: MeasuredStep) -> int:
+            return step.lengths[queue]
 
         if queue in self.rules.primitives:
             self._outside(queue, searched)
@@ -194,7 +202,8 @@ class CapacitySearch:
             if searched.at_most == WITHOUT_END:
                 searched.growth = self.grows(self._causing(queue), longest)
         if not searched.known and searched.at_least < self.most and not self._too_late(queue):
-            self.ask(searched, partial(_longer, searched.about), longest, queue)
+            looking = [rule for rule in self.rules.rules if queue in rule.types]
+            self.ask(searched, partial(_longer, searched.about), longest, [*self._causing(queue), *looking], queue)
         if searched.known and searched.growth is None:
             self.proved[queue] = searched.at_least
         else:
@@ -205,25 +214,53 @@ class CapacitySearch:
         """A column of events from outside: what is kept of them depends on them alone."""
         values, whole = self.measured.kept(type)
         column = self.model.frame.layout.columns[type]
-        if whole and (column.newest is not None or not values) and len(values) <= searched.at_most:
+        kinds = column.newest is not None and not column.places  # where events are counted, others push some out
+        if whole and (kinds or not values) and len(values) <= searched.at_most:
             searched.at_most, searched.argument = len(values), FEW_KINDS
         if searched.at_most == WITHOUT_END:
             searched.growth = Growth(({type: values[0]},), 0, 1)
             return
-        count = min(int(searched.at_most), self.most or MOST_KEPT) if values else 0
+        count = int(min(searched.at_most, MOST_TRIED)) if values else 0
         inputs = self.measured.paced({type: values[number % len(values)]} for number in range(count))
         searched.learn(self.measured.reached(type, inputs), inputs)
 
-    def filled(self, rules: Sequence[t.Rule], searched: SearchedMost, measure: RunMeasure) -> None:
+    def filled(self, rules: Sequence[t.Rule], searched: SearchedMost, measure: StepMeasure) -> None:
         """Streams on which rules fire as often as rates let them, which may be all that is to be found."""
-        for inputs in filter(None, map(self.firing, rules)):
-            for each in (inputs, *self.measured.fuller(inputs, int(min(searched.at_most, MOST_REPEATED)))):
-                if searched.known:
-                    return
-                run = self.measured.run(each)
-                ends = [measure(run[:end]) for end in range(1, len(run) + 1)]
-                if ends and (value := max(ends)):
-                    searched.learn(value, each[: ends.index(value) + 1])
+        bounded = searched.at_most != WITHOUT_END
+        most = int(min(searched.at_most, self.most or MOST_KEPT)) if bounded else MOST_IN_TURN
+        firings = [each for each in map(self.firing, rules) if each]
+        for inputs in firings:
+            self._tried(itertools.chain([inputs], self.measured.fuller(inputs, most)), searched, measure)
+        if not bounded:
+            return
+        self._tried(self.measured.alike(), searched, measure)
+        for inputs in firings:
+            if not searched.known and (richer := self._enriched(inputs, measure)) != inputs:
+                self._tried(self.measured.fuller(richer, most), searched, measure)
+        self._tried(self.measured.in_two(), searched, measure)
+
+    def _tried(self, streams: Iterable[ModelInputs], searched: SearchedMost, measure: StepMeasure) -> None:
+        for each in streams:
+            if searched.known:
+                return
+            searched.learn(*self._reached(each, measure))
+
+    def _reached(self, inputs: ModelInputs, measure: StepMeasure) -> tuple[int, ModelInputs]:
+        """The most that is reached on a stream, and the part of it up to there."""
+        values = list(map(measure, self.measured.run(inputs)))
+        most = max(values, default=0)
+        return most, inputs[: values.index(most) + 1] if values else ()
+
+    def _enriched(self, inputs: ModelInputs, measure: StepMeasure) -> ModelInputs:
+        """A stream like one, with more events, on which more is reached with each of them."""
+        reached, found = self._reached(inputs, measure)
+        for _ in range(MOST_RICHER):
+            tried = (self._reached(each, measure) for each in self.measured.richer(found))
+            more = next((each for each in tried if each[0] > reached), None)
+            if more is None:
+                break
+            reached, found = more
+        return found
 
     def _too_late(self, queue: str) -> bool:
         """Whether the model knows how much a column holds only behind steps in which it may need more."""
@@ -235,7 +272,7 @@ class CapacitySearch:
     def _causing(self, queue: str) -> list[t.Rule]:
         return [rule for rule in self.rules.rules if queue in (rule.emits, waiting_of(rule))]
 
-    def grows(self, rules: Sequence[t.Rule], measure: RunMeasure) -> Growth | None:
+    def grows(self, rules: Sequence[t.Rule], measure: StepMeasure) -> Growth | None:
         """A stream on which one of these rules fires and something grows; one of which that is proved, if there is."""
         found: Growth | None = None
         for rule in rules:
@@ -248,29 +285,47 @@ class CapacitySearch:
     # --- the model ---
 
     def firing(self, rule: t.Rule) -> ModelInputs:
-        """A shortest stream on which a rule fires, if there is one."""
+        """A stream on which a rule fires, if one is found among those that can be tried, or by the model."""
         if rule.name not in self.firings:
-            verdict = firing(self.rules, rule, self.bounds, self.settings, deepen=bool(self.most))
-            steps = verdict.counterexample.steps if verdict.counterexample else ()
-            self.firings[rule.name] = tuple(step.inputs for step in steps)
+            self.firings[rule.name] = self.measured.firing(rule) or self._modelled_firing(rule)
         return self.firings[rule.name]
 
+    def _modelled_firing(self, rule: t.Rule) -> ModelInputs:
+        with suppress(Refused):
+            asked, bounds = relevant(self.rules, [rule.name], self.bounds)
+            verdict = firing(asked, rule, bounds, self.settings, deepen=bool(self.most))
+            if verdict.counterexample is not None:
+                return tuple(step.inputs for step in verdict.counterexample.steps)
+        return ()
+
     def ask(
-        self, searched: SearchedMost, more_than: Callable[[int], Property], measure: RunMeasure, queue: str = ""
+        self,
+        searched: SearchedMost,
+        more_than: Callable[[int], Property],
+        measure: StepMeasure,
+        about: Sequence[t.Rule],
+        queue: str = "",
     ) -> None:
-        """Let the model find streams that reach more, until there are none; of a column, until it is never too full."""
-        rooms = {name: self._room(name) for name in self.model.rooms}
+        """Let the model find streams that reach more, until there are none; of a column, until it is never too full.
+
+        Parameters
+        ----------
+        about: the rules that are asked about, with all that they depend on.
+        """
+        asked, bounds = relevant(self.rules, {rule.name for rule in about}, self.bounds)
+        seen = {name for rule in asked.rules for name in (*rule.types, waiting_of(rule))}
+        rooms = {name: self._room(name) for name in self.model.rooms if name in seen}
         if queue:
             self._enough(rooms, queue, searched.at_least)
         while not searched.known:
-            bounds = replace(self.bounds, rooms={**self.bounds.rooms, **rooms})
+            roomy = replace(bounds, rooms={**bounds.rooms, **rooms})
             try:
-                asked = rule_problem(self.rules, more_than(searched.at_least), bounds, self.settings, deepen=False)
-                verdict = asked.decide()
+                more_of = more_than(searched.at_least)
+                verdict = rule_problem(asked, more_of, roomy, self.settings, deepen=False).decide()
             except Refused as error:  # with so much room there are too many values
                 searched.reason = error.what
                 return
-            more = self._learned(searched, verdict, measure, bounds, queue)
+            more = self._learned(searched, verdict, measure, queue)
             if more and (verdict.counterexample is not None or self._enough(rooms, queue, searched.at_least)):
                 continue
             if verdict.outcome is Outcome.FAILS and rooms.get(queue, 0) > searched.at_least:
@@ -281,16 +336,12 @@ class CapacitySearch:
                 searched.verdict, searched.reason = verdict, self._reason(verdict, searched)
                 return
 
-    def _learned(
-        self, searched: SearchedMost, verdict: Verdict, measure: RunMeasure, bounds: RuleBounds, queue: str
-    ) -> bool:
+    def _learned(self, searched: SearchedMost, verdict: Verdict, measure: StepMeasure, queue: str) -> bool:
         """Whether a run of the model reaches more: one that shows it, or to where the column itself is full."""
         run = verdict.counterexample or (verdict.witness if queue and queue in _full(verdict) else None)
         if run is None:
             return False
-        inputs = tuple(step.inputs for step in run.steps)
-        measured = MeasuredRules(modelled_in(*modelled([self.rules], bounds)))  # which has more values
-        more = searched.learn(measure(measured.run(inputs)), inputs)
+        more = searched.learn(*self._reached(tuple(step.inputs for step in run.steps), measure))
         if verdict.counterexample is not None and not more:
             raise AssertionError(f"{searched.about}: a run of the model is no run of the rules")
         return more
@@ -321,9 +372,8 @@ class CapacitySearch:
         if not verdict.within_bounds:
             return verdict.reason
         if searched.growth is not None:
-            return (
-                f"each further {searched.growth.type} adds {searched.growth.by}, and whether that goes on is not proved"
-            )
+            grown = f"each further {searched.growth.told} adds {searched.growth.by}"
+            return f"{grown}, and whether that goes on is not proved"
         full = ", ".join(f"{self.rules.name}.{name}" for name in _full(verdict))
         return f"the model says no more before {full or 'its bounds'} is full" if full else "its bounds are met"
 

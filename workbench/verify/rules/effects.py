@@ -6,7 +6,7 @@ model, "how many composites can one event cause".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -23,11 +23,10 @@ from workbench.verify.answer.check import Settings
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.rules.capacities import MOST_KEPT, CapacityFinding, CapacitySearch, SearchedMost
 from workbench.verify.rules.finding import RuleFinding, in_turn
-from workbench.verify.rules.measured import MeasuredStep
+from workbench.verify.rules.growth import touched
+from workbench.verify.rules.measured import ELAPSED, MeasuredStep
 from workbench.verify.rules.problems import WITH_TIME
 
-TIME = "elapsed"
-"""The input on which time passes."""
 STATIC = "counting: a rule makes no more of a trigger than there are matches of what columns hold"
 
 
@@ -47,28 +46,32 @@ def effects(
     search = CapacitySearch(rules, bounds or RuleBounds(), settings, most if deepen else 0)
     at_once = {rule.trigger.type for rule in rules.rules if absence(rule) is None}
     names = [name for name in rules.primitives if name in at_once]
-    names += [TIME] if any(absence(rule) is not None for rule in rules.rules) else []
+    names += [ELAPSED] if any(absence(rule) is not None for rule in rules.rules) else []
     return in_turn([(_about(name), partial(_caused, search, name)) for name in names])
 
 
 def _about(name: str) -> str:
-    return "a moment" if name == TIME else f"one {name}"
+    return "a moment" if name == ELAPSED else f"one {name}"
 
 
 def _caused(search: CapacitySearch, name: str) -> Iterator[CapacityFinding]:
-    counting = RuleCounting(search.model.frame)
-    counted = counting.due() if name == TIME else counting.caused(name)
-    searched = SearchedMost(_about(name), "composite", counted, STATIC)
+    countings = (RuleCounting(search.model.frame, valued) for valued in (True, False))
+    counted, surely = (each.due() if name == ELAPSED else each.caused(name) for each in countings)
+    searched = SearchedMost(_about(name), "composite", counted, surely, STATIC)
 
-    def caused(run: Sequence[MeasuredStep]) -> int:
-        return run[-1].caused if run and run[-1].name == name else 0
+    def caused(step: MeasuredStep) -> int:
+        return step.caused if step.name == name else 0
 
-    rules = [r for r in search.rules.rules if (absence(r) is not None if name == TIME else r.trigger.type == name)]
+    waiting = [rule for rule in search.rules.rules if absence(rule) is not None]
+    at_once = [rule for rule in search.rules.rules if rule not in waiting]
+    rules = waiting if name == ELAPSED else [rule for rule in at_once if rule.trigger.type == name]
     search.filled(rules, searched, caused)
-    if counted == WITHOUT_END and name != TIME:
-        searched.growth = search.grows([rule for rule in rules if absence(rule) is None], caused)
+    if counted == WITHOUT_END and name != ELAPSED:
+        searched.growth = search.grows(rules, caused)
     if not searched.known:
-        search.ask(searched, partial(_more, name), caused)
+        types = set[str]().union(*(touched(search.rules, rule.emits) for rule in rules))
+        about = [*rules, *(rule for rule in at_once if rule.trigger.type in types)]
+        search.ask(searched, partial(_more, name), caused, about)
     yield searched.finding(search.model)
 
 

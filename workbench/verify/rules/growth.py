@@ -1,73 +1,90 @@
-"""Streams that make a column, or what one event causes, grow without end: one event of them comes again and again.
+"""Streams that make a column, or what one event causes, grow without end: an event, or all, comes again and again.
 
 Where nothing bounds how often an event comes, the clock may stand still meanwhile. That each further one adds
 something is measured on the running engine, up to `ROUNDS` times; that it goes on is concluded where the rule looks at
-nothing else that changes.
+nothing else that changes, or finds only what is last.
 
 Source: design of rules in the model: without an assumption on rates columns are unbounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
 from workbench.tesla import tree as t
 from workbench.tesla.model.frame import absence
+from workbench.tesla.model.layout import written
+from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.rules.measured import MeasuredRules, MeasuredStep, ModelInputs
+from workbench.verify.rules.relevant import sources
 
 ROUNDS = 4
 """How often an event is repeated."""
-RunMeasure = Callable[[Sequence[MeasuredStep]], int]
-"""What is to grow, of what was measured of a stream."""
+StepMeasure = Callable[[MeasuredStep], int]
+"""What is to be great, of what was measured at a step."""
 
 
 class Growth(NamedTuple):
-    """A stream, the step of it whose event is repeated, and by how much at least something grows each time.
+    """A stream, the steps of it whose events are repeated, and by how much at least something grows each time.
 
     Attributes
     ----------
     endless: whether that is proved to go on.
+    length: how many steps these are.
     """
 
     inputs: ModelInputs
     place: int
     by: int
     endless: bool = True
+    length: int = 1
 
     @property
-    def type(self) -> str:
-        """The type of the event that is repeated."""
-        (found,) = self.inputs[self.place]
-        return found
+    def again(self) -> ModelInputs:
+        """The events that are repeated."""
+        return self.inputs[self.place : self.place + self.length]
+
+    @property
+    def types(self) -> str:
+        """Their types."""
+        return ", ".join(name for step in self.again for name in step)
+
+    @property
+    def told(self) -> str:
+        """What is repeated, in words."""
+        return self.types if self.length == 1 else f"round of {self.types}"
 
     def repeated(self, rounds: int = ROUNDS) -> ModelInputs:
-        """The stream with so many more of it."""
-        return (*self.inputs[: self.place], *[self.inputs[self.place]] * rounds, *self.inputs[self.place :])
+        """The stream with so many more of them."""
+        return (*self.inputs[: self.place], *self.again * rounds, *self.inputs[self.place :])
 
 
 def growths(
-    measured: MeasuredRules, rules: RuleSet, rule: t.Rule, inputs: ModelInputs, measure: RunMeasure
+    measured: MeasuredRules, rules: RuleSet, rule: t.Rule, inputs: ModelInputs, measure: StepMeasure
 ) -> Iterator[Growth]:
-    """The events of a stream on which a rule fires last that make more of it the more often they come."""
-    rates = measured.model.frame.rates
-    for place, step in enumerate(inputs):
-        (name,) = step
-        if name not in rules.primitives or name in rates:
+    """The events of a stream on which a rule fires last that make more of it the more often they come, or all of it."""
+    free = set(rules.primitives) - set(measured.model.frame.rates)
+    whole = [Growth(inputs, 0, 0, length=len(inputs))] if len(inputs) > 1 else []
+    for found in (*(Growth(inputs, place, 0) for place in range(len(inputs))), *whole):
+        if not free.issuperset(name for step in found.again for name in step):
             continue
-        found = Growth(inputs, place, 0)
         values = list[int]()
         for rounds in range(ROUNDS + 1):
-            run = measured.run(found.repeated(rounds))
-            if len(run) < len(inputs) + rounds:
-                break  # it leaves the values of the model
-            values.append(measure(run))
+            run = measured.run(repeated := found.repeated(rounds))
+            if len(run) < len(repeated):
+                break  # a cascade has no end
+            values.append(measure(run[-1]))
         by = min((other - one for one, other in pairwise(values)), default=0)
         if by > 0:
-            last = place == len(inputs) - 1
-            endless = by_triggers(rules, rule, name) if last else by_copies(rules, rule, name)
+            if found.length > 1:
+                endless = by_rounds(measured, rules, rule, found)
+            elif found.place == len(inputs) - 1:
+                endless = by_triggers(rules, rule, found.types)
+            else:
+                endless = by_copies(rules, rule, found.types)
             yield found._replace(by=by, endless=endless)
 
 
@@ -90,6 +107,38 @@ def by_copies(rules: RuleSet, rule: t.Rule, type: str) -> bool:
     each = [part for part in parts if isinstance(part, t.Predicate) and part.policy is t.Policy.EACH]
     alone = len(parts) == 1 and len(each) == 1 and each[0].type == type
     return _plain(rule) and rule.limit is None and alone and rule.trigger.type in set(rules.primitives) - {type}
+
+
+def by_rounds(measured: MeasuredRules, rules: RuleSet, rule: t.Rule, growth: Growth) -> bool:
+    """Whether a rule, and those that it depends on, make the same composites in each further round of a whole stream.
+
+    They do where they ask only for the last event of a kind, or whether there is one, no time passes, and as many
+    rounds as a rule has predicates, and two, have made the same: what a predicate finds, or does not, in a history with
+    so many equal rounds behind each other, it finds, or does not, in one with a round more.
+    """
+    names = sources(rules, [rule.name])
+    asked = [each for each in rules.rules if each.name in names]
+    column = measured.model.frame.layout.columns.get(rule.emits)
+    if measured.model.trex or column is None or column.limit < 0 or not all(_last_only(rules, each) for each in asked):
+        return False
+    enough = max(len(each.predicates) for each in asked) + 2
+    run = measured.run(growth.repeated(enough))
+    made = [[_told(each) for each in step.made if each.rule in names] for step in run]
+    rounds = [made[start : start + growth.length] for start in range(0, len(made), growth.length)]
+    return all(each == rounds[-1] for each in rounds[-enough:])
+
+
+def _last_only(rules: RuleSet, rule: t.Rule) -> bool:
+    """Whether a rule asks only for last events, or whether there are any, whenever they came."""
+    parts = [part for part in rule.predicates if isinstance(part, t.Predicate)]
+    kinds = all(part.policy in (t.Policy.LAST, t.Policy.NOT) for part in parts) and len(parts) == len(rule.predicates)
+    events = not any(rules.declarations[part.type].fact for part in parts)
+    times = any(isinstance(leaf, t.TimeOf) for each in written(rule) for leaf in t.within(each))
+    return _plain(rule) and kinds and events and not times and not rule.consuming
+
+
+def _told(event: Occurrence) -> tuple[str, str, str]:
+    return event.rule, event.type, repr(event.values)
 
 
 def _plain(rule: t.Rule) -> bool:

@@ -6,33 +6,56 @@ much room as it asks for; nothing is concluded.
 
 from __future__ import annotations
 
+import itertools
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
 from workbench.core.domain import Value
-from workbench.core.processor import events_of
 from workbench.errors import Overflow
+from workbench.tesla import tree as t
+from workbench.tesla.engines.publisher import LONGEST_CHAIN
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.shown import ticks_of
-from workbench.tesla.rule_processor import ALL
+from workbench.tesla.occurrence import Occurrence
 
 MOST_TRIED = 512
 """The most events of a type that are tried."""
+MOST_SHORT, LONGEST_SHORT = 2048, 4
+"""The most streams of a length that are tried, and the greatest such length."""
+MOST_ALIKE = 16
+"""How many equal events streams begin with that are tried."""
+ELAPSED = "elapsed"
+"""The input on which time passes."""
+MOST_IN_TURN = 8
+"""Up to which number each is tried when parts of a stream come several times; more are tried by doubling."""
+MOST_PAIRED = 64
+"""The most kinds of events of which each two are tried."""
 ModelInputs = tuple[Mapping[str, Value], ...]
 """What comes at each step of a model of rules."""
 
 
 class MeasuredStep(NamedTuple):
-    """After a step, on one input: how much room each column has needed, and how many composites the step has caused.
+    """After a step, on one input: how much room each column has needed, and the composites that the step has caused.
 
     Within a step a column may need more than it holds in the end: what composites ask for is gone behind them.
     """
 
     name: str
     lengths: Mapping[str, int]
-    caused: int
+    made: Sequence[Occurrence]
+
+    @property
+    def caused(self) -> int:
+        """How many these are."""
+        return len(self.made)
+
+    @property
+    def rules(self) -> set[str]:
+        """The rules that have made them."""
+        return {each.rule for each in self.made}
 
 
 class MeasuredRules:
@@ -46,25 +69,21 @@ class MeasuredRules:
     def __init__(self, model: ModelledRules) -> None:
         layout = model.frame.layout
         columns = {name: replace(each, apart=()) for name, each in layout.columns.items()}
-        roomy = replace(model, frame=replace(model.frame, layout=replace(layout, columns=columns)))
-        self.model = roomy.with_rooms(dict.fromkeys(model.rooms, 0))
-        self._all = model.results_named.index(ALL)
+        frame = replace(model.frame, layout=replace(layout, columns=columns), depth=LONGEST_CHAIN)
+        self.model = replace(model, frame=frame.with_rooms(dict.fromkeys(model.rooms, sys.maxsize)))
 
     def run(self, inputs: Sequence[Mapping[str, Value]]) -> list[MeasuredStep]:
-        """What is measured at each step, up to one that leaves the values of the model."""
-        model, state, found = self.model, self.model.initial(), list[MeasuredStep]()
-        todo = list(reversed(inputs))
-        while todo:
-            ((name, given),) = todo[-1].items()
+        """What is measured at each step, up to one whose composites have no end."""
+        model, found, needed = self.model, list[MeasuredStep](), dict.fromkeys(self.model.rooms, 0)
+        state = model.initial()
+        for step in inputs:
+            ((name, given),) = step.items()
             try:
-                state, made = model.step(state, (model.ports.index(name), given))
-            except Overflow as full:
-                if not full.queue:
-                    break
-                model = model.with_rooms({full.queue: model.frame.rooms[full.queue] + 1})
-                continue
-            todo.pop()
-            found.append(MeasuredStep(name, model.frame.rooms, len(events_of(made[self._all]))))
+                state, made, held = model.processed(state, (model.ports.index(name), given))
+            except Overflow:
+                break
+            needed = {queue: max(most, held.get(queue, 0)) for queue, most in needed.items()}
+            found.append(MeasuredStep(name, needed, made))
         return found
 
     def reached(self, queue: str, inputs: Sequence[Mapping[str, Value]]) -> int:
@@ -91,12 +110,12 @@ class MeasuredRules:
         for step in inputs:
             ((name, given),) = step.items()
             before, rate = times.setdefault(name, []), self.model.frame.rates.get(name)
-            if name == "elapsed":
+            if name == ELAPSED:
                 now += ticks_of(given)
             elif rate is not None and len(before) >= rate.most and before[-rate.most] + rate.ticks > now:
                 pauses = self._pauses(before[-rate.most] + rate.ticks - now)
                 now += sum(map(ticks_of, pauses))
-                found += [{"elapsed": each} for each in pauses]
+                found += [{ELAPSED: each} for each in pauses]
             before.append(now)
             found.append(step)
         return tuple(found)
@@ -104,11 +123,52 @@ class MeasuredRules:
     def fuller(self, inputs: ModelInputs, count: int) -> Iterator[ModelInputs]:
         """Streams like one on which something happens at the last step, on which more may: parts come several times."""
         *before, last = inputs
-        for number in range(2, count + 1):
+        numbers = {*range(2, min(count, MOST_IN_TURN) + 1), *(2**each for each in range(count.bit_length())), count}
+        for number in sorted(numbers - {0, 1}):
             yield self.paced([*before * number, last])
             yield self.paced(inputs * number)
             for place in range(len(before)):
                 yield self.paced([*before[:place], *[before[place]] * number, *before[place + 1 :], last])
+
+    def richer(self, inputs: ModelInputs) -> Iterator[ModelInputs]:
+        """Streams like one, with one event more, or with another one in place of the last events."""
+        for event in self.events():
+            for place in range(len(inputs)):
+                yield self.paced([*inputs[:place], event, *inputs[place:]])
+                yield self.paced([*inputs[:place], *[event] * (len(inputs) - place)])
+
+    def firing(self, rule: t.Rule) -> ModelInputs:
+        """A stream on which a rule fires at the last step: of few events and pauses, or of equal events."""
+        for inputs in itertools.chain(self._short(), self.alike()):
+            place = next((i for i, step in enumerate(self.run(inputs), 1) if rule.name in step.rules), None)
+            if place is not None:
+                return inputs[:place]
+        return ()
+
+    def _short(self) -> Iterator[ModelInputs]:
+        """All streams of the same few events and pauses, as far as they are not too many."""
+        pauses = [{ELAPSED: each} for each in sorted(self.model.shapes[0].values(), key=ticks_of) if ticks_of(each)]
+        steps = [*self.events(), *pauses[:1], *pauses[1:][-1:]]
+        for length in range(1, LONGEST_SHORT + 1):
+            if len(steps) ** length <= MOST_SHORT:
+                yield from map(self.paced, itertools.product(steps, repeat=length))
+
+    def alike(self) -> Iterator[ModelInputs]:
+        """Streams of events of one kind."""
+        return (self.paced([one] * MOST_ALIKE) for one in self.events())
+
+    def in_two(self) -> Iterator[ModelInputs]:
+        """Streams of events of one kind, and then one of another."""
+        events = list(self.events())
+        if len(events) <= MOST_PAIRED:
+            for one, other in itertools.permutations(events, 2):
+                yield self.paced([*[one] * MOST_ALIKE, other])
+
+    def events(self) -> Iterator[Mapping[str, Value]]:
+        """An event of each kind that may come from outside."""
+        for name, domain in zip(self.model.ports[1:], self.model.shapes[1:], strict=True):
+            if name not in self.model.frame.told:
+                yield from ({name: value} for value in islice(domain.values(), MOST_PAIRED))
 
     def _pauses(self, ticks: int) -> list[Value]:
         """Pauses that the model has, of so many ticks together."""

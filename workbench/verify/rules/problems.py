@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from workbench.budget import Budget, share
+from workbench.errors import Refused
 from workbench.language import PropertySyntax, parse_property
 from workbench.language.syntax import Identifier
 from workbench.tesla import tree as t
@@ -28,6 +29,8 @@ from workbench.verify.rules.relevant import asked_of, relevant, told_apart
 
 MORE = 2, 4
 """How many times as much room as at first models have where no run is found before a column is full."""
+SHORTER = 2.0
+"""Seconds for each other rule, where one is known to emit something, to do it on a shorter stream."""
 MOST_COUNTED = 32
 """The most room that is tried for what rules count."""
 WITH_TIME = Settings({}, environment=Environment("one"))
@@ -73,22 +76,20 @@ class SplitProblem(RuleProblem):
 
     def decide(self) -> Verdict:
         """The verdict; it rests on what that about one of the rules rests on."""
-        start = time.monotonic()
+        start, parts = time.monotonic(), list[Verdict]()
+        shows = Outcome.HOLDS if self.syntax and self.syntax.name == "can" else Outcome.FAILS
         with Budget(self.settings.seconds, self.settings.memory_mb):
-            shows = Outcome.HOLDS if self.syntax and self.syntax.name == "can" else Outcome.FAILS
-            parts = [part.decide() for part in self._asked()]
+            for number, part in enumerate(self.parts):
+                seconds = share(len(self.parts) - number + 1).seconds  # as much is left for all of them together
+                if any(each.outcome is shows for each in parts):
+                    seconds = SHORTER if seconds is None else min(SHORTER, seconds)
+                parts.append(part(replace(self.settings, seconds=seconds)).decide())
             found = shortest_of(parts, shows)
             if found is not None:
                 return replace(found, seconds=time.monotonic() - start)
             verdict = super().decide()
             unknown = verdict.outcome is Outcome.UNKNOWN
             return replace(verdict, depth=deeper(verdict.depth, depth_of_all(parts))) if unknown else verdict
-
-    def _asked(self) -> Iterator[RuleProblem]:
-        """The parts, each with its share of the time: as much is left for all of them together."""
-        for number, part in enumerate(self.parts):
-            seconds = share(len(self.parts) - number + 1).seconds
-            yield part(replace(self.settings, seconds=seconds))
 
 
 def shortest_of(found: Sequence[Verdict], shows: Outcome) -> Verdict | None:
@@ -128,7 +129,10 @@ def _with_more_room(verdict: Verdict, larger: Iterable[Callable[[], Verdict]]) -
     for asked in larger:
         if not verdict.within_bounds:
             break
-        found = asked()
+        try:
+            found = asked()
+        except Refused:
+            return verdict  # with so much room there are too many values
         if found.outcome is Outcome.UNKNOWN and not found.within_bounds:  # a limit was met
             return replace(verdict, depth=deeper(verdict.depth, found.depth))
         verdict = found

@@ -42,6 +42,16 @@ class MachineLoop:
         kinds, words = _passed(given)
         return partial(self._function(kinds), words)
 
+    def before(self, *last: Any) -> Callable[..., int]:
+        """What is called with the other arguments, those before these; their arrays have to stay where they are."""
+        kinds, words = _passed(last)
+
+        def run(*first: Any) -> int:
+            more, begin = _passed(first)
+            return self._function(more + kinds)(begin + words)
+
+        return run
+
     def located(self, *given: Any) -> tuple[int, list[int]]:
         """The same for machine code: where it lies, as long as this object lives, and the words that it takes."""
         kinds, words = _passed(given)

@@ -12,17 +12,20 @@ from workbench.executors.compiled.rules.layout import (
     AHEAD,
     AHEAD_END,
     BASE,
+    FETCHED,
     HEADS,
     HEADS_MASK,
     INPUT,
+    LINK,
     MASK,
+    MOST_AHEAD,
     TYPE,
     WIDTH,
 )  # fmt: skip
 from workbench.executors.compiled.rules.words import fetch, scattered, word_at
 
-HEADS_AHEAD, ROWS_AHEAD = 16, 8
-"""How many events ahead the beginnings of chains are fetched, and the rows to which these lead."""
+HEADS_AHEAD, ROWS_AHEAD, NEXT_AHEAD = 16, 8, 4
+"""How many events ahead the beginnings of chains are fetched, the rows to which these lead, and those behind them."""
 SAMPLE = 64
 """Beginnings of chains that are looked at."""
 LARGE = 1 << 13
@@ -56,22 +59,46 @@ def spread(k, K, H):
     return 8 * used > SAMPLE
 
 
-def fetch_ahead(i, last, types, places, A, T, K, H, W, L):
-    """Fetch what the events some places behind this one need first."""
-    if i + HEADS_AHEAD >= last:
+def fetch_ahead(i, first, last, types, places, A, T, K, H, W, X, L):
+    """Fetch what the events some places behind this one need first; `first` is where this began.
+
+    What has been found stands in the scratch until the event comes: where the chain begins, then where its row is.
+    """
+    e = i + HEADS_AHEAD
+    if e >= last:
         return
-    y, place = types[i + HEADS_AHEAD] + 0, places[i + HEADS_AHEAD]
-    n = T[y, AHEAD]
-    while n < T[y, AHEAD_END]:
-        fetch(H, head_of(n, y, place, A, T, K, L))
-        n += 3 + L[n + 2]
-    y, place = types[i + ROWS_AHEAD] + 0, places[i + ROWS_AHEAD]
-    n = T[y, AHEAD]
-    while n < T[y, AHEAD_END]:
+    y, place, found = types[e] + 0, places[e], FETCHED + (e & (HEADS_AHEAD - 1)) * MOST_AHEAD
+    n, end = T[y, AHEAD], T[y, AHEAD_END]
+    while n < end:
+        head = head_of(n, y, place, A, T, K, L)
+        fetch(H, head)
+        X[found] = head
+        n, found = n + 3 + L[n + 2], found + 1
+    e = i + ROWS_AHEAD
+    if e < first + HEADS_AHEAD:
+        return
+    y, found = types[e] + 0, FETCHED + (e & (HEADS_AHEAD - 1)) * MOST_AHEAD
+    n, end = T[y, AHEAD], T[y, AHEAD_END]
+    while n < end:
         if L[n + 1] != 0:
-            found, x = H[head_of(n, y, place, A, T, K, L)], K[L[n], TYPE]
-            if found >= H[2 * x]:
-                a = T[x, BASE] + (found & T[x, MASK]) * T[x, WIDTH]
-                fetch(W, a)
-                fetch(W, a + T[x, WIDTH] - 1)
-        n += 3 + L[n + 2]
+            X[found] = fetch_row(H[X[found]], K[L[n], TYPE], T, H, W)
+        n, found = n + 3 + L[n + 2], found + 1
+    e = i + NEXT_AHEAD
+    if e < first + HEADS_AHEAD:
+        return
+    y, found = types[e] + 0, FETCHED + (e & (HEADS_AHEAD - 1)) * MOST_AHEAD
+    n, end = T[y, AHEAD], T[y, AHEAD_END]
+    while n < end:
+        if L[n + 1] != 0 and X[found] >= 0:
+            fetch_row(W[X[found] + K[L[n], LINK]], K[L[n], TYPE], T, H, W)
+        n, found = n + 3 + L[n + 2], found + 1
+
+
+def fetch_row(place, y, T, H, W):
+    """Fetch a row of a type, if it is still there; where it is, else -1."""
+    if place < H[2 * y]:
+        return -1
+    a = T[y, BASE] + (place & T[y, MASK]) * T[y, WIDTH]
+    fetch(W, a)
+    fetch(W, a + T[y, WIDTH] - 1)
+    return a

@@ -7,6 +7,7 @@ that have moved leave their place unused, less than what is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,8 @@ class RuleArrays:
         self.X: Any = np.zeros(at.FIXED + (1 << 10), np.int64)
         self.J: Any = np.zeros(1 << 10, np.int64)
         self._free: dict[tuple[str, int], list[int]] = {}
+        self._told: tuple[Any, ...] = (None,)
+        self._arrays: tuple[Any, ...] = ()
         self._used = {"W": 0, "H": 2 * len(program.types)}
         self._output(1 << 12)
         for y in range(len(program.types)):
@@ -115,11 +118,13 @@ class RuleArrays:
 
     def grow_rows(self, y: int) -> None:
         """Twice as many rows of a type; its chains are to be made anew."""
-        there = self.rows_of(y)
+        there, mask = self._rows_at(y), int(self.T[y, at.MASK])
         start, end = self.H[2 * y : 2 * y + 2].tolist()
-        self._rows(y, 2 * (int(self.T[y, at.MASK]) + 1))
+        self._rows(y, 2 * (mask + 1))
         self._no_spans()
-        self._rows_at(y)[np.arange(start, end) & int(self.T[y, at.MASK])] = there
+        more, middle = self._rows_at(y), min(end, (start | mask) + 1)
+        for first, last in ((start, middle), (middle, end)):  # in one piece here and there
+            more[first & (2 * mask + 1) :][: last - first] = there[first & mask :][: last - first]
 
     def first_rows(self, y: int, count: int) -> Any:
         """Room for so many rows of a type that has none, where they will be when they are put into columns."""
@@ -282,14 +287,14 @@ class RuleArrays:
         longer[: len(array)] = array
         setattr(self, name, longer)
 
-    def arrays(self) -> list[Any]:
-        """What every call is given, in the order of `matching.run`."""
-        program = self.program
-        real = {name: getattr(self, name).view(np.float64) for name in "WOX"}
-        return [
-            self.T, self.K, self.R, program.C, program.C.view(np.float64), self.W, real["W"], self.H, self.V, self.O,
-            real["O"], self.X, real["X"], self.J, program.L, self.S, self.B,
-        ]  # fmt: skip
+    def arrays(self) -> tuple[Any, ...]:
+        """What every call is given, in the order of `matching.run`; the same object as long as nothing has moved."""
+        whole = self.T, self.K, self.R, self.program.C, self.W, self.H, self.V, self.O, self.X, self.J, self.S, self.B
+        if not all(map(is_, whole, self._told)):
+            T, K, R, C, W, H, V, O, X, J, S, B = self._told = whole
+            CF, F, OF, XF = (each.view(np.float64) for each in (C, W, O, X))
+            self._arrays = T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, self.program.L, S, B
+        return self._arrays
 
 
 def asked_of(loop: Callable[..., int], memory: RuleArrays, mode: int, first: int, last: int) -> int:

@@ -1,15 +1,16 @@
 """What candidates are asked, in the order that takes least, as lines.
 
 The rule of this module: a constraint has no effect, so that any order of them says the same. The first candidates are
-asked all of them; then one is chosen that comes first (`asking`). Where that one leaves 64 bits, though it is asked
-before its turn, the run ends only if all others hold: in no order more often than as they are written.
+looked at twice: in a loop of its own all constraints are asked, and nothing else is done; then they are asked as they
+are written or, once it is known, the one first with which that takes least (`asking`). Where that one leaves 64 bits,
+though it is asked before its turn, the run ends only if all others hold: in no order more often than as written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.executors.compiled.rules.asking import REFUSED, SEEN
+from workbench.executors.compiled.rules.asking import CHOSEN, REFUSED, SEEN
 from workbench.executors.compiled.rules.band_source import BandSource
 from workbench.tesla.engines.expressions import effort
 from workbench.tesla.engines.set_plan import PlannedStep, substituted, substitution
@@ -21,60 +22,72 @@ TEXTS = 20
 """The effort from which on texts are compared; they come last in any case."""
 
 
+def rivals_of(planned: PlannedStep) -> list[tuple[Expression, int]]:
+    """The constraints of a predicate that may come first, with what they take; none where there is nothing to choose.
+
+    An equation holds for nearly all that a chain leads to, bounds where blocks are sorted by them.
+    """
+    step, own = planned.step, substitution(planned.step.part)
+    free = set(map(id, [*step.code.joint, *step.code.local]))
+    asked = [each for each in planned.asked if id(each) in free]
+    weighed = [(each, effort(substituted(each, own), step.scope.types)) for each in asked]
+    found = [pair for pair in weighed if pair[1] < TEXTS][:MOST]
+    return found if len(found) - len(planned.band.bounds if planned.band else ()) > 1 else []
+
+
 class AskedSource(BandSource):
     """The lines of a rule, those that choose which constraint comes first among them."""
 
-    _begin, _chosen = 0, ""
+    _begin, _chosen, _looking = 0, "", False
 
     def _search(
         self, planned: PlannedStep, *, newest: bool, stops: bool, hit: Sequence[str] | None, k: int | None = None
     ) -> None:
-        rivals = self._rivals(planned)
+        rivals = rivals_of(planned)
         if rivals:
             self._begin, self._chosen = len(self.constants.values), self.code.fresh("m")
             for word in (-1, 0, *(0 for _ in rivals), *(takes for _, takes in rivals)):
                 self.constants.whole(word)
+            with self.code.inside(f"if C[c + {self._begin + CHOSEN}] < 0:"):
+                self._look(planned, k, newest=newest)
             self.code.add(f"{self._chosen} = asked_first(c + {self._begin}, {len(rivals)}, C)")
         super()._search(planned, newest=newest, stops=stops, hit=hit, k=k)
 
-    def _rivals(self, planned: PlannedStep) -> list[tuple[Expression, int]]:
-        """The constraints that may come first, with what they take; none where there is nothing to choose.
-
-        An equation holds for nearly all that a chain leads to, bounds where blocks are sorted by them.
-        """
-        step, own = planned.step, substitution(planned.step.part)
-        free = set(map(id, [*step.code.joint, *step.code.local]))
-        asked = [each for each in planned.asked if id(each) in free]
-        weighed = [(each, effort(substituted(each, own), step.scope.types)) for each in asked]
-        found = [pair for pair in weighed if pair[1] < TEXTS][:MOST]
-        return found if len(found) - len(planned.band.bounds if planned.band else ()) > 1 else []
+    def _look(self, planned: PlannedStep, k: int | None, *, newest: bool) -> None:
+        """A loop over the candidates, which changes nothing but what is known of the constraints."""
+        code = self.code
+        before = code.scope, code.own, dict(code.parameters)
+        self._looking = True
+        enough = [f"if C[c + {self._begin + SEEN}] >= ENOUGH: break"]
+        super()._search(planned, newest=newest, stops=False, hit=enough, k=k)
+        self._looking = False
+        code.scope, code.own, code.parameters = before
 
     def _ask(self, planned: PlannedStep) -> None:
-        rivals = [each for each, _ in self._rivals(planned)]
+        rivals = [each for each, _ in rivals_of(planned)]
         if not rivals:
             super()._ask(planned)
             return
-        code, first, rival = self.code, self._chosen, set(map(id, rivals))
+        if self._looking:
+            self._count_refused(rivals)
+            return
+        code, rival = self.code, set(map(id, rivals))
         rest = [each for each in planned.asked if id(each) not in rival]
-        with code.inside(f"if {first} < 0:"):
-            self._look(rivals, rest)
-        for i, each in enumerate(rivals):
-            with code.inside(f"elif {first} == {i}:" if i < len(rivals) - 1 else "else:"):
-                refused, beyond = self._refused(each) if i else ("", [])
-                code.add(*([f"if {refused}: continue"] if refused else []))
-                code.require([one for one in rivals if one is not each or not i], "continue")
+        for i, each in [*enumerate(rivals)][::-1]:
+            head = "else:" if i == 0 else f"{'el' * (i < len(rivals) - 1)}if {self._chosen} == {i}:"
+            with code.inside(head):
+                refused, beyond = self._refused(each)
+                code.add(f"if {refused}: continue")
+                code.require([one for one in rivals if one is not each], "continue")
                 self._end(rest, beyond)
 
-    def _look(self, rivals: Sequence[Expression], rest: Sequence[Expression]) -> None:
+    def _count_refused(self, rivals: Sequence[Expression]) -> None:
         """Ask all rivals, and count what each refuses."""
-        code, bad, beyond = self.code, self.code.fresh("r"), list[str]()
-        code.add(f"{bad} = False")
+        code = self.code
         for i, each in enumerate(rivals):
-            refused, unknown = self._refused(each)
-            code.add(f"if {refused}: {bad} = True; C[c + {self._begin + REFUSED + i}] += 1")
-            beyond += unknown
-        code.add(f"C[c + {self._begin + SEEN}] += 1", f"if {bad}: continue")
-        self._end(rest, beyond)
+            refused, _ = self._refused(each)
+            code.add(f"if {refused}: C[c + {self._begin + REFUSED + i}] += 1")
+        code.add(f"C[c + {self._begin + SEEN}] += 1")
 
     def _end(self, rest: Sequence[Expression], beyond: Sequence[str]) -> None:
         self.code.require(rest, "continue")
@@ -94,4 +107,4 @@ class AskedSource(BandSource):
         return f"not {name} and ({refused})", [name]
 
 
-__all__ = ["AskedSource"]
+__all__ = ["AskedSource", "rivals_of"]

@@ -10,6 +10,8 @@ has refused; and what it takes to ask each.
 
 from __future__ import annotations
 
+from typing import Any
+
 CHOSEN, SEEN, REFUSED = 0, 1, 2
 ENOUGH = 4096
 """Candidates of which all constraints are asked, each by itself."""
@@ -26,7 +28,7 @@ def asked_first(at, count, C):
     return C[at + CHOSEN]
 
 
-def cheapest(at, count, C):
+def cheapest(at: int, count: int, C: Any) -> int:
     """With which constraint first, and the others as they are written, a candidate takes least."""
     best, least = 0, 0.0
     for first in range(count):

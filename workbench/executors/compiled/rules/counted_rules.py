@@ -17,6 +17,7 @@ from workbench.executors.compiled.rules import counting as at
 from workbench.executors.compiled.rules.count_source import PRIMES, TOTALS, CountSource, told_total
 from workbench.executors.compiled.rules.early import EarlyLoop
 from workbench.executors.compiled.rules.lines import WORD
+from workbench.executors.compiled.rules.running import NO_INPUT, input_of
 from workbench.tesla.engines.match_counts import MatchCount
 from workbench.tesla.event_block import CodesOfTexts, EventBlock, event_block
 from workbench.tesla.occurrence import Occurrence
@@ -220,15 +221,8 @@ class CountedRules:
 
 def _inputs(block: EventBlock) -> Any:
     """The columns of a block as addresses: of values, whether these are truth values, and of nulls."""
-    rows = [
-        (
-            column.values.__array_interface__["data"][0],
-            column.values.dtype == np.bool_,
-            0 if column.nulls is None else column.nulls.__array_interface__["data"][0],
-        )
-        for columns in block.columns for column in columns
-    ]  # fmt: skip
-    return np.array([*rows, (0, 0, 0)], np.int64)
+    rows = [input_of(column) for columns in block.columns for column in columns]
+    return np.array([*rows, NO_INPUT], np.int64)
 
 
 _NOTHING: Any = (np.zeros(1, np.uint16), np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, 3), np.int64))

@@ -105,7 +105,10 @@ QUIET = 2
 KEY_WORDS = 16
 """Where in the scratch the values are for which a rule is silent."""
 
-FIXED = 64
+FETCHED, MOST_AHEAD = 64, 4
+"""Where in the scratch it stands what has been fetched for coming events, and for how many chains of one of them."""
+
+FIXED = 128
 """Words of scratch that have a use of their own; candidates are behind them."""
 LIMBS = 72
 """Words of an exact sum of floats."""

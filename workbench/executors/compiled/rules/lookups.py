@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from workbench.core.domain import FLOAT, INT, STR
+from workbench.executors.compiled.rules.layout import MOST_AHEAD
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import SetPlan, substituted, substitution
-
-MOST_AHEAD = 4
-"""Chains of one type of events for which that is done."""
 
 
 def lookups(plan: SetPlan, name: str, asked: Collection[int]) -> list[int]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -13,7 +14,9 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.core import cgutils
+from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.np.arrayobj import load_item, make_array, store_item
 
 from workbench.executors.compiled.code.kernels import SCOPE
 from workbench.executors.compiled.rules.program import COMPILED, put_functions
@@ -107,9 +110,67 @@ def answer(context, address, what, one, other):
     return types.int64(*[types.int64] * 4), code
 
 
+class ForwardArray(types.Array):  # type: ignore[misc]
+    """An array no index of which counts from the end, so that nobody looks which do; what its type says is the same."""
+
+    def __init__(self, array: Any) -> None:
+        super().__init__(array.dtype, array.ndim, array.layout, name=f"forward {array.name}")
+
+
+register_model(ForwardArray)(models.ArrayModel)
+
+
+def _entry(context: Any, builder: Any, kind: Any, array: Any, index_kind: Any, index: Any) -> Any:
+    """Where an entry of a whole array lies."""
+    held, several = make_array(kind)(context, builder, array), isinstance(index_kind, types.BaseTuple)
+    kinds, parts = (index_kind, cgutils.unpack_tuple(builder, index)) if several else ([index_kind], [index])
+    place = ir.Constant(ir.IntType(64), 0)
+    for part, one, size in zip(parts, kinds, cgutils.unpack_tuple(builder, held.shape), strict=True):
+        place = builder.add(builder.mul(place, size), context.cast(builder, part, one, types.intp))
+    return builder.gep(held.data, [place])
+
+
+@lower_builtin(operator.getitem, ForwardArray, types.Integer)
+@lower_builtin(operator.getitem, ForwardArray, types.BaseTuple)
+def _read(context, builder, signature, args):
+    kind, index = signature.args
+    return load_item(context, builder, kind, _entry(context, builder, kind, args[0], index, args[1]))
+
+
+@lower_builtin(operator.setitem, ForwardArray, types.Integer, types.Any)
+@lower_builtin(operator.setitem, ForwardArray, types.BaseTuple, types.Any)
+def _write(context, builder, signature, args):
+    kind, index, value = signature.args
+    found = context.cast(builder, args[2], value, kind.dtype)
+    store_item(context, builder, kind, found, _entry(context, builder, kind, args[0], index, args[1]))
+
+
+@intrinsic
+def forward(context, arrays):
+    """The same arrays, no index of which counts from the end."""
+    del context
+    kinds = types.Tuple([ForwardArray(each) for each in arrays])
+
+    def code(context, builder, signature, args):
+        return context.make_tuple(builder, signature.return_type, cgutils.unpack_tuple(builder, args[0]))
+
+    return kinds(arrays), code
+
+
+def forwarded(run: Any) -> Any:
+    """A function that is given numbers, and then arrays which it indexes from their beginning only."""
+
+    @helper
+    def given(mode, first, last, *arrays):
+        return run(mode, first, last, *forward(arrays))
+
+    return given
+
+
 def put_machine_functions(scope: dict[str, Any], modules: Sequence[ModuleType] = COMPILED) -> None:
     """Put what generated code calls into its scope: all compiled as they are called."""
     more = {"helper": helper, "scattered": scattered, "word_at": _loads(64), "byte_at": _loads(8), "ticks": ticks}
     more |= {"answer": answer, "put_word": put_word, "fetch": fetch, "wrapped": wrapped}
     scope.update({**SCOPE, **more})
     put_functions(scope, modules, helper)
+    scope["run"] = forwarded(scope["run"])

@@ -124,21 +124,25 @@ def first_there(ring, mask, oldest, H):
 
 
 def row_room(y, T, W, H, V):
-    """See that there is room for a row of a type: the oldest make room, as far as nothing asks for them any more."""
-    start, end, mask = H[2 * y], H[2 * y + 1], T[y, MASK]
+    """See that there is room for a row of a type: the oldest make room, as far as nothing asks for them any more.
+
+    Two of them each time, so that chains end before them; more where there is no room.
+    """
+    start, end, mask, horizon = H[2 * y], H[2 * y + 1], T[y, MASK], T[y, HORIZON]
+    if horizon >= 0:
+        oldest, least, base, width = V[NOW] - horizon, V[COUNT] - T[y, LATEST], T[y, BASE], T[y, WIDTH]
+        for _ in range(2):  # without a jump: which way it goes would be a surprise
+            a = base + (start & mask) * width
+            start += (start < end) & (W[a] < oldest) & (W[a + NUMBER] < least)
+        while end - start > mask and W[base + (start & mask) * width] < oldest:
+            if W[base + (start & mask) * width + NUMBER] >= least:
+                break
+            start += 1
+        H[2 * y] = start
     if end - start <= mask:
         return 0
-    if T[y, HORIZON] >= 0:
-        oldest = V[NOW] - T[y, HORIZON]
-        a = T[y, BASE] + (start & mask) * T[y, WIDTH]
-        while start < end and W[a] < oldest and W[a + NUMBER] < V[COUNT] - T[y, LATEST]:
-            start += 1
-            a = T[y, BASE] + (start & mask) * T[y, WIDTH]
-        H[2 * y] = start
-    if 4 * (end - start) > 3 * (mask + 1):
-        V[WANTED] = y
-        return GROW_ROWS
-    return 0
+    V[WANTED] = y
+    return GROW_ROWS
 
 
 def adopt(y, a, T, K, C, CF, W, F, H, V, X, XF, J, L):
@@ -226,17 +230,16 @@ def asked(y, a, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
     """What the rules make of an event that triggers them, in their order."""
     V[TRIGGER] += 1
     V[ROOF] = len(X)
-    if T[y, INDEXES] == T[y, INDEXES_END]:
-        for n in range(T[y, RULES], T[y, RULES_END]):
-            code = fired(L[n], a, V[MADE], T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L)
-            if code != 0:
-                return code
-        return 0
-    first = V[STACK]  # behind what is to be published
-    for n in range(first, found_rules(y, a, first, T, L, C, CF, W, F, S)):
-        code = fired(S[n], a, V[MADE], T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L)
+    n, last, listed = T[y, RULES], T[y, RULES_END], T[y, INDEXES] == T[y, INDEXES_END]
+    if not listed:
+        n = V[STACK]  # behind what is to be published
+        last = found_rules(y, a, n, T, L, C, CF, W, F, S)
+    while n < last:
+        r = L[n] if listed else S[n]
+        code = fired(r, a, V[MADE], T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L)
         if code != 0:
             return code
+        n += 1
     return 0
 
 
@@ -284,34 +287,44 @@ def put_before(begun, depth, cause, R, O, V, S):
     return 0
 
 
-def published(first, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
-    """What has been caused, each with all that it causes before the next."""
-    while V[STACK] > first:
-        V[STACK] -= 1
-        o = S[V[STACK]]
-        B[V[PUBLISHED]] = o
-        V[PUBLISHED] += 1
-        y = R[O[o], EMITS]
-        O[o + ID] = V[COUNT]
-        if T[y, WATCHED] <= 0:
-            V[COUNT] += 1 + T[y, WATCHED] if R[O[o], RUN] == 0 else O[o + R[O[o], SIZE]]
+def published(y, a, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
+    """An event whose row is written, if there is one, and what waits, each with all that it causes before the next.
+
+    Parameters
+    ----------
+    y: its type; -1 where there is none.
+    """
+    cause = -1
+    while y >= 0 or V[STACK] > 0:
+        if y >= 0:
+            code = processed(y, a, cause, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S)
+            if code != 0:
+                return code
+            y = -1
             continue
+        V[STACK] -= 1
+        cause = S[V[STACK]]
+        B[V[PUBLISHED]] = cause
+        V[PUBLISHED] += 1
+        emitted = R[O[cause], EMITS]
+        O[cause + ID] = V[COUNT]
+        if T[emitted, WATCHED] <= 0:
+            V[COUNT] += 1 + T[emitted, WATCHED] if R[O[cause], RUN] == 0 else O[cause + R[O[cause], SIZE]]
+            continue
+        y = emitted
         code = row_room(y, T, W, H, V)
         if code != 0:
             return code
         a = T[y, BASE] + (H[2 * y + 1] & T[y, MASK]) * T[y, WIDTH]
-        W[a], W[a + NULLS] = O[o + WHEN], O[o + GAPS]
+        W[a], W[a + NULLS] = O[cause + WHEN], O[cause + GAPS]
         for i in range(T[y, ATTRIBUTES]):
-            W[a + VALUES + i] = O[o + RECORD + i]
-        code = processed(y, a, o, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S)
-        if code != 0:
-            return code
+            W[a + VALUES + i] = O[cause + RECORD + i]
     return 0
 
 
-def told(until, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
+def told(until, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
     """What comes of one absence up to a time, if there is one: the first by deadline, then rule, then trigger."""
-    due, rule, code = NEVER, -1, DONE
+    due, rule = NEVER, -1
     for n in range(V[AWAITING], V[AWAITING_END]):
         y = R[L[n], WAITING]
         start = H[2 * y]
@@ -320,11 +333,7 @@ def told(until, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
             if deadline < due:
                 due, rule = deadline, L[n]
     V[DUE] = due
-    if due <= until:
-        code = judged(rule, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S)
-        if code == DONE and V[STACK] > 0:
-            code = published(0, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
-    return code
+    return judged(rule, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S) if due <= until else DONE
 
 
 def judged(r, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
@@ -337,7 +346,7 @@ def judged(r, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
     last = first + 1
     while last < end and W[base + (last & mask) * width + 1] == trigger:
         last += 1
-    V[NOW], V[STACK], V[ROOF] = deadline, 0, len(X)
+    V[NOW], V[ROOF] = deadline, len(X)
     if V[JOURNAL] + 2 > len(J):
         return GROW_JOURNAL
     put(2 * y, last, H, V, J)
@@ -349,13 +358,9 @@ def judged(r, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S):
     return code
 
 
-def happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
-    """An event from outside, with all that it causes."""
-    y = types[i] + 0  # with a sign
+def written(i, y, times, places, A, T, W, H, V):
+    """Write the row of an event from outside."""
     V[NOW] = times[i]
-    if T[y, WATCHED] == 0:
-        V[COUNT] += 1
-        return 0
     code = row_room(y, T, W, H, V)
     if code != 0:
         return code
@@ -371,11 +376,7 @@ def happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF
         else:
             W[a + VALUES + n] = word_at(A[m, 0], place)
     W[a + NULLS] = gaps
-    V[STACK] = 0
-    code = processed(y, a, -1, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S)
-    if code == 0 and V[STACK] > 0:
-        code = published(0, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
-    return code
+    return 0
 
 
 def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B):
@@ -406,12 +407,21 @@ def run(mode, first, last, types, times, places, A, T, K, R, C, CF, W, F, H, V, 
         count, now, made, published_before, found = V[COUNT], V[NOW], V[MADE], V[PUBLISHED], V[FOUND]
         until = V[UNTIL] if mode == 4 else times[i] - 1
         moved = V[DUE] > until  # what is told is taken back one by one, for time goes on
+        y, a, V[STACK] = -1, 0, 0
         if not moved:
-            code = told(until, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
+            code = told(until, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S)
         elif mode != 4:
             if ahead:
-                fetch_ahead(i, last, types, places, A, T, K, H, W, L)
-            code = happens(i, types, times, places, A, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
+                fetch_ahead(i, first, last, types, places, A, T, K, H, W, X, L)
+            y = types[i] + 0  # with a sign
+            if T[y, WATCHED] == 0:
+                V[NOW], y = times[i], -1
+                V[COUNT] += 1
+            else:
+                code = written(i, y, times, places, A, T, W, H, V)
+                a = T[y, BASE] + (H[2 * y + 1] & T[y, MASK]) * T[y, WIDTH]
+        if code == DONE:
+            code = published(y, a, T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L, S, B)
         if code != DONE:
             take_back(H, V, J)
             V[COUNT], V[NOW], V[MADE], V[PUBLISHED], V[FOUND] = count, now, made, published_before, found

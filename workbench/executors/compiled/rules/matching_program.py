@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.early import EarlyLoop
-from workbench.executors.compiled.rules.running import Makes, RunningProgram, inputs_of
+from workbench.executors.compiled.rules.running import Makes, RunningProgram, address_of, inputs_of
 from workbench.executors.compiled.rules.runs import Published
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
@@ -65,13 +65,10 @@ class MatchingProgram(RunningProgram):
         """Process some events; the code is what is there by now."""
         if self._early is None and self.loop is None:
             self._early = EarlyLoop(self.program.machine, self.program.plain())
-        given = [*given, *self.memory.arrays()]
-        found: int
         if self._early is None:
-            found = self.loop(0, first, last, *given)
-        else:
-            found = self._early.run(first, last, given)
-            self.loop = self._early.loop
+            return self._called(0, first, last, *given)
+        found = self._early.run(first, last, [*given, *self.memory.arrays()])
+        self.loop = self._early.loop
         return found
 
     # --- columns ----------------------------------------------------------------------------------------
@@ -79,7 +76,7 @@ class MatchingProgram(RunningProgram):
     def _room(self, size: int, passed: int = 0) -> None:
         """New columns, of whose matches so many are passed over."""
         self.rows: Any = np.empty((self._width, size), np.int64)
-        self.memory.V[at.ROWS] = self.rows.__array_interface__["data"][0]
+        self.memory.V[at.ROWS] = address_of(self.rows)
         self.memory.V[at.ROOM], self.memory.V[at.FOUND] = size, -passed
 
     def _taken(self, made: Makes) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 from workbench.core.domain import FLOAT, STR, Domain
 from workbench.errors import FactsError, InputError, Refused
+from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.arrays import RuleArrays, asked_of
@@ -27,7 +28,7 @@ from workbench.executors.compiled.rules.text_answers import TextAnswers
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.publisher import endless_chain
-from workbench.tesla.event_block import EventBlock
+from workbench.tesla.event_block import AttributeColumn, EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -37,6 +38,7 @@ FAR = 1 << 62
 """Times are less than this."""
 MOST_ASKED, MOST_RANGED = 100_000, 1_000
 """Rows of a type that are kept for a block of events: where equations find them, and where all are looked at."""
+NO_INPUT = 0, False, 0
 Makes = Callable[..., Any]
 """Makes something of `Published`, the program and texts by their numbers."""
 
@@ -62,6 +64,7 @@ class RunningProgram:
         self.rules, self.facts, self.settings = rules, facts, settings
         self.program, self.plan, self.texts = program, program.plan, texts
         self.loop: Any = None
+        self._bound: tuple[Any, Callable[..., int]] | None = None
         self._lent: Mapping[int, str] = {}
         self._answers = TextAnswers(self) if program.asks else None
         self._block_facts: BlockFacts | None = None
@@ -203,10 +206,19 @@ class RunningProgram:
         last = len(block)
 
         def run(first: int) -> int:
-            found: int = self.loop(0, first, last, *inputs, given, *self.memory.arrays())
-            return found
+            return self._called(0, first, last, *inputs, given)
 
         yield from self._looped(run, last, made)
+
+    def _called(self, *given: Any) -> int:
+        """Run the code on what is known."""
+        loop, arrays = self.loop, self.memory.arrays()
+        if not isinstance(loop, MachineLoop):
+            found: int = loop(*given, *arrays)
+            return found
+        if self._bound is None or self._bound[0] is not arrays:
+            self._bound = arrays, loop.before(*arrays)
+        return self._bound[1](*given)
 
     @property
     def reached(self) -> int:
@@ -356,13 +368,19 @@ class RunningProgram:
 
 def inputs_of(block: EventBlock, T: Any, program: RuleProgram) -> tuple[Any, list[Any]]:
     """The columns of a block as addresses; and the types, times and places of its events."""
-    count = int(sum(T[:, at.ATTRIBUTES])) + 1
-    given: Any = np.zeros((count, 3), np.int64)
-    place = dict(zip(block.names, block.columns, strict=True))
-    for y, name in enumerate(program.types):
-        for n, column in enumerate(place.get(name, ())):
-            row = given[T[y, at.INPUT] + n]
-            row[0] = column.values.__array_interface__["data"][0]
-            row[1] = column.values.dtype == np.bool_
-            row[2] = 0 if column.nulls is None else column.nulls.__array_interface__["data"][0]
-    return given, [block.types, block.times, block.places]
+    place, given = dict(zip(block.names, block.columns, strict=True)), list[tuple[int, bool, int]]()
+    for name, count in zip(program.types, T[:, at.ATTRIBUTES].tolist(), strict=False):
+        given += [input_of(column) for column in place.get(name, ())] or [NO_INPUT] * count
+    return np.array([*given, NO_INPUT], np.int64), [block.types, block.times, block.places]
+
+
+def input_of(column: AttributeColumn) -> tuple[int, bool, int]:
+    """Where values lie, whether they are bytes, and where nulls lie."""
+    nulls = 0 if column.nulls is None else address_of(column.nulls)
+    return address_of(column.values), column.values.dtype.itemsize == 1, nulls
+
+
+def address_of(array: Any) -> int:
+    """Where an array lies."""
+    found: int = array.__array_interface__["data"][0]
+    return found
