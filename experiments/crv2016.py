@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import itertools
 import os
 import time
@@ -13,7 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import workbench as wb
-from experiments import auction_trace, candidates_trace, pingus_trace, sql_trace
+from experiments import auction_trace, by_key, candidates_trace, pingus_trace, sql_trace
 from workbench.events.read import read_events
 from workbench.events.reading import Reading
 from workbench.executors.threaded.advise import Advice, advise
@@ -83,6 +84,12 @@ QUERIES = {
     "sql": Query("sql:verdict", "sql", {}, "none: one state machine", options={"header": "kind,text,to",
                                                                                "null": "zero"}),
 }  # fmt: skip
+KEYED: dict[str, tuple[str, dict[str, Any]]] = {
+    "auction": ("auction:auction", {"key": "e.item"}),
+    "bashing": ("bashing:by_pingu", {"key": "pingu"}),
+    "spontaneous": ("spontaneous:by_pingu", {"key": "pingu", "columns": {"event": "e.event"}}),
+}
+"""The queries as runs for each key, and how their logs are read."""
 SIZES: dict[str, dict[str, int]] = {
     "tiny": {"auction": 30, "candidates": 20, "few candidates": 4, "game": 1500, "sql": 500},
     "whole": {"auction": 3000, "candidates": 4000, "few candidates": 80, "game": 3000, "sql": 200_000},
@@ -110,14 +117,17 @@ twice in a process of its own, and the second run counts; the load is that of th
 {chr(10).join(f"| {name} | `{query.model}` | {query.pattern} |" for name, query in QUERIES.items())}
 
 `naive` is the form of the paper, which evaluates all of it at each event; the forms beside it are equivalent by the
-model checker. There is no column for a run for each key on Spark: no row of these logs is of one key only. A snapshot
-has all Pingus, days end for all items, and candidates are ranked by all voters.
+model checker. Three of them can be a run for each key, on Spark too, of a log in which every row is of one key
+(`experiments/by_key.py`): items, to which ends of days are copied, and Pingus, of which an event has a row each. No row
+of the others is of one key: turning around is about two Pingus, a text is derived from another, and a candidate
+counts for all voters (copied to each of 32,700 voters, 6,761 candidates are 221 million rows).
 
 Tiny logs are for trying whether all of it runs: `workbench lab run crv2016 --where size=tiny`.
 """,
     depends=[
         "models/crv2016",
         *(f"experiments/{each}_trace.py" for each in ("auction", "candidates", "pingus", "sql")),
+        "experiments/by_key.py",
     ],
 )
 
@@ -140,6 +150,16 @@ def log(path: Path, query: str, size: str) -> None:
         else:
             parties = () if name == "candidates" else (count,)
             file.writelines(map(_csv, candidates_trace.generate(count, *parties)))
+
+
+@suite.prerequisite
+def keyed_log(path: Path, query: str, size: str) -> None:
+    """The same log, every row of one key."""
+    with path.open("w") as file:
+        if query == "auction":
+            by_key.write(file, "item", by_key.by_item(auction_trace.generate(SIZES[size]["auction"])))
+        else:
+            by_key.write(file, "pingu", by_key.by_pingu(pingus_trace.generate(10, SIZES[size]["game"])))
 
 
 def _game(snapshots: Iterable[pingus_trace.Snapshot]) -> Iterator[str]:
@@ -192,6 +212,32 @@ def throughput(size: str, query: str, how: str, log: Path) -> dict[str, Any]:
     count = sum(1 for _ in events(chosen, program, size, log))
     load = cpu / wall / CORES
     return {"events": count, "rate": count / wall, "busy": count / cpu, "lambda_": load, "holds": "false" not in last}
+
+
+@suite.experiment(
+    Region(size=list(SIZES), query=list(KEYED), how=["by key", "Spark by key"]),
+    limits=Limits(seconds=300, memory_mb=8192), needs=[log, keyed_log], expected=lambda: {"holds": True},
+    rows=Output("rows, each of one key", kind=int), rate=Output("events of the query's log a second", "1/s"),
+    keys=Output("keys", kind=int), holds=Output("whether every key's run says true in the end", kind=bool),
+)  # fmt: skip
+def keyed(size: str, query: str, how: str, log: Path, keyed_log: Path) -> dict[str, Any]:
+    """A query as a run for each key, from a log in which every row is of one key to the verdicts; start included."""
+    model, given = KEYED[query]
+    file, _, name = model.partition(":")
+    program = wb.read_file(MODELS / f"{file}.pipe").get(name).pipeline
+    out = log.parent / f"{os.getpid()}.csv"
+    begun = time.perf_counter()
+    backend = "spark" if how.startswith("Spark") else "reference"
+    wb.run(program, keyed_log, output=out, format="csv", backend=backend, **given)
+    wall = time.perf_counter() - begun
+    last: dict[str, str] = {}
+    for part in sorted(out.glob("*.csv")) if out.is_dir() else [out]:
+        with part.open() as lines:
+            last.update((row[given["key"]], row["out"]) for row in csv.DictReader(lines) if row["out"])
+    count = sum(1 for _ in events(QUERIES[query], QUERIES[query].program, size, log))
+    with keyed_log.open() as lines:
+        rows = sum(1 for _ in lines) - 1
+    return {"rows": rows, "rate": count / wall, "keys": len(last), "holds": set(last.values()) == {"true"}}
 
 
 @suite.experiment(
@@ -259,6 +305,10 @@ suite.table(
         }, unit, source=PAPER)
         for label, first, unit in (("paper", 0, "1/s"), ("paper, load", 2, ""))
     ],
+)  # fmt: skip
+suite.table(
+    "keyed", of=keyed, rows=["query", "how"], where=WHOLE, title="A run for each key, the start included",
+    cells={"events/s": median("rate"), "rows": median("rows"), "keys": median("keys")},
 )  # fmt: skip
 suite.table("reading", of=reading, rows="query", where=WHOLE, title="Events a CPU second that are read",
             cells={"read": median("rate"), "parser of XML": median("parser")})  # fmt: skip

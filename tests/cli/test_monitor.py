@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,3 +106,21 @@ def test_a_pipeline_can_be_asked_without_a_system_too(workbench: Run) -> None:
     file = ROOT / "models" / "monitors" / "peterson.pipe"
     assert workbench("check", f"{file}:mutual_exclusion", "-p", "never-false", "--quiet").code == 1
     assert workbench("check", f"{file}:mutual_exclusion", "-p", "often-true", "--quiet").code == 1
+
+
+def test_a_run_of_rules_over_a_system_is_a_test_of_its_own(workbench: Run, tmp_path: Path) -> None:
+    """Written elsewhere than where it is asked: the rules are found from there."""
+    (tmp_path / "door.smv").write_text("MODULE main\nVAR open : boolean;\n")
+    test = tmp_path / "test_bell.py"
+    bound = ["--bind", "door=open", "--bind", "level=2", "--bind", "elapsed=1", "--tick", "1 min"]
+    asked = ["monitor", tmp_path / "door.smv", "models/tesla/freezer.pipe", *bound, "-p", "can(bell)"]
+    assert workbench(*asked, "--to-test", test, "--quiet").code == 0
+    found: dict[str, Any] = {"__file__": str(test)}
+    exec(test.read_text(), found)
+    found["test_can_of_freezer"]()
+
+
+@pytest.mark.parametrize("command", ["analyse", "buffers"])
+def test_rates_of_pipelines_are_for_checks(workbench: Run, command: str) -> None:
+    ended = workbench(command, "models/tesla/freezer.pipe", "--rate", "door=1/4min")
+    assert (ended.code, "--rate" in ended.err) == (2, True)

@@ -8,6 +8,7 @@ import pytest
 
 import workbench as wb
 from experiments import auction_trace
+from experiments.by_key import by_item
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.reference.executor import Reference
 from workbench.language import read_file
@@ -66,6 +67,13 @@ def test_made_up_traces(broken):
     assert number == by_hand(events)
     assert (number is None) == (broken is None)
     assert items == (set() if broken is None else {broken})
+    # and a run for each item says who, though each has only its own events and the ends of days
+    running, streams = Reference(read_file(FILE).get("auction").pipeline), {}
+    for event in by_item(events):
+        streams.setdefault(event[1], []).append(event)
+    for item, stream in streams.items():
+        running.reset()
+        assert running.run(stream)["out"][-1] == (item != broken)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """The queries of the 2016 competition: on made-up traces with planted faults, on real ones, and as models."""
 
 import csv
+import functools
 import gzip
+import itertools
 import json
 import random
 import re
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
+from experiments import by_key as log_by_key
 from experiments import candidates_trace, pingus_trace, sql_trace
 from workbench import equivalent_to
 from workbench.cli.main import main
@@ -316,3 +319,43 @@ def test_bashing_two_events_at_a_time_is_what_temporal_logic_says():
     loaded = finite("bashing.pipe", SMALL, more.replace("SAID", said).replace("STATES", STATES)).get("one")
     found = [verify(loaded.pipeline, property_from(each), Settings(n=3)) for each in loaded.checks]
     assert [str(each.outcome) for each in found] == ["holds", "holds"]
+
+
+@functools.cache
+def running(file, pipeline):
+    return Reference(read_file(MODELS / file).get(pipeline).pipeline)
+
+
+def by_key(file, rows):
+    """What the run of `by_pingu` for each Pingu, the first column, says in the end."""
+    found = {}
+    for pingu, each in itertools.groupby(sorted(rows), lambda row: row[0]):
+        executor = running(file, "by_pingu")
+        executor.reset()
+        found[pingu] = executor.run([row[1] if len(row) == 2 else tuple(row[1:]) for row in each])["out"][-1]
+    return found
+
+
+def test_a_run_for_each_pingu(game):
+    """`by_pingu` says of one Pingu what the query says of all, and who it is."""
+    fault, events = game
+    rows = list(log_by_key.by_pingu(events))
+    bashing = by_key("bashing.pipe", rows)
+    assert [name for name, fine in bashing.items() if not fine] == (
+        [2] if fault in ("blocks", "vanishes", "endless") else []
+    )
+    there = by_key("spontaneous.pipe", [row[:2] for row in rows])
+    assert all(there.values()) == (pingus_trace.first_appears(events) is None) == (fault != "appears")
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4])
+def test_runs_for_each_pingu_and_queries_agree_on_all_short_games(length):
+    """Of one Pingu in up to four events, every game: it can do anything, go and come again."""
+    for story in itertools.product(("WALKER", "BASHER", "BLOCKER", None), repeat=length):
+        rows = list(log_by_key.by_pingu([{1: (each,)} if each else {} for each in story]))
+        for form, of, own in (("bashing", lambda does: does, rows), ("spontaneous", bool, [row[:2] for row in rows])):
+            executor = running(f"{form}.pipe", form)
+            executor.reset()
+            said = executor.run([FrozenMap({1: of(does)} if does else {}) for does in story])
+            query = all(value for stream in said.values() for value in stream)
+            assert all(by_key(f"{form}.pipe", own).values()) == query, (form, story)

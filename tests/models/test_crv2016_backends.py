@@ -17,8 +17,6 @@ BACKENDS: dict[str, Any] = {
     "processes": {"backend": "reference", "processes": 2},
     "numba": {"backend": "numba"},
 }
-IN_PARALLEL = ("reference", "threaded", "processes")
-"""What takes maps that are inputs: they are not compiled."""
 ONE_MACHINE = ("reference", "threaded", "numba")
 """What takes queries that have no copies of anything."""
 AUCTION, SQL = {"header": "kind,item,amount,period"}, {"header": "kind,text,to", "null": "zero"}
@@ -29,9 +27,9 @@ QUERIES: dict[str, Any] = {
     "candidates:chosen": ({"header": "kind,who,what,rank"}, BACKENDS),
     "sql:untainted": (SQL, ONE_MACHINE),
     "sql:culprit": (SQL, ONE_MACHINE),
-    "spontaneous:spontaneous": ({"columns": {"ids": "characters/character/id"}}, IN_PARALLEL),
-    "bashing:bashing": ({"columns": {"status": FIELDS["e.status"]}}, IN_PARALLEL),
-    "turn_around:turn_around": ({"columns": FIELDS}, IN_PARALLEL),
+    "spontaneous:spontaneous": ({"columns": {"ids": "characters/character/id"}}, BACKENDS),
+    "bashing:bashing": ({"columns": {"status": FIELDS["e.status"]}}, BACKENDS),
+    "turn_around:turn_around": ({"columns": FIELDS}, BACKENDS),
 }
 FAULTS = {"spontaneous": "appears", "bashing": "vanishes", "turn_around": "rebel"}
 

@@ -71,4 +71,5 @@ def _html(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> str:
 def _test(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> str:
     from workbench.conformance.written_tests.counterexamples import to_test
 
-    return to_test([verdict for verdict in verdicts if verdict.run], shlex.join(["workbench", *args.argv]))
+    shown = [verdict for verdict in verdicts if verdict.run]
+    return to_test(shown, shlex.join(["workbench", *args.argv]), Path(args.to_test).parent)

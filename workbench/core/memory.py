@@ -127,6 +127,9 @@ def _element(op: Operator, args: tuple[Term, ...]) -> Domain:
     return array.element
 
 
+MOST_EVENTS = 1 << 40
+"""More than any memory holds."""
+
 READ = Operator("read", 2, "read", _element, lambda cells, position: cells[position], "{0}[{1}]")
 """What an array has at a position."""
 
@@ -158,14 +161,25 @@ FIND_PAIR = Operator(
 )  # fmt: skip
 """The same where keys are pairs."""
 
+
+def _entry(begins: Filled, keys: Filled, number: int, key: Value) -> int:
+    return next((place for place in range(begins[number], begins[number + 1]) if keys[place] == key), 0)
+
+
+FIND_ENTRY = Operator("find_entry", 4, "find", lambda *_: INT, _entry, "")
+"""Where the entry of a key lies: where the entries of each map begin, keys, the map's number, the key; 0: nowhere."""
+
+ENTRIES = Operator(
+    "entries", 2, "size", lambda *_: Range(0, MOST_EVENTS), lambda begins, number: begins[number + 1] - begins[number],
+    "({0}[at({1} + 1)] - {0}[at({1})])",
+)  # fmt: skip
+"""How many entries a map has, given where those of each begin, and its number."""
+
 FINDS = (FIND, FIND_PAIR)
 MOST_WORDS = len(FINDS)
 """The most words that a key of a table has."""
 
 READS = (READ, RECALL, IS_USED)
-
-MOST_EVENTS = 1 << 40
-"""More than any memory holds."""
 
 EXTENT = Operator("extent", 1, "len", lambda *_: Range(0, MOST_EVENTS), lambda _: MOST_EVENTS, "len({0})")
 """How many entries code has room for in an endless array, of which it keeps the last ones: a power of two."""
@@ -240,6 +254,8 @@ def _search(name: str, arity: int) -> RowSearch:
 
 
 SOME_ROW, SOME_ROW_OF = _search("some_row", 4), _search("some_row_of", 6)
+SOME_ENTRY = _search("some_entry", 5)
+"""The same of the entries of a map, given where those of each begin, and its number."""
 
 
 class Cells:

@@ -134,18 +134,17 @@ class _Crawl:
                 f"input '{name}' is the time of steps, which a model does not have",
                 hint="check the pipelines in front of what reads it, and behind it, by themselves",
             )
-        if not self._holds(domain):
+        if not self._holds(domain, maps=self.arrays):
             why, hint = self._obstacle(domain)
             raise Refused(f"input '{name}' carries {domain}, {why}: the model needs finite domains", hint=hint)
-        maps = any(isinstance(part, Map) for part in within(domain))
-        if maps and self.arrays:
+        if self.arrays and any(isinstance(part, Map) and part.finite for part in within(domain)):
             raise Refused(
                 f"input '{name}' carries {domain}: maps that come in are no columns",
                 hint="let the pipeline make the map, with slice",
             )
         found = Maybe(var(f"{name}:present", BOOL), var(f"{name}:value", domain))
         self.inputs.append(Input(name, domain, *found))
-        if maps:
+        if not self.arrays and any(isinstance(part, Map) for part in within(domain)):
             kept = self.wires.define_value(f"{name}:kept", _canonical(found.value), domain, found.present)
             found = Maybe(found.present, kept)
         comment = "an oracle" if name in self.pipeline.oracles else ""
@@ -383,7 +382,10 @@ class _Crawl:
         """The queues of a node as an instance of their own, and the fronts they let through."""
         name = f"{node.name}.queue"
         capacities = tuple(self.capacities[q] for q in node.queues)
-        kept = next((d for d, q in zip(domains, capacities, strict=True) if q and not self._holds(d)), None)
+        coming = {part for _, domain in self.pipeline.inputs for part in within(domain) if isinstance(part, Map)}
+        maps = [{part for part in within(d) if isinstance(part, Map)} for d in domains]
+        held = (self._holds(d, maps=self.arrays and inside <= coming) for d, inside in zip(domains, maps, strict=True))
+        kept = next((d for d, q, holds in zip(domains, capacities, held, strict=True) if q and not holds), None)
         if kept is not None:
             why, hint = self._obstacle(kept)
             what = f"a queue of processor '{node.name}' has to keep events of {kept}, {why}"

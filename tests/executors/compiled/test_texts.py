@@ -82,7 +82,11 @@ _MADE: st.SearchStrategy[str] = st.one_of(
 
 def same(pipeline: Pipeline, steps: list[Any]) -> None:
     """Step by step, and in pieces between which the state goes into another executor."""
-    reference, stepping, running = Reference(pipeline), Compiled(pipeline), Compiled(pipeline, machine=False)
+    reference, stepping, running = (
+        Reference(pipeline),
+        Compiled(pipeline),
+        Compiled(pipeline, machine=False),
+    )
     events = [step for step in steps if step is not END]
     expected = []
     for step in events:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from workbench.conformance.written_tests.recipe import Recipe, identifier
 from workbench.conformance.written_tests.reproduce import comparison, single
@@ -20,7 +21,7 @@ from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.equivalence import Equivalence
 
 
-def to_test(verdicts: Sequence[Verdict], command: str = "") -> str:
+def to_test(verdicts: Sequence[Verdict], command: str = "", folder: str | Path = ".") -> str:
     """The text of a pytest file with a test for each verdict, all of which have runs.
 
     A pipeline of a file is built from its text, any other by the Python program that makes it.
@@ -28,6 +29,7 @@ def to_test(verdicts: Sequence[Verdict], command: str = "") -> str:
     Parameters
     ----------
     command: the command that wrote the file.
+    folder: where the file will lie, from which it reads rules of a pipeline.
 
     Raises
     ------
@@ -35,11 +37,11 @@ def to_test(verdicts: Sequence[Verdict], command: str = "") -> str:
     """
     file = WrittenFile("Runs that a model checker found, as tests.", command)
     for verdict in verdicts:
-        _add(file, verdict)
+        _add(file, verdict, folder)
     return str(file)
 
 
-def _add(file: WrittenFile, verdict: Verdict) -> None:
+def _add(file: WrittenFile, verdict: Verdict, folder: str | Path) -> None:
     """The test of a verdict."""
     run, problem = verdict.run, verdict.problem
     if run is None or run.pipeline is None or problem is None:
@@ -52,17 +54,17 @@ def _add(file: WrittenFile, verdict: Verdict) -> None:
         functions = [file.pipeline(running_rules(model)) for model in models]
         lines = rule_run(run, functions[0], models[0]) if len(models) == 1 else rule_difference(run, functions, models)
     else:
-        lines = _of_pipelines(file, run, verdict)
+        lines = _of_pipelines(file, run, verdict, folder)
     word = "holds only within its bounds" if verdict.outcome is Outcome.WITHIN_BOUNDS else str(verdict.outcome)
     name = f"test_{identifier(verdict.property.partition('(')[0])}_of_{identifier(verdict.pipeline)}"
     file.test(name, f"{verdict.property} {word}{f': {run.shows}' if run.shows else ''}", lines)
 
 
-def _of_pipelines(file: WrittenFile, run: Trace, verdict: Verdict) -> Iterator[str]:
+def _of_pipelines(file: WrittenFile, run: Trace, verdict: Verdict, folder: str | Path) -> Iterator[str]:
     """The test of a run of a pipeline, or of two that are compared."""
     problem = verdict.problem
     assert problem is not None
-    names = [file.pipeline(Recipe.of(side, problem.fitting.domain)) for side in problem.sides]
+    names = [file.pipeline(Recipe.of(side, problem.fitting.domain, folder)) for side in problem.sides]
     if timed(run):
         over = problem.fitting.domain
         sides = zip(names, problem.sides, strict=True)

@@ -19,7 +19,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
         from workbench.executors.compiled.gpu.parallel import ParallelGpu
 
         return ParallelGpu(pipeline)
-    found = Compiled(pipeline)
+    found = Compiled(pipeline, maps=False)
     start.say("runs on the CPU, since no NVIDIA GPU answers")
     return found
 
@@ -31,7 +31,7 @@ def _keyed(pipeline: Program, start: Start) -> Any:
 
     # rows of many keys come as they come, each a step of another run: a GPU would wait for memory, not compute
     start.say("keys run on the CPU" if gpu_name() else "runs on the CPU, since no NVIDIA GPU answers")
-    return compiled_keys(Compiled(pipeline))
+    return compiled_keys(Compiled(pipeline, maps=False))
 
 
 ROW = BackendRow(

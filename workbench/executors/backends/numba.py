@@ -38,7 +38,7 @@ def _keyed(pipeline: Program, start: Start) -> KeyedColumns:
     from workbench.executors.compiled.execute.executor import Compiled
     from workbench.executors.compiled.keyed.tables import compiled_keys
 
-    return compiled_keys(Compiled(pipeline, live=start.live), threads=start.option("threads", 1))
+    return compiled_keys(Compiled(pipeline, live=start.live, maps=False), threads=start.option("threads", 1))
 
 
 ROW = BackendRow(

@@ -24,7 +24,7 @@ def _keyed(pipeline: Program, start: Start) -> KeyedColumns:
     from workbench.executors.compiled.execute.executor import Compiled
     from workbench.executors.compiled.keyed.tables import compiled_keys
 
-    return compiled_keys(Compiled(pipeline), threads=start.option("threads", os.cpu_count() or 1))
+    return compiled_keys(Compiled(pipeline, maps=False), threads=start.option("threads", os.cpu_count() or 1))
 
 
 ROW = BackendRow(

@@ -50,7 +50,7 @@ class CompiledVertex:
             raise Refused(f"pipes into {region.name} carry several events in a step")
         if region.clocked or any(processor.timed for processor in region.typed.values()):
             raise Refused(f"{region.name} depends on the steps at which events arrive")
-        self.running = Compiled(region)
+        self.running = Compiled(region, maps=False)
         self.first, self._readers = cells[0], readers
         self.inputs = [(name, slots[name]) for name, _ in region.inputs]
         self.outputs = [(name, slots[name], flat.widths[name] != 1) for name, _ in region.outputs]

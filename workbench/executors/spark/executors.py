@@ -61,7 +61,7 @@ class Choice:
         return cast(OneByOne, _made[self.mark, False])
 
     def _running(self) -> Compiled | Reference:
-        return Compiled(self.pipeline) if self.backend == "numba" else Reference(self.pipeline)
+        return Compiled(self.pipeline, maps=False) if self.backend == "numba" else Reference(self.pipeline)
 
 
 def choose(pipeline: Program, backend: str = "auto") -> Choice:
@@ -80,7 +80,7 @@ def choose(pipeline: Program, backend: str = "auto") -> Choice:
     try:
         if backend == "reference":
             raise Refused("the reference executor was asked for")
-        made = Compiled(pipeline)
+        made = Compiled(pipeline, maps=False)
     except Refused as error:
         if backend == "numba":
             raise

@@ -84,7 +84,8 @@ def _paced(found: Pipeline, rates: Mapping[str, EventRate], tick: int, unit: str
 def _known(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
     if bounds.any_facts:
         raise InputError(
-            "rules in a pipeline look at facts that are given", hint="write --facts, not --facts-any or --facts-change"
+            "rules in a pipeline look at facts that are given",
+            hint="write --facts; --facts-any and --facts-change are for a .tesla file",
         )
     inputs = {name: domain for each in flat for name, domain in each.inputs}
     for name in bounds.rates:

@@ -6,12 +6,15 @@ no outcome. Source: design of rules in the model, "does the outcome depend on th
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 from workbench.budget import remaining, share
+from workbench.core.domain import Value
 from workbench.core.ops import EQ, both, conjunction, either, ite, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Maybe
@@ -21,6 +24,7 @@ from workbench.ir.system import StateVariable, System
 from workbench.processors.held.group import Group
 from workbench.tesla.model.build import RuleBounds, modelled
 from workbench.tesla.model.frame import absence
+from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.shown import COMES
 from workbench.tesla.model.swap import SwappedEvents, both_orders
 from workbench.tesla.rule_processor import ALL
@@ -31,6 +35,7 @@ from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
 from workbench.verify.rules.finding import TELLING, WITHIN, RuleFinding, in_turn, not_known
+from workbench.verify.rules.measured import MeasuredRules
 from workbench.verify.rules.multisets import carried_by, same_events
 from workbench.verify.rules.problems import WITH_TIME, deeper, with_more_room
 from workbench.verify.rules.relevant import parts_of
@@ -123,18 +128,32 @@ def _exchanged_in(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, dee
             return verdict
         return replace(verdict, depth=_of_events(deeper(verdict.depth, first.depth if first else None)))
 
-    verdict, about = with_more_room(asked, bounds, deepen=deepen), EVENTS
-    if verdict.counterexample is not None:
-        (model,) = modelled([rules], bounds)
+    about, model = EVENTS, modelled_in(*modelled([rules], bounds))
+    orders = _two_events(model)
+    verdict = None if orders else with_more_room(asked, bounds, deepen=deepen)
+    if verdict is not None and verdict.counterexample is not None:
         inputs = [step.inputs for step in verdict.counterexample.steps]
         orders = both_orders(inputs, ["swap" in each for each in inputs])
-        one, other = (RuleStream.of(modelled_in(model), each) for each in orders)
+    if orders or verdict is None:
+        one, other = (RuleStream.of(model, each) for each in orders)
         says = "their order matters: two that change places cause something else"
         return RuleFinding(about, ANSWERS[0], says, verdict, {"in one order": one, "in the other": other})
     if verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
         limits = f", {WITHIN}" if verdict.within_bounds else ""
         return RuleFinding(about, ANSWERS[1], f"their order does not matter{limits}", verdict)
     return not_known(about, verdict)
+
+
+def _two_events(model: ModelledRules) -> Sequence[Sequence[Mapping[str, Value]]]:
+    """Two events that cause something else the other way round, with nothing before, and in both orders, if any do."""
+    measured = MeasuredRules(model)
+    events = [] if model.frame.told else list(measured.events())
+    for pair in combinations(events, 2):
+        orders = [each for each in (pair, pair[::-1]) if measured.paced(each) == each]
+        made = [Counter((c.type, repr(c.values)) for step in measured.run(each) for c in step.made) for each in orders]
+        if len(orders) == 2 and made[0] != made[1]:
+            return orders
+    return ()
 
 
 def _of_events(depth: Depth | None) -> Depth | None:

@@ -219,6 +219,22 @@ def find_pair(used, first, second, a, b):
 
 
 @numba.njit(nogil=True)
+def find_entry(begins, keys, number, key):
+    """Where the entry of a key lies among those of a map. See `lower.tables`."""
+    low, high = begins[at(number)], begins[at(number + 1)]
+    if 0 <= key < high - low and keys[at(low + np.int64(key))] == key:
+        return np.int64(low + np.int64(key))
+    end = high
+    while low < high:
+        middle = (low + high) >> 1
+        if keys[at(middle)] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return np.int64(low) if low < end and keys[at(low)] == key else np.int64(0)
+
+
+@numba.njit(nogil=True)
 def ordered(used, keys):
     """The rows of a table that are used, in the order of their keys."""
     rows: Any = np.flatnonzero(used[1:]) + 1
@@ -243,6 +259,7 @@ SCOPE = {
     for f in (
         at,
         find,
+        find_entry,
         find_pair,
         first_of,
         ordered,

@@ -12,11 +12,12 @@ from typing import Any
 
 from workbench.core.ops import OVERFLOWS
 from workbench.executors.compiled.code.loop import Shape, executable
-from workbench.executors.compiled.lower.tables import find, find_pair, first_of, ordered
+from workbench.executors.compiled.lower.tables import find, find_entry, find_pair, first_of, ordered
 
 SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
     "at": lambda position: position,
     "find": find,
+    "find_entry": find_entry,
     "find_pair": find_pair,
     "first_of": first_of,
     "ordered": ordered,

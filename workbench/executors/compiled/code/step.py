@@ -206,7 +206,7 @@ class Scalars(PythonSource):
         assert term.op is not None
         return f"{term.op.name}({', '.join(args)})"
 
-    on_find_pair = on_find
+    on_find_pair = on_find_entry = on_find
 
     def default(self, term: Term, *args: str) -> str:
         """What is collected from rows is a loop (`lower.rows`), and has no text of its own."""

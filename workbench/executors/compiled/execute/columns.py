@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from workbench.core.domain import BOOL, INT, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
-from workbench.core.fields import FrozenMap, Map, joined, scalars, split
+from workbench.core.fields import FrozenMap, Map, Tuple, joined, scalars, split, within
 from workbench.errors import DomainError, InputError
 from workbench.events.columns import arrays_of
 from workbench.events.text_column import TextColumn
-from workbench.executors.compiled.execute.observe import decode_any, encode_any
+from workbench.executors.compiled.execute.given_maps import too_long
+from workbench.executors.compiled.execute.observe import decode_any
+from workbench.executors.compiled.execute.observe import dtype as dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,13 +47,6 @@ class Column(NamedTuple):
         """Those of these steps, before which nothing is wrong."""
         present = None if self.present is None else self.present[places]
         return Column(tuple(field[places] for field in self.fields), present, None)
-
-
-def dtype(domain: Domain) -> Any:
-    """The type of a scalar domain's array."""
-    if domain == BOOL:
-        return np.bool_
-    return np.float64 if isinstance(domain, Reals) else np.int64
 
 
 def empty(size: int, domain: Domain = INT) -> Any:
@@ -200,6 +195,8 @@ def _of_arrays(
         )
     _check_present(name, len(arrays[0]), present)
     for part, array in zip(parts, arrays, strict=True):
+        if isinstance(part, Map):
+            raise InputError(f"input '{name}' carries {part}, and an array is given", hint="give a list of maps")
         codes = _codes(array, present, texts) if isinstance(part, Texts) else array
         if codes is None or not _fits(codes.dtype, part):
             raise InputError(
@@ -247,11 +244,11 @@ def _of_values(
     name: str, domain: Domain, parts: list[Domain], events: list[Value], present: Any, texts: TextCodes
 ) -> Column:
     there = events if present is None else [v if p else domain.default for v, p in zip(events, present, strict=True)]
-    arrays = arrays_of(domain, there)
+    arrays = _arrays(domain, there, texts)
     if arrays is not None:
         return Column(tuple(texts.codes(a) if isinstance(a, TextColumn) else a for a in arrays), present, None)
     rows, wrong = [], None
-    nothing = tuple(encode_any(part, part.default) for part in parts)
+    nothing = tuple(texts.number(part, part.default) for part in parts)
     for position, value in enumerate(events):
         if present is not None and not present[position]:
             rows.append(nothing)
@@ -262,19 +259,35 @@ def _of_values(
             break
         leaves = list(zip(parts, split(domain, value), strict=True))
         texts.put(leaf for part, leaf in leaves if isinstance(part, Texts))
-        rows.append(tuple(encode_any(part, leaf) for part, leaf in leaves))
+        rows.append(tuple(texts.number(part, leaf) for part, leaf in leaves))
     rows += [nothing] * (len(events) - len(rows))
     columns = zip(*rows, strict=True) if rows else [()] * len(parts)
     fields = tuple(np.array(each, dtype(part)) for part, each in zip(parts, columns, strict=True))
     return Column(fields, present, wrong)
 
 
+def _arrays(domain: Domain, events: Sequence[Value], texts: TextCodes) -> list[Any] | None:
+    """As `arrays_of` makes them, with numbers for maps."""
+    if isinstance(domain, Map):
+        numbers = texts.maps.numbers(domain, events)
+        return None if numbers is None else [numbers]
+    if not isinstance(domain, Tuple) or not any(isinstance(part, Map) for part in within(domain)):
+        return arrays_of(domain, events)
+    if not set(map(type, events)) <= {tuple} or not set(map(len, events)) <= {len(domain.fields)}:
+        return None
+    columns: Sequence[Sequence[Value]] = list(zip(*events, strict=True)) or [()] * len(domain.fields)
+    arrays = [_arrays(field, column, texts) for field, column in zip(domain.fields, columns, strict=True)]
+    return None if None in arrays else list(itertools.chain.from_iterable(filter(None, arrays)))
+
+
 def _problem(name: str, domain: Domain, value: Value) -> DomainError | None:
     if value not in domain:
         return _not_a_value(name, domain, value)
     for (_, part), leaf in zip(scalars(domain), split(domain, value), strict=True):
-        if isinstance(part, Integers) and not -(2**63) <= leaf < 2**63:
-            what = f"{leaf!r} on input '{name}' is no integer of 64 bits, which compiled code has for int"
+        long = leaf if isinstance(part, Integers) and not -(2**63) <= leaf < 2**63 else None
+        long = too_long(part, leaf) if isinstance(part, Map) else long
+        if long is not None:
+            what = f"{long!r} on input '{name}' is no integer of 64 bits, which compiled code has for int"
             error = DomainError(what, hint="the reference executor takes it")
             error.beyond_words = True
             return error

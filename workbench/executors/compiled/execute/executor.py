@@ -39,6 +39,9 @@ BLOCK = 1 << 18
 PATIENCE = 20_000
 """Steps made in plain Python before the loop is compiled, which takes as long as some 100 000 of them."""
 
+SEARCHED = 32
+"""So many steps one counts for that may go through the rows of a table or the entries of a map."""
+
 MOST_LINES = 1000
 """Most lines of a loop whose body is written several times, for successive steps."""
 
@@ -62,6 +65,7 @@ class Compiled(Saving):
     machine: whether to compile at all; else Python runs the same loops.
     live: whether somebody waits for each event: what has not been compiled before is then compiled by another process,
         and steps are made in plain Python until it is there.
+    maps: whether maps of any size may come in; for who makes columns of events by itself they may not.
 
     Attributes
     ----------
@@ -85,6 +89,7 @@ class Compiled(Saving):
         patience: int = PATIENCE,
         machine: bool = True,
         live: bool = False,
+        maps: bool = True,
     ) -> None:
         if find_spec("numba") is None:
             raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'workbench[fast]'")
@@ -96,8 +101,8 @@ class Compiled(Saving):
         self.pipeline = pipeline
         known = capacities is None or tuple(sorted(capacities.items()))
         self.flat, self.allocation = pipeline.pipeline.derived(
-            ("allocation", self.name, known),
-            lambda: (flat := flatten(pipeline), allocate(flat, self.name, capacities)),
+            ("allocation", self.name, known, maps),
+            lambda: (flat := flatten(pipeline), allocate(flat, self.name, capacities, maps=maps)),
         )
         self.threads = 1
         self._patience, self._warm, self._made, self._live = patience, False, 0, live
@@ -231,6 +236,7 @@ class Compiled(Saving):
         """`feed` of columns that have been checked."""
         if not kind and (len(columns) < len(self.flat.inputs) or any(c.present is not None for c in columns.values())):
             self.widen()
+        self._state.lay_maps()
         saved, before = self._state.save(), self.steps
         columns |= {n: self._columns.silent(domain, count) for n, domain in self.flat.inputs if n not in columns}
         wrong = min((c.wrong for c in columns.values() if c.wrong), key=lambda each: int(each[0]), default=None)
@@ -247,6 +253,7 @@ class Compiled(Saving):
             self._state.restore(saved)
             self.steps = before
             raise
+        self._state.forget_maps()
         self.texts.forget(self._state.texts_held, self._state.texts_used())
         return made
 
@@ -302,7 +309,7 @@ class Compiled(Saving):
     def _plan(self, count: int, kind: str, places: bool) -> Iterator[tuple[int, int, Loop]]:
         """Successive ranges of steps and the loops to make them, decided as the state goes on."""
         self._made += count
-        self._warm = self._warm or self._made > self._patience
+        self._warm = self._warm or self._made * (SEARCHED if self._searches else 1) > self._patience
         made, machine = 0, self._warm and (self._searches or not kind.startswith("ending"))
         if machine and kind == "dense" and self._steady.variables and self._distance() is not None:
             # the way to the steady part, and what remains of its last round, is short: it needs no machine code

@@ -49,14 +49,16 @@ class Observer:
         return self._function(*state, *given, *row)[len(state) :]
 
 
-def given_inputs(system: System, events: Mapping[str, Value], ends: Container[str] = ()) -> dict[str, Any]:
+def given_inputs(
+    system: System, events: Mapping[str, Value], texts: TextCodes, ends: Container[str] = ()
+) -> dict[str, Any]:
     """The leaves of the inputs of a step with these events, or at which these inputs end."""
     found: dict[str, Any] = {end.now.name: name in ends for name, end in system.ends.items()}
     for source in system.inputs:
         if source.name in events:
             found[source.present.name] = True
             pairs = zip(leaves(source.value), split(source.domain, events[source.name]), strict=True)
-            found.update((leaf.name, encode_any(leaf.domain, value)) for leaf, value in pairs)
+            found.update((leaf.name, texts.number(leaf.domain, value)) for leaf, value in pairs)
     return found
 
 
@@ -113,3 +115,12 @@ def encode_any(domain: Domain, value: Value) -> Any:
 def decode_any(domain: Domain, number: Any) -> Value:
     """The value of a scalar domain that compiled code has this for; of texts, see `TextCodes`."""
     return float(number) if isinstance(domain, Reals) else decode(domain, number)
+
+
+def dtype(domain: Domain) -> Any:
+    """The type of a scalar domain's array."""
+    import numpy as np
+
+    if domain == BOOL:
+        return np.bool_
+    return np.float64 if isinstance(domain, Reals) else np.int64

@@ -39,16 +39,16 @@ class Allocation(NamedTuple):
     open: tuple[str, ...] = ()
 
 
-def allocate(flat: Pipeline, backend: str, capacities: Mapping[str, int] | None) -> Allocation:
+def allocate(flat: Pipeline, backend: str, capacities: Mapping[str, int] | None, *, maps: bool = False) -> Allocation:
     """The systems of a pipeline, given the capacities that somebody has said; see `translate`."""
     known = known_capacities(flat, capacities)
     bare = [queue for queue in flat.queues if queue not in known]
-    closed = translate(flat, backend, known, 0)
+    closed = translate(flat, backend, known, 0, maps=maps)
     # where no queue of these has ever held an event, can one be needed in a step?
     empty = Substitute(fixed(closed))
     if all(empty(closed.inlined(closed.queues[queue].overflow)) is FALSE for queue in bare):
         return Allocation(closed)
-    wide = translate(flat, backend, known)
+    wide = translate(flat, backend, known, maps=maps)
     found = tuple(queue for queue in bare if wide.queues[queue].capacity == ENDLESS)
     counted = circles(wide, dense(wide), LONGEST)
     sizes = dict(known)
@@ -59,7 +59,7 @@ def allocate(flat: Pipeline, backend: str, capacities: Mapping[str, int] | None)
             sizes[queue] = max(values[column] for values in counted[name].values)
     if len(sizes) == len(known):
         return Allocation(wide, None, found)
-    return Allocation(translate(flat, backend, sizes), wide, found)
+    return Allocation(translate(flat, backend, sizes, maps=maps), wide, found)
 
 
 def widen(flat: Pipeline, narrow: LoopArrays, wide: LoopArrays) -> None:

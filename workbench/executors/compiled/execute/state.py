@@ -11,17 +11,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from workbench.budget import spare_mb
-from workbench.core.domain import FLOAT, Texts
-from workbench.core.fields import FrozenMap, Tuple, scalars
+from workbench.core.domain import FLOAT, Domain, Texts
+from workbench.core.fields import FrozenMap, Map, Tuple, scalars
 from workbench.core.memory import MOST_EVENTS, KeyedArray
 from workbench.core.term import Change, Term, leaves
 from workbench.errors import Overflow
 from workbench.executors.compiled.code.loop import Shape
 from workbench.executors.compiled.code.plain import copies
-from workbench.executors.compiled.execute import columns
+from workbench.executors.compiled.execute import columns, given_maps
 from workbench.executors.compiled.execute.observe import encode_any
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.lower import tables
+from workbench.executors.compiled.lower.given_maps import MapHeap, MapNumber
 from workbench.ir.ring import most_waited
 from workbench.ir.system import System
 
@@ -68,10 +69,33 @@ class LoopArrays:
         self._places = {name: 2 + i for i, (name, *_) in enumerate(form.memories)}
         self._tables = [self._places[memory.columns[0].name] for memory in system.memories if memory.keyed]
         self._used, self._filling = dict[int, int](), dict[int, float]()
+        self._heaps = dict(_heaps(system))
+        """Where the maps of each type lie that have come in."""
+        texts.maps.laid = self._laid
 
     def copy(self) -> list[Any]:
         """A copy of all arrays."""
         return copies(self.arrays)
+
+    def _laid(self, of: Map) -> int:
+        return len(self.arrays[self._heaps[of].start]) - 2 if of in self._heaps else 0
+
+    def lay_maps(self) -> None:
+        """Put maps that have come to those that are held."""
+        for of, places in self._heaps.items():
+            found = self.texts.maps.taken(of, self.arrays[places])
+            if found is not None:
+                self.arrays[places] = found
+
+    def forget_maps(self) -> None:
+        """Keep the maps whose numbers are in the state, and no others."""
+        for of, places in self._heaps.items():
+            whole = [at for at, i in enumerate(self.form.whole) if _holds(self.system.variables[i].domain, of)]
+            kept = zip(self.form.memories, self.arrays[2:], strict=True)
+            numbers = self.arrays[0][whole]
+            holders = [numbers, *(array for (_, domain, *_), array in kept if _holds(domain, of))]
+            self.arrays[places] = given_maps.only(self.arrays[places], holders)
+            self.arrays[0][whole] = numbers
 
     def reset(self) -> None:
         """The state before the first event."""
@@ -81,6 +105,8 @@ class LoopArrays:
         for (_, domain, _, blank), array in zip(self.form.memories, self.arrays[2:], strict=True):
             if blank:
                 array[:] = encode_any(domain, domain.default)
+        for places in self._heaps.values():
+            self.arrays[places] = given_maps.empty(self.arrays[places])
 
     def save(self) -> list[Any]:
         """A copy, in arrays that the next one overwrites; keys of rows that are not used are not kept."""
@@ -278,6 +304,18 @@ def _key_arrays(system: System) -> Iterator[int]:
         if isinstance(memory.domain, KeyedArray):
             yield from range(start + 1, start + 1 + memory.domain.words)
         start += len(memory.columns)
+
+
+def _holds(domain: Domain, of: Map) -> bool:
+    return isinstance(domain, MapNumber) and domain.of == of
+
+
+def _heaps(system: System) -> Iterator[tuple[Map, slice]]:
+    start = 2
+    for memory in system.memories:
+        places = slice(start, start := start + len(memory.columns))
+        if isinstance(memory.domain, MapHeap):
+            yield memory.domain.of, places
 
 
 def _endless(system: System) -> Iterator[EndlessQueue]:

@@ -77,7 +77,8 @@ class Stepping:
         numbers, more = None, dict[str, list[Value]]()
         if not any(column.wrong for column in columns.values()):
             ends = [name for name, _ in self.flat.inputs] if events is END else []
-            given = given_inputs(self.system, events, ends)
+            given = given_inputs(self.system, events, self.texts, ends)
+            self._state.lay_maps()
             numbers = iter(self._observer(given))
             for name, observer in self._row_observers.items():
                 pipe = self.system.pipes[name]

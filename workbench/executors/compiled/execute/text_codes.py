@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from workbench.core.domain import Domain, Texts, Value
+from workbench.core.fields import Map
 from workbench.errors import DomainError
 from workbench.events.text_column import StoredTexts, TextColumn
 from workbench.executors.compiled.code.step import text_code
-from workbench.executors.compiled.execute.observe import decode_any
+from workbench.executors.compiled.execute.given_maps import GivenMaps
+from workbench.executors.compiled.execute.observe import decode_any, encode_any
+from workbench.executors.compiled.lower.given_maps import MapNumber
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.code.code_table import CodeTable
@@ -52,6 +55,7 @@ class TextCodes:
         self._limit = MOST_FORGOTTEN
         self.lasting = False
         """Whether none is ever forgotten, since they may be in states that lie elsewhere."""
+        self.maps = GivenMaps(self)
         self.put(self._constants)
 
     def __len__(self) -> int:
@@ -111,6 +115,13 @@ class TextCodes:
         numbers, found = different(codes)
         known = self.by_code
         return np.array([*(known.get(code, "") for code in found), ""], object)[numbers]
+
+    def number(self, domain: Domain, value: Value) -> Any:
+        """What compiled code has for a value of a scalar domain, or for a map; texts are known already."""
+        of = domain.of if isinstance(domain, MapNumber) else domain
+        if isinstance(of, Map):
+            return int(self.maps.numbers(of, [value])[0]) if value else 0
+        return encode_any(domain, value)
 
     def value(self, domain: Domain, number: Any) -> Value:
         """The value of a scalar domain that compiled code has this number for."""

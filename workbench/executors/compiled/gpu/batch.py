@@ -83,7 +83,7 @@ class Batch:
         if at_once is not None and at_once < 1:
             raise PipelineError(f"there is at least one trace on a GPU at a time, not {at_once}")
         self._columns = columns
-        self._one = Compiled(pipeline, capacities)
+        self._one = Compiled(pipeline, capacities, maps=False)
         self._fields = dict(self._one.form.results)
         self._texts = self._one.texts
         self._at_once = at_once
@@ -101,7 +101,7 @@ class Batch:
         self.device = name or ("the CPU" if device == "cpu" or gpu_name() else "the CPU, since no NVIDIA GPU answers")
         """What it runs on, in words."""
         self._on_gpu = bool(name)
-        self._single = Compiled(pipeline, capacities) if name and self._one.narrow else self._one
+        self._single = Compiled(pipeline, capacities, maps=False) if name and self._one.narrow else self._one
         """Makes one trace; `_one` is what the kernels are made from."""
         self._kernels: dict[tuple[str, bool], list[tuple[int, Any]]] = {}
         self._pool: tuple[Any, list[Any]] = ((), [])

@@ -15,13 +15,21 @@ from workbench.core import maps
 from workbench.core.domain import BOOL, INT, Domain, Integers, Overflowing
 from workbench.core.escape import can_escape
 from workbench.core.fields import Map, within
-from workbench.core.fold import Fold, Substitute, postorder, substitute
-from workbench.core.memory import READ, SOME_ROW, SOME_ROW_OF, row_of
+from workbench.core.fold import Fold, Substitute, map_leaves, postorder, substitute
+from workbench.core.memory import READ, SOME_ROW, SOME_ROW_OF, Array, Write, row_of
 from workbench.core.ops import AND, NOT, as_term, both, either, ite, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
 from workbench.errors import Refused
+from workbench.executors.compiled.lower.given_maps import (
+    MapNumber,
+    chosen_from,
+    heaps_in,
+    numbered,
+    numbered_array,
+)
 from workbench.executors.compiled.lower.views import (
+    GivenMap,
     InTable,
     MapTable,
     MapView,
@@ -30,6 +38,7 @@ from workbench.executors.compiled.lower.views import (
     WithEntry,
     changes,
     chosen,
+    number_of,
     symbol,
     total,
 )
@@ -64,21 +73,51 @@ class _Tabled:
         held = [v for v in system.variables if large(v.domain)]
         self.nexts = {var(v.name, v.domain): system.inlined(v.next) for v in held}
         self.tables: dict[Term, MapTable] = {}
-        self.lower = _Lower(self._meanings(held))
+        coming = {leaf for source in system.inputs for leaf in leaves(source.value) if large(leaf.domain)}
+        kept = (column for memory in system.memories for column in memory.columns)
+        self.arrays = {c: numbered_array(c) for c in kept if _elements(c) in {each.domain for each in coming}}
+        self.given = self._given(coming | self.arrays.keys())
+        self.lower = _Lower({**self._meanings(held), **self.given, **self.arrays})
         self.ending = Substitute({end.now: FALSE for end in system.ends.values()})
+
+    def _given(self, found: set[Term]) -> dict[Term, GivenMap]:
+        """What stands for what comes in and is a map, and for each variable that is one of those or waits in arrays."""
+        before = -1
+        while before < len(found):
+            before = len(found)
+            found |= {each for each, after in self.nexts.items() if not found.isdisjoint(chosen_from(after))}
+        return {
+            each: GivenMap(each.domain, var(each.name, MapNumber(each.domain))) for each in found if large(each.domain)
+        }
+
+    def _empty(self) -> set[Term]:
+        """The variables into whose maps nothing is ever put."""
+        puts = {
+            each
+            for each, after in self.nexts.items()
+            if any(node.op is not None and node.op.name == "map_put" for node in postorder([after]))
+        }
+        found, before = self.nexts.keys() - puts, -1
+        while before != len(found):
+            before = len(found)
+            found = {each for each in found if found.issuperset(chosen_from(self.nexts[each]))}
+        return found
 
     def _meanings(self, held: list[StateVariable]) -> dict[Term, MapView]:
         """What stands for each variable that is a map."""
         found: dict[Term, MapView] = {}
+        empty = self._empty()
         for each in held:
             domain, variable = each.domain, var(each.name, each.domain)
             assert isinstance(domain, Map)
             if each.initial:
                 raise self._refused(each.name, "does not begin empty")
+            if variable in self.given:
+                continue
             same = next((other for other in found if self._equal(variable, other)), None)
             if same is not None:
                 found[variable] = found[same]
-            elif self.nexts[variable] is variable:
+            elif variable in empty:
                 found[variable] = NoEntries(domain)
             else:
                 nodes = list(postorder([self.nexts[variable]]))
@@ -104,11 +143,18 @@ class _Tabled:
             for table in self.tables.values()
             for cells in table.levels
         )
+        kept = tuple(map(self._memory, before.memories))
+        written = [each[:3] for memory in kept for each in memory.writes]
+        numbers = [var(v.name, v.domain) for v in variables if isinstance(v.domain, MapNumber)]
+        ways = [*(v.next for v in variables), *(d.term for d in definitions), *numbers, *self.arrays.values()]
+        inputs = tuple(each._replace(value=map_leaves(self._number, each.value)) for each in before.inputs)
         return replace(
             before,
+            inputs=inputs,
+            free={name: numbered(domain) for name, domain in before.free.items()},
             definitions=definitions,
             variables=variables,
-            memories=before.memories + memories,
+            memories=(*kept, *memories, *heaps_in((*ways, *written))),
             pipes={name: pipe for name, pipe in before.pipes.items() if not self._has_maps(name, pipe)},
             uses={d.name: before.uses[d.name] for d in definitions if d.name in before.uses},
         )
@@ -145,6 +191,9 @@ class _Tabled:
             try:
                 if not large(each.domain):
                     yield each._replace(next=self.lower(each.next))
+                elif variable in self.given:
+                    after = number_of(self.lower(self.nexts[variable]))
+                    yield each._replace(domain=MapNumber(each.domain), initial=0, next=after)
                 elif variable in self.tables:
                     self._keep(self.tables[variable], self.lower(self.nexts[variable]))
             except Refused as error:
@@ -163,6 +212,24 @@ class _Tabled:
                 place = ite(each.happens, cells.find(each.key), 0)  # a row is looked for where it is written
                 cells.keep(place, each.key, table.rest(cells, each), each.happens)
 
+    def _memory(self, memory: Memory) -> Memory:
+        """One with numbers for the maps in it, that is written so."""
+        if self.arrays.keys().isdisjoint(memory.columns):
+            return memory
+        columns = tuple(self.arrays.get(column, column) for column in memory.columns)
+        words = self._words
+        writes = tuple(Write(words(w.happens), words(w.position), words(w.value), w.first) for w in memory.writes)
+        domain = replace(memory.domain, element=numbered(memory.domain.element))
+        return Memory(memory.name, domain, columns, writes, memory.updates)
+
+    def _number(self, leaf: Term) -> Term:
+        return self.given[leaf].number if leaf in self.given else leaf
+
+    def _words(self, value: Any) -> Any:
+        """A value with numbers for the maps in it."""
+        lowered = map_leaves(self.lower, value)
+        return map_leaves(lambda part: number_of(part) if isinstance(part, MapView) else part, lowered)
+
     def _has_maps(self, name: str, pipe: Pipe) -> bool:
         """Whether it carries maps, of which nobody outside can be told."""
         found = any(isinstance(leaf, Term) and large(leaf.domain) for leaf in leaves(pipe.slots))
@@ -180,6 +247,11 @@ class _Tabled:
         where = self.nodes[instance].where if instance in self.nodes else ""
         hint = hint or "the reference executor runs everything"
         return Refused(f"'{local_of(name)}' of processor '{instance}': {what}", where=where, hint=hint)
+
+
+def _elements(column: Term) -> Domain:
+    assert isinstance(column.domain, Array)
+    return column.domain.element
 
 
 def _literals(condition: Term) -> Iterator[tuple[Term, Term]]:
@@ -230,16 +302,31 @@ class _Lower(Fold[Any]):
             raise Refused("'remove' takes a whole map out of a map")
         return WithEntry(m, key, FALSE, const(m.domain.value.default, m.domain.value))
 
+    def on_read(self, term: Term, column: Term, *place: Any) -> Any:
+        assert term.op is not None
+        found = term.op.build((column, *place))
+        return GivenMap(found.domain.of, found) if isinstance(found.domain, MapNumber) else found
+
+    on_recall = on_read
+
     def on_map_size(self, term: Term, m: MapView) -> Any:
+        if isinstance(m, GivenMap):
+            return as_term(m.size, term.domain)
         return as_term(maps.size(m.entry), term.domain)
 
     def on_map_all(self, _: Term, m: MapView) -> Any:
+        if isinstance(m, GivenMap):
+            return negate(m.some(row_of(0), _SEARCHING, negate(m.value(row_of(0)))))
         return maps.all_values(m.entry)
 
     def on_map_any(self, _: Term, m: MapView) -> Any:
+        if isinstance(m, GivenMap):
+            return m.some(row_of(0), _SEARCHING, m.value(row_of(0)))
         return maps.any_value(m.entry)
 
     def on_map_sum(self, term: Term, m: MapView) -> Any:
+        if isinstance(m, GivenMap):
+            raise Refused("the values of a map that comes in are added up", hint="let a field of the event say the sum")
         return as_term(maps.sum_values(m.entry), term.domain)
 
     def on_some_key(self, term: Term, m: MapView, key: Any, condition: Term) -> Any:
@@ -249,7 +336,7 @@ class _Lower(Fold[Any]):
         if isinstance(m, OneOf):
             then, otherwise = (self.on_some_key(term, each, key, condition) for each in (m.then, m.otherwise))
             return either(both(m.condition, then), both(negate(m.condition), otherwise))
-        if not isinstance(m, InTable):
+        if not isinstance(m, InTable | GivenMap):
             raise Refused(
                 "a quantifier ranges over a map in the same step in which it changes",
                 hint="let it range over keep_last of the map, once the stream has ended, and that read one input",
@@ -257,6 +344,8 @@ class _Lower(Fold[Any]):
         if can_escape([condition], Integers) or can_escape([condition], Overflowing.CHECKED):
             raise Refused("a quantifier over a map does arithmetic that can leave its domain")
         row = row_of(maps.level(term.args[1]))
+        if isinstance(m, GivenMap):
+            return m.some(row, _SEARCHING, substitute(condition, {next(leaves(key)): m.key(row)}))
         columns, words = m.cells.columns, len(list(leaves(key)))
         own = [READ.build((column, row)) for column in columns[1 + len(m.prefix) :][:words]]
         there, _ = m.table.look(m.cells, row)

@@ -10,7 +10,17 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from workbench.core.evaluate import Assignment
 from workbench.core.fold import evaluated_once, postorder
-from workbench.core.memory import ANY_ROW, ROW, SOME_ROW_OF, SUM_ROWS, SUM_ROWS_OVERFLOWS, RowFold, RowSearch, is_row
+from workbench.core.memory import (
+    ANY_ROW,
+    ROW,
+    SOME_ENTRY,
+    SOME_ROW_OF,
+    SUM_ROWS,
+    SUM_ROWS_OVERFLOWS,
+    RowFold,
+    RowSearch,
+    is_row,
+)
 from workbench.core.term import Term
 
 ROW_NAME = "row"
@@ -133,7 +143,10 @@ class Statements:
                 body += self._searched(each, known) if search else [f"{each.name} = {each.text}"]
         body += [f"if {self._source(condition)}:", f"    {name} = True", "    break"]
         number, array = self._source(row), self._source(used)
-        if given:
+        if term.op is SOME_ENTRY:
+            of = self._source(given[0])
+            loop = [f"for {number} in range({array}[at({of})], {array}[at({of} + 1)]):"]
+        elif given:
             key, first = map(self._source, given)
             place = f"k_{number}"
             loop = [f"for {place} in range(first_of({array}_order, {key}, {first}), len({array}_order)):"]

@@ -6,7 +6,7 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from workbench.core.domain import WORDS, Domain, Integers, Overflowing, Texts
@@ -21,6 +21,7 @@ from workbench.core.program import Program, unknown
 from workbench.core.term import FALSE, Others, Term, const, leaves, var
 from workbench.errors import Refused, TypingError
 from workbench.executors.backend import check_support
+from workbench.executors.compiled.lower.given_maps import given_in
 from workbench.executors.compiled.lower.maps import in_tables
 from workbench.executors.compiled.lower.words import refuse_large, refuse_long
 from workbench.ir.compose import compose
@@ -43,7 +44,12 @@ class Hazard(NamedTuple):
 
 
 def translate(
-    pipeline: Program, backend: str, capacities: Mapping[str, int] | None = None, rest: int = ENDLESS
+    pipeline: Program,
+    backend: str,
+    capacities: Mapping[str, int] | None = None,
+    rest: int = ENDLESS,
+    *,
+    maps: bool = False,
 ) -> System:
     """The system of a pipeline over words of 64 bits and finite domains.
 
@@ -51,6 +57,7 @@ def translate(
     ----------
     capacities: queue name to capacity; None takes the pipeline's own.
     rest: the capacity of the other queues; 0 for those of events that no memory can hold.
+    maps: whether maps of any size may come in.
 
     Raises
     ------
@@ -65,12 +72,16 @@ def translate(
                 f"pipe '{pipe}' of {flat.ports.of} carries {odd}, which backend '{backend}' cannot hold",
                 hint="use bool, int, float, str, a finite type, or tuples of them; the reference executor runs all",
             )
+    given = set[Domain]()
     for name, domain in flat.inputs:
-        if any(isinstance(part, Map) for part in within(domain)):
-            raise Refused(
-                f"input '{name}' of {flat.ports.of} carries {domain}, and backend '{backend}' takes no maps in",
-                hint="let the pipeline make the map, with slice; the reference executor runs everything",
-            )
+        told = f"input '{name}' of {flat.ports.of} carries {domain}, and backend '{backend}' takes no"
+        try:
+            given.update(given_in(domain))
+        except Refused as error:
+            raise Refused(f"{told} such maps: {error.what}", hint=error.hint) from error
+        if given and not maps:
+            hint = "use one thread of numba, without keys; the reference executor runs everything"
+            raise Refused(f"{told} maps in", hint=hint)
     for node in flat.nodes:
         if isinstance(node.processor, Clocked):
             raise Refused(
@@ -80,7 +91,7 @@ def translate(
                 hint="run it in the reference executor",
             )
     known = known_capacities(flat, capacities)
-    sizes = {queue: known.get(queue, rest if _kept(flat, queue) else 0) for queue in flat.queues}
+    sizes = {queue: known.get(queue, rest if _kept(flat, queue, given) else 0) for queue in flat.queues}
     try:
         system = in_tables(compose(flat, {**known, **sizes}, arrays=True), flat)
     except (Refused, TypingError) as error:
@@ -123,10 +134,10 @@ def known_capacities(flat: Pipeline, capacities: Mapping[str, int] | None) -> di
     return known
 
 
-def _kept(flat: Pipeline, queue: str) -> bool:
-    """Whether a memory can hold what waits in a queue."""
+def _kept(flat: Pipeline, queue: str, given: Container[Domain]) -> bool:
+    """Whether a memory can hold what waits in a queue, where these maps come in."""
     waiting = flat.domains[flat.sources[queue]]
-    return all(part.finite or isinstance(part, WORDS) for _, part in scalars(waiting))
+    return all(part.finite or isinstance(part, WORDS) or part in given for _, part in scalars(waiting))
 
 
 def _check_words(system: System, flat: Pipeline) -> None:

@@ -111,6 +111,15 @@ def find_pair(used: Any, first: Any, second: Any, a: Any, b: Any) -> int:
     return 0
 
 
+def find_entry(begins: Any, keys: Any, number: Any, key: Any) -> int:
+    """Where the entry of a key lies among those of a map, which lie by their keys; 0 for nowhere."""
+    low, high = begins[number], begins[number + 1]
+    if 0 <= key < high - low and keys[low + int(key)] == key:  # keys are often 0, 1, 2, ...
+        return int(low + int(key))
+    place = bisect_left(keys, key, low, high)
+    return int(place) if place < high and keys[place] == key else 0
+
+
 def ordered(used: Any, keys: Any) -> list[int]:
     """The rows that are used, in the order of their keys."""
     return sorted((row for row in range(1, len(used)) if used[row]), key=keys.__getitem__)

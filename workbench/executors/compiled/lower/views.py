@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, INT, WORDS, Integers, Texts
 from workbench.core.fields import Map, Tuple, scalars
-from workbench.core.memory import MOST_WORDS, Cells, KeyedArray
-from workbench.core.ops import as_term, both, equal, ite, negate
-from workbench.core.term import FALSE, TRUE, Content, Term, const, var
+from workbench.core.memory import ENTRIES, FIND_ENTRY, MOST_WORDS, READ, SOME_ENTRY, Cells, KeyedArray
+from workbench.core.ops import GT, as_term, both, equal, ite, negate
+from workbench.core.term import FALSE, TRUE, Content, Term, const, var, whole
 from workbench.core.term import Change as Entry
 from workbench.errors import Refused
+from workbench.executors.compiled.lower.given_maps import MapHeap, MapNumber
 
 Addend = Callable[[Any], Any]
 """From a value to the number that is added up."""
@@ -97,6 +98,10 @@ class MapView:
     def look(self, key: Any) -> tuple[Any, Any]:
         """Whether a key is there, and its value."""
         raise NotImplementedError
+
+    def or_else(self, condition: Any, otherwise: MapView) -> MapView:
+        """This one where a condition holds, else another one."""
+        return OneOf(condition, self, otherwise)
 
     @property
     def entry(self) -> Entry:
@@ -180,14 +185,68 @@ class OneOf(MapView):
         return ite(self.condition, p, q), chosen(self.condition, v, w)
 
 
+@dataclass(frozen=True)
+class GivenMap(MapView):
+    """A map that has come in, by its number."""
+
+    domain: Map
+    number: Term
+
+    @property
+    def _columns(self) -> tuple[Term, ...]:
+        return MapHeap.for_maps(self.domain).memory.columns
+
+    def look(self, key: Any) -> tuple[Any, Any]:
+        begins, keys, *_ = self._columns
+        place = FIND_ENTRY.build((begins, keys, self.number, as_term(key, self.domain.key)))
+        return GT(place, 0), self.value(place)
+
+    def value(self, place: Term) -> Any:
+        """What stands there."""
+        return whole(self.domain.value, (READ.build((column, place)) for column in self._columns[2:]))
+
+    def key(self, place: Term) -> Term:
+        """The key that stands there."""
+        found: Term = READ.build((self._columns[1], place))
+        return found
+
+    @property
+    def size(self) -> Term:
+        """How many entries it has."""
+        found: Term = ENTRIES.build((self._columns[0], self.number))
+        return found
+
+    def or_else(self, condition: Any, otherwise: MapView) -> MapView:
+        if not isinstance(otherwise, GivenMap | NoEntries):
+            return OneOf(condition, self, otherwise)
+        return GivenMap(self.domain, ite(condition, self.number, number_of(otherwise)))
+
+    def some(self, place: Term, happens: Term, condition: Term) -> Term:
+        """Whether a condition on the place of an entry is true of some, if something happens."""
+        found: Term = SOME_ENTRY.build((self._columns[0], self.number, place, happens, condition))
+        return found
+
+
+def number_of(view: MapView) -> Term:
+    """The number of a map that has come in; Refused for one that a step has made."""
+    if isinstance(view, GivenMap):
+        return view.number
+    if isinstance(view, NoEntries):
+        empty: Term = const(0, MapNumber(view.domain))
+        return empty
+    raise Refused("a map that comes in is kept with changes", hint="let a machine keep a map of its own, with put")
+
+
 def chosen(condition: Any, then: Any, otherwise: Any) -> Any:
     """A conditional, of values that may be maps."""
     if condition is TRUE or then == otherwise:
         return then
     if condition is FALSE:
         return otherwise
+    if isinstance(then, NoEntries) and isinstance(otherwise, GivenMap):
+        return otherwise.or_else(negate(condition), then)
     if isinstance(then, MapView):
-        return OneOf(condition, then, otherwise)
+        return then.or_else(condition, otherwise)
     if isinstance(then, tuple):
         return tuple(chosen(condition, a, b) for a, b in zip(then, otherwise, strict=True))
     return ite(condition, then, otherwise)
@@ -278,4 +337,6 @@ def root(view: MapView) -> InTable | None:
         view = view.before
     if isinstance(view, OneOf):
         return root(view.then) or root(view.otherwise)
+    if not isinstance(view, InTable | NoEntries):
+        raise Refused("something is added up over a map that comes in and is changed")
     return view if isinstance(view, InTable) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from workbench.core.domain import BOOL, WORDS, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
-from workbench.core.memory import FINDS, READS, SOME_ROW_OF, Array
+from workbench.core.memory import FIND_ENTRY, FINDS, READS, SOME_ROW_OF, Array
 from workbench.core.ops import ADD, CAST, DIV, EQ, ESCAPES, ITE, MOD, MUL, NE, SUB, WORD_HI, WORD_LO
 from workbench.core.term import Term
 from workbench.errors import Refused
@@ -37,7 +37,7 @@ def _no_fraction(term: Term) -> None:
 def _only_told_apart(term: Term) -> None:
     """Refuse what looks at the order or the letters of texts, for which compiled code has numbers."""
     values = term.args[1:] if term.op is ITE else term.args
-    if term.op in (*READS, *FINDS, SOME_ROW_OF):
+    if term.op in (*READS, *FINDS, FIND_ENTRY, SOME_ROW_OF):
         return
     if term.op not in (EQ, NE, ITE) or not all(isinstance(arg.domain, Texts) for arg in values):
         raise Refused(

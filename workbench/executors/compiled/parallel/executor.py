@@ -80,7 +80,7 @@ class Parallel(Compiled):
     ) -> None:
         if threads < 1:
             raise PipelineError(f"a pipeline cannot run in {threads} threads", hint="1 or more")
-        super().__init__(pipeline, capacities, patience=patience, machine=machine)
+        super().__init__(pipeline, capacities, patience=patience, machine=machine, maps=False)
         endless = (queue for queue in self.allocation.open if self.system.queues[queue].capacity == ENDLESS)
         if queue := next(endless, None):
             raise NoCapacity(

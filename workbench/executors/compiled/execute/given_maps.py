@@ -1,0 +1,113 @@
+"""Maps that come into a compiled run: the numbers that they get, and the arrays in which their entries lie.
+
+The rule of this module: a map has its number before the steps in which it comes, and until no state has it any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from workbench.core.domain import Domain, Enum, Integers, Texts, Value
+from workbench.core.fields import FrozenMap, Map, Tuple, scalars, split
+from workbench.executors.compiled.execute.observe import dtype
+
+if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.text_codes import TextCodes
+
+Arrays = Sequence[Any]
+"""Those of a `MapHeap`."""
+
+
+class NewMaps(NamedTuple):
+    """Some that have come: how many entries each has, and all keys and parts of values, by map and key."""
+
+    lengths: Any
+    columns: tuple[Any, ...]
+
+
+class GivenMaps:
+    """The maps that have come since the last ones were laid into the arrays of a state.
+
+    Attributes
+    ----------
+    laid: how many maps of a type lie there.
+    """
+
+    def __init__(self, texts: TextCodes) -> None:
+        self.laid: Callable[[Map], int] = lambda _: 0
+        self._texts = texts
+        self._new: dict[Map, list[NewMaps]] = {}
+
+    def numbers(self, of: Map, maps: Sequence[Value]) -> Any:
+        """The numbers of some maps, an array; None where one is no value of the type, or has a number of many bits."""
+        if not set(map(type, maps)) <= {FrozenMap}:
+            return None
+        keys, values = list(chain.from_iterable(maps)), list(chain.from_iterable(each.values() for each in maps))
+        if not (of.key.holds(keys) and of.value.holds(values)):
+            return None
+        parts: Sequence[Sequence[Value]] = [values]
+        if isinstance(of.value, Tuple):
+            parts = list(zip(*(split(of.value, value) for value in values), strict=True)) or [()] * of.value.scalars
+        lengths = np.array([len(each) for each in maps], np.int64)
+        try:
+            first, *rest = map(self._array, [of.key, *(part for _, part in scalars(of.value))], [keys, *parts])
+        except OverflowError:
+            return None
+        order = np.lexsort((first, np.repeat(np.arange(len(maps)), lengths)))
+        new = self._new.setdefault(of, [])
+        begin = self.laid(of) + sum(len(each.lengths) for each in new)
+        new.append(NewMaps(lengths, tuple(column[order] for column in (first, *rest))))
+        return np.arange(begin + 1, begin + 1 + len(maps))
+
+    def taken(self, of: Map, before: Arrays) -> list[Any] | None:
+        """The arrays with those that have come behind those that lie in them before; None where none have."""
+        new = self._new.pop(of, [])
+        if not new:
+            return None
+        begins, *rest = before
+        ends = begins[-1] + np.cumsum(np.concatenate([each.lengths for each in new]))
+        added = zip(*(each.columns for each in new), strict=True)
+        return [np.concatenate((begins, ends)), *(np.concatenate((a, *b)) for a, b in zip(rest, added, strict=True))]
+
+    def _array(self, domain: Domain, values: Sequence[Value]) -> Any:
+        if isinstance(domain, Texts):
+            return np.array(self._texts.put(values), np.int64)
+        if isinstance(domain, Enum):
+            positions = {label: i for i, label in enumerate(domain.labels)}
+            return np.array([positions[value] for value in values], np.int64)
+        return np.array(values, dtype(domain))
+
+
+def empty(arrays: Arrays) -> list[Any]:
+    """Arrays of the same types in which the empty map lies alone: it has number 0, and entry 0 is nobody's."""
+    begins, *rest = arrays
+    return [np.ones(2, begins.dtype), *(np.zeros(1, array.dtype) for array in rest)]
+
+
+def only(arrays: Arrays, holders: Sequence[Any]) -> list[Any]:
+    """The arrays with the maps whose numbers these others hold, which then hold their new ones."""
+    begins, *rest = arrays
+    held = np.unique(np.concatenate([np.zeros(1, np.int64), *holders]))
+    for holder in holders:
+        holder[:] = np.searchsorted(held, holder)
+    lengths = begins[held + 1] - begins[held]
+    ends = np.cumsum(lengths)
+    places = np.repeat(begins[held] - ends + lengths, lengths) + np.arange(ends[-1])
+    return [
+        np.concatenate((np.ones(1, begins.dtype), 1 + ends)),
+        *(np.concatenate((np.zeros(1, array.dtype), array[places])) for array in rest),
+    ]
+
+
+def too_long(of: Map, value: FrozenMap[Value, Value]) -> Value | None:
+    """A number in a map that is no word of 64 bits; None where there is none."""
+    for domain, inside in ((of.key, value), (of.value, value.values())):
+        for each in inside:
+            for (_, part), leaf in zip(scalars(domain), split(domain, each), strict=True):
+                if isinstance(part, Integers) and not -(2**63) <= leaf < 2**63:
+                    return leaf
+    return None
