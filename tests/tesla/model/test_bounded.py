@@ -19,11 +19,12 @@ from workbench.smv.engines.sat import COMMANDS, Commands
 from workbench.tesla.check import rules
 from workbench.tesla.model.build import RuleBounds, modelled
 from workbench.verify import rules as r
+from workbench.verify.answer.check import undecided
 from workbench.verify.answer.problem import check
-from workbench.verify.answer.verdict import Outcome
+from workbench.verify.answer.verdict import Depth, Outcome
 from workbench.verify.decide.explicit import decider, machine
 from workbench.verify.decide.table import get_engine
-from workbench.verify.rules.problems import WITH_TIME, rule_comparison, rule_problem
+from workbench.verify.rules.problems import WITH_TIME, depth_of_all, rule_comparison, rule_problem
 
 MINUTE = 60 * 10**6
 
@@ -131,3 +132,13 @@ def test_how_far_one_got_is_told():
     assert verdict.to_json()["depth"]["steps"] == told.to_json()["depth"]["steps"] == steps
     assert str(verdict.depth) in told.says
     assert headline(verdict).startswith(f"? unknown  can(C)  of found: {verdict.depth}; ")
+
+
+def test_of_all_is_known_what_is_known_of_each():
+    """As many steps as of the least known, unless something happens that could hide one; decided parts do not count."""
+    unknown = undecided("rules", "can(C)", WITH_TIME)
+    near, far = (replace(unknown, depth=each) for each in (Depth(3), Depth(5, unless="a queue overflows")))
+    decided, bounded = (replace(unknown, outcome=each) for each in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS))
+    assert depth_of_all([near, decided]) == Depth(3)
+    assert depth_of_all([near, far]) == Depth(3, unless="a queue overflows")
+    assert depth_of_all([near, unknown]) is depth_of_all([near, bounded]) is depth_of_all([decided]) is None
