@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Range, Reals, Texts
-from workbench.core.fields import Map, Tuple, within
+from workbench.core.fields import FrozenMap, Map, Tuple, within
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow, Refused, WorkbenchError
 from workbench.executors.compiled.execute.executor import Compiled
@@ -41,15 +41,25 @@ def event(domain: Domain, chance: random.Random) -> Any:
         return chance.randint(domain.lo, domain.hi)
     if isinstance(domain, Tuple):
         return tuple(event(part, chance) for part in domain.fields)
+    if isinstance(domain, Map):
+        entries = range(chance.randint(0, 3))
+        return FrozenMap({event(domain.key, chance): event(domain.value, chance) for _ in entries})
     assert isinstance(domain, Enum)
     return chance.choice(domain.labels)
 
 
+MAPS = {
+    "bashing:until_it_walks", "bashing:naive",  # copies without a bound
+    "candidates:ranked", "candidates:all_ranked", "candidates:has_chosen",  # keys that are texts, or maps of maps
+    "turn_around:nobody",  # a map that is made
+}  # fmt: skip
+"""Pipelines with maps on their inputs that there is no machine code for."""
+
+
 def runs(one: Any) -> bool:
-    """Whether a compiled form is expected: for all but faults, rules, and maps on inputs."""
+    """Whether a compiled form is expected: for all but faults, rules, and some maps."""
     flat = flatten(one.values[0])
-    maps = any(isinstance(part, Map) for _, domain in flat.inputs for part in within(domain))
-    return not flat.oracles and not flat.clocks and not maps
+    return not flat.oracles and not flat.clocks and one.id not in MAPS
 
 
 @pytest.mark.parametrize("pipeline", [one for one in every() if not runs(one)])
