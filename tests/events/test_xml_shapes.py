@@ -95,6 +95,14 @@ def test_rows_in_pieces_are_those_of_the_document(tmp_path, monkeypatch, piece):
         assert made.to_dict()["out"] == expected
 
 
+@pytest.mark.parametrize("mark", ["<?p ?>", "<!-- -->"])
+def test_the_first_element_is_not_looked_for_behind_a_declaration_of_the_document(tmp_path, mark):
+    path = tmp_path / "log.xml"
+    path.write_text(f"{mark}<!DOCTYPE log><log>{mark}<row><z>1</z></row></log>")
+    program = wb.parse("pipeline p(z: int) -> int { return z }").get().pipeline
+    assert wb.run(program, path, xml="row", backend="reference").to_dict()["out"] == [1]
+
+
 BETWEEN = [
     "<!-- </row> -->", "<!-- <row><z>0</z></row>\n--> ", "</deep><deep>", "<a>\n</a>", "&r;", "<![CDATA[</row>]]>",
     "<row/>", "<row><z>5</z></row >", "<?p </row>?>", "<row><!-- </row> --><z>6</z></row>", "<row><z>7</z>\r</row>",

@@ -38,8 +38,8 @@ REMEMBERED = 256
 PROLOGUE = 1 << 16
 """Bytes in which the first element begins."""
 AROUND = (b"<rows>", b"</rows>")
-FIRST = re.compile(rb"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*<([^\s<>/!?]+)", re.DOTALL)
-"""What comes before the first element, and its name."""
+FIRST = re.compile(rb"\s*(?>(?:<\?.*?\?>|<!--.*?-->)\s*)*<([^\s<>/!?]+)", re.DOTALL)
+"""What comes before the first element, each up to its first end, and its name."""
 
 
 class XmlReader(RowReader):
