@@ -221,6 +221,21 @@ def test_what_each_does_not_decide_is_looked_for_once():
     assert alike(told(CompiledRules(text, {}, EngineSettings(), code=False), events(200)), expected)
 
 
+def test_a_clock_beyond_all_words_goes_on():
+    text = rules("declare A() declare B() declare P() from A as S and absent B within 5 after S emit P")
+    engine = CompiledRules(text, {}, EngineSettings(), code=False)
+    assert engine.process(Occurrence("A", 0, ())) == []
+    assert [each.time for each in engine.advance(2**62)] == [5]
+
+
+def test_no_number_is_the_same_key_behind_a_snapshot():
+    text = rules("declare A(f: float) declare P() from A emit P at most once in 9 per A.f")
+    first, other = (CompiledRules(text, {}, EngineSettings(), code=False) for _ in range(2))
+    assert len(first.process(Occurrence("A", 0, (math.nan,)))) == 1
+    other.restore(first.snapshot())
+    assert other.process(Occurrence("A", 1, (-math.nan,))) == []
+
+
 def test_one_trigger_may_consume_more_than_there_is_room_for():
     text = rules("declare A() declare B() declare P() from B and each A within 999 from B emit P consuming A")
     stream = [Occurrence("A", i, ()) for i in range(200)] + [Occurrence("B", 200 + i, ()) for i in range(2)]

@@ -205,6 +205,8 @@ class CompiledRules:
         """The same part by part, as in `parts_of`."""
         if self._changing:
             self._see_facts()
+        if self._exact is None and time >= FAR:
+            self._give_up()
         if self._exact is None:
             yield from self.running.until(time, made)
             if not self.running.reached:

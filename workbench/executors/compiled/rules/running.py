@@ -226,10 +226,10 @@ class RunningProgram:
         return int(self.memory.V[at.REACHED])
 
     def until(self, time: int, made: Makes) -> Iterable[Any]:
-        """What the clock causes up to a time, part by part; `reached` is 1 unless something is beyond it."""
+        """What the clock causes up to a time before `FAR`, part by part; `reached` is 1 unless it is beyond words."""
         self.memory.V[at.REACHED] = 1
         if self.memory.V[at.DUE] <= time:
-            self.memory.V[at.UNTIL] = min(time, FAR)
+            self.memory.V[at.UNTIL] = time
             yield from self._looped(partial(self.ask, 4, last=1), 1, made)
 
     def _looped(self, run: Callable[[int], int], last: int, made: Makes, code: int = at.DONE) -> Iterable[Any]:

@@ -9,7 +9,8 @@ end. Words of a sum: the limbs, then how many infinities of each sign and values
 
 from __future__ import annotations
 
-INFINITE, NAN = 1e999, 1e999 - 1e999
+INFINITE, NAN = float("inf"), float("nan")
+"""NaN has the bits that it has everywhere in Python, for keys are compared by them; those of inf - inf are others."""
 
 
 def no_sum(X, x):
