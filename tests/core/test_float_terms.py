@@ -12,9 +12,10 @@ import pytest
 
 import workbench as wb
 from workbench.core import ops
-from workbench.core.domain import ANY, BOOL, FLOAT, INT, Domain, Range
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, Domain, Range, Reals, SomeFloats
 from workbench.core.evaluate import compile_terms
 from workbench.core.fields import Map, Record, Tuple
+from workbench.core.fold import postorder, substitute
 from workbench.core.function import LIBRARY
 from workbench.core.term import const, var
 
@@ -132,3 +133,16 @@ def test_executors_look_at_extreme_floats_as_python_does(backend: Any) -> None:
     assert found["shifted"] == found["pair"] == [not wrong for wrong in nan]
     assert [*map(repr, found["plus"])] == [repr(value + 0) for value in NUMBERS]
     assert [*map(repr, found["sign"])] == [repr(-value) for value in NUMBERS]
+
+
+@pytest.mark.parametrize("made", [ops.LT, ops.LE, ops.GT, ops.GE, ops.EQ, ops.NE], ids=str)
+def test_whole_numbers_beside_fractions_are_compared_with_whole_numbers(made):
+    """As Python compares them, from either side; in the terms of a model there is no float."""
+    for domain, number in itertools.product((Range(-2, 2), SomeFloats(-2, 2)), (0.0, -0.0, 0.5, -0.5, 2.0, -2.5, 9.0)):
+        x = var("x", domain)
+        right, left = made(x, number), made(number, x)
+        assert not any(isinstance(each.domain, Reals) for each in postorder([right, left]))
+        for value in domain.values():
+            bound = {x: const(value, domain)}
+            assert substitute(right, bound) is const(PYTHON[made.symbol](value, number), BOOL)
+            assert substitute(left, bound) is const(PYTHON[made.symbol](number, value), BOOL)

@@ -14,18 +14,20 @@ term; called on streams it lets them `lift` it over their events. Processors' st
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.core import typing_rules as rules
-from workbench.core.domain import BOOL, Anything, Bool, Domain, Integer, Integers, Overflowing, Range, Reals
+from workbench.core.domain import BOOL, Anything, Bool, Domain, Integer, Integers, Overflowing, Range, Reals, SomeFloats
 from workbench.core.fields import Nullable, Record, parts
 from workbench.core.term import FALSE, OVERLOADS, TRUE, Fields, Term, const, intern, is_symbolic, like
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
 from workbench.errors import TypingError
 
+Rounding = Callable[[float], int]
 PLAIN = frozenset((bool, int, float, str, type(None)))
 """Types of values that are neither terms nor streams, nor contain any."""
 
@@ -154,11 +156,41 @@ def _simplify_eq(args: tuple[Term, ...]) -> Term | None:
     a, b = args
     if a is b and a.domain.reflexive:
         return TRUE
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one.domain, Range) and _fraction(other):
+            equal = int(other.payload) if other.payload.is_integer() else one.domain.hi + 1
+            return EQ.build((one, _whole(equal)))
     return FALSE if _apart(a.domain, b.domain) else None
 
 
+def _fraction(term: Term) -> bool:
+    """Whether it is a constant that is a float: beside a whole number it becomes one, for models have no floats."""
+    return term.is_const and isinstance(term.domain, Reals) and math.isfinite(term.payload)
+
+
+def _ordered(name: str, left: Rounding, right: Rounding) -> Callable[[tuple[Term, ...]], Term | None]:
+    """`x < 2.5` as `x < 3`: how a constant is rounded on either side, where the other one is whole."""
+
+    def simplify(args: tuple[Term, ...]) -> Term | None:
+        a, b = args
+        if isinstance(a.domain, Range) and _fraction(b):
+            return OPERATORS[name].build((a, _whole(right(b.payload))))
+        if isinstance(b.domain, Range) and _fraction(a):
+            return OPERATORS[name].build((_whole(left(a.payload)), b))
+        return None
+
+    return simplify
+
+
+def _whole(value: int) -> Term:
+    found: Term = const(value, Range(value, value))
+    return found
+
+
 def _apart(a: Domain, b: Domain) -> bool:
-    """Whether two ranges have no value in common."""
+    """Whether two ranges have no value in common, whatever the bounds of a model are."""
+    if isinstance(a, SomeFloats) or isinstance(b, SomeFloats):
+        return False
     return isinstance(a, Range) and isinstance(b, Range) and (a.hi < b.lo or b.hi < a.lo)
 
 
@@ -214,10 +246,10 @@ ODD = Operator("odd", 1, "odd", rules.order, lambda a: a % 2 == 1, "({0} % 2 == 
 
 EQ = Operator("eq", 2, "=", rules.equality, _eq, "({0} == {1})", _simplify_eq)
 NE = Operator("ne", 2, "!=", rules.equality, lambda a, b: not _eq(a, b), "({0} != {1})", _simplify_ne)
-LT = Operator("lt", 2, "<", rules.order, operator.lt, "({0} < {1})")
-LE = Operator("le", 2, "<=", rules.order, operator.le, "({0} <= {1})")
-GT = Operator("gt", 2, ">", rules.order, operator.gt, "({0} > {1})")
-GE = Operator("ge", 2, ">=", rules.order, operator.ge, "({0} >= {1})")
+LT = Operator("lt", 2, "<", rules.order, operator.lt, "({0} < {1})", _ordered("lt", math.floor, math.ceil))
+LE = Operator("le", 2, "<=", rules.order, operator.le, "({0} <= {1})", _ordered("le", math.ceil, math.floor))
+GT = Operator("gt", 2, ">", rules.order, operator.gt, "({0} > {1})", _ordered("gt", math.ceil, math.floor))
+GE = Operator("ge", 2, ">=", rules.order, operator.ge, "({0} >= {1})", _ordered("ge", math.floor, math.ceil))
 
 NOT = Operator("not", 1, "not", rules.logic, operator.not_, "(not {0})", _simplify_not)
 AND = Operator("and", 2, "and", rules.logic, lambda a, b: a and b, "({0} and {1})", _connective(TRUE, FALSE))

@@ -25,6 +25,7 @@ from workbench.core.domain import (
     Label,
     Range,
     Reals,
+    SomeFloats,
     Texts,
     Unknown,
     outside,
@@ -91,8 +92,9 @@ def unify(what: str, a: Domain, b: Domain) -> Domain:
             if wide is Anything or (other.numeric and not isinstance(other, Integer)):
                 return winner
     if isinstance(a, Range) and isinstance(b, Range):
-        both = Range(min(a.lo, b.lo), max(a.hi, b.hi))
-        return next((each for each in (a, b) if (each.lo, each.hi) == (both.lo, both.hi)), both)
+        kind = SomeFloats if isinstance(a, SomeFloats) or isinstance(b, SomeFloats) else Range
+        both = kind(min(a.lo, b.lo), max(a.hi, b.hi))
+        return next((each for each in (a, b) if each == both), both)
     raise TypingError(
         f"{what} combines values of {a} and of {b}", hint="both sides need the same domain" + _suggest(a, b)
     )
@@ -154,7 +156,8 @@ def arithmetic(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
             a, b = (t.domain for t in args)
             assert isinstance(a, Range)
             assert isinstance(b, Range)
-            return on_ranges(a, b)
+            found = on_ranges(a, b)
+            return SomeFloats(found.lo, found.hi) if isinstance(domain, SomeFloats) else found
         return domain
 
     return result

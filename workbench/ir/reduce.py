@@ -75,8 +75,16 @@ def focus(system: System, roots: Iterable[Any]) -> Model:
         escape_in(system, names, Overflowing.MODULAR),
         escape_in(system, names, Overflowing.SATURATING),
         frozenset(domain for domain in domains_in(system, names) if isinstance(domain, Integer)),
-        frozenset(domain for domain in domains_in(system, names) if isinstance(domain, SomeTexts | SomeFloats)),
+        _instead(system, names),
     )
+
+
+def _instead(system: System, names: set[str]) -> frozenset[SomeTexts | SomeFloats]:
+    """What stands for texts, and for the floats that come in: of those that are computed there may be others."""
+    found = domains_in(system, names)
+    floats = any(isinstance(each, SomeFloats) for each in found)
+    given = {part for each in system.inputs for part in within(each.domain) if isinstance(part, SomeFloats)}
+    return frozenset(each for each in found if isinstance(each, SomeTexts)) | (given if floats else frozenset())
 
 
 def domains_in(system: System, names: set[str]) -> set[Domain]:
