@@ -128,6 +128,23 @@ def test_what_a_verdict_on_texts_rests_on():
     assert wb.check(culprit, "no-overflow", wb.Settings(texts=("x",))).for_every_n
 
 
+@pytest.mark.parametrize("body", ["x != 5", "x != 0.5", "x + x != 9.0", "x < 2.5"])
+def test_what_floats_of_a_model_are_not_is_not_known(body):
+    """Each holds of the floats of the model and not of all, though the model can do without a look at them."""
+    made = wb.parse(f"pipeline p(x: float) -> bool {{ return {body} }}").get().pipeline
+    verdict = wb.check(made, "never-false", wb.Settings(floats=(-1, 2)))
+    assert (str(verdict.outcome), verdict.for_every_n) == ("holds", False)
+    assert "float is a whole number from -1 to 2: this says nothing about others" in verdict.rests_on
+
+
+@pytest.mark.parametrize("body", ['turn(x, "q")', 'cumulate(x, later, "q")', 'insert(x, "q")'])
+def test_texts_that_processors_name_are_texts_of_the_model(body):
+    text = f'function later(a, b) = if b = "a" then a else b\npipeline p(x: str) -> str {{ return {body} }}'
+    verdict = wb.check(wb.parse(text).get().pipeline, 'always (out != "q")', wb.Settings(n=2))
+    assert str(verdict.outcome) == "fails"
+    assert verdict.counterexample.replay == "confirmed by execution"
+
+
 def test_keys_of_maps_that_come_in_are_values():
     """With one Pingu nobody appears beside it; so verdicts are about as many as there are, and say so."""
     spontaneous = wb.read_file(MODELS / "spontaneous.pipe").get("spontaneous")

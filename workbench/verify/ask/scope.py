@@ -17,8 +17,10 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.core.program import Program
 from workbench.core.term import Term, leaves
-from workbench.processors.insert import Insert
 from workbench.processors.moore import Transition, Variable
+
+VALUES = "Value", "Value | None"
+"""The types of the fields of processors that are values of a stream, or one for each of several."""
 
 
 def texts_of(programs: Sequence[Program], given: Sequence[str], count: int) -> SomeTexts:
@@ -37,11 +39,14 @@ def _texts_in(item: object) -> Iterator[str]:
         yield from (str(t.payload) for t in postorder(terms) if t.is_const and isinstance(t.domain, Texts))
     elif isinstance(item, Variable):
         yield from _texts_of(item.domain, item.start)
-    elif isinstance(item, Insert) and isinstance(item.value, str):
-        yield item.value
     elif isinstance(item, Processor | Transition):
         for field in dataclasses.fields(item):
-            yield from _texts_in(getattr(item, field.name))
+            part = getattr(item, field.name)
+            values = part if isinstance(part, tuple) else (part,)
+            if field.type in VALUES:
+                yield from (value for value in values if isinstance(value, str))
+            else:
+                yield from _texts_in(part)
     elif isinstance(item, tuple):
         for part in item:
             yield from _texts_in(part)
