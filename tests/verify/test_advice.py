@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,12 @@ import workbench as wb
 from tests.verify.engines.conftest import engine_or_skip
 from tests.verify.engines.models import COUNTER, HARD, long
 from workbench.cli.output import block
-from workbench.smv.engines.engine import EngineLimits, Query, Reached, Task
+from workbench.smv.engines.engine import Answer, EngineLimits, Query, Reached, Task
+from workbench.verify.answer.check import prepare
+from workbench.verify.decide import deciders
+from workbench.verify.decide.decision import Decision
+from workbench.verify.decide.part import Part
+from workbench.verify.decide.table import Turn
 
 SOURCE = """
 pipeline products(x: int, y: int) -> int {
@@ -139,3 +145,22 @@ def test_bdds_know_how_many_steps_they_have_looked_at(
         task = Task(COUNTER, tuple(Query(*each) for each in queries))
         answer = engine.check(task, EngineLimits(seconds=3)).answers[asked]
         assert (answer.truth, answer.depth) == (None, known)
+
+
+def test_a_limit_that_is_over_is_no_negative_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left for the first engine is looked up when more than all has passed."""
+    given: list[float | None] = []
+
+    class Listens:
+        name = "listens"
+
+        def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
+            given.append(limits.seconds)
+            return Decision(dict.fromkeys(part.asked, Answer(None)), self.name)
+
+    monkeypatch.setattr(deciders, "_turns", lambda part: iter([(Listens(), Turn(1.0, 9.0))]))
+    pipeline = wb.parse(SOURCE).get().pipeline.resolve(wb.Settings(n=2).domain)
+    part = prepare(pipeline, wb.property_from(wb.parse_property("always (out != 1)")), wb.Settings(n=2)).main
+    monkeypatch.setattr(time, "monotonic", iter(range(0, 1000, 10)).__next__)
+    deciders.AutoDecider().decide(part, EngineLimits(0.05))
+    assert given == [0.0]

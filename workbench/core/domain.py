@@ -58,8 +58,8 @@ class Domain:
         raise NotImplementedError(type(self).__name__)
 
     def holds(self, values: Iterable[Value]) -> bool:
-        """Whether all of these are values of the domain."""
-        return all(map(self.__contains__, values))
+        """Whether all of these are values of the domain; what is there several times is looked at once."""
+        return all(map(self.__contains__, {id(value): value for value in values}.values()))
 
     def values(self) -> Iterator[Value]:
         """All values in their natural order; raises DomainError for an infinite domain."""

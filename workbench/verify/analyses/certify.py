@@ -116,8 +116,8 @@ def _certificate(
         over, checked = "for every N", domains
     elif checked != domains:
         others = any(isinstance(part, Texts | Reals) for domain in domains for part in within(domain))
-        over = f"over {settings.domain} only, not over all integers"
-        over = f"over {', '.join(map(str, checked))} only" if others else over
+        only = ", ".join(map(str, checked)) if others else settings.domain
+        over = f"over {only} only{'' if others else ', not over all integers'}"
     why = f"it is equivalent to its pipelined self, checked {over} ({verdict.engine})"
     return Certificate.established(processor, checked, events, why)
 

@@ -73,7 +73,7 @@ class AutoDecider:
         found = Decision(dict.fromkeys(part.asked, Answer(None)), "")
         tried: list[str] = []
         for decider, turn in _turns(part):
-            left = None if limits.seconds is None else limits.seconds - (time.monotonic() - begin)
+            left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - begin))
             decided = all(found.answers[role].truth is not None for role in part.required)
             if tried and ((left is not None and left <= 0) or (decided and decider.name == tried[0])):
                 break  # who has said that it is false has had its time for a counterexample

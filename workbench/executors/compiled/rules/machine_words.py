@@ -110,7 +110,7 @@ def answer(context, address, what, one, other):
     return types.int64(*[types.int64] * 4), code
 
 
-class ForwardArray(types.Array):  # type: ignore[misc]
+class ForwardArray(types.Array):  # type: ignore[misc]  # numba has no types
     """An array no index of which counts from the end, so that nobody looks which do; what its type says is the same."""
 
     def __init__(self, array: Any) -> None:
