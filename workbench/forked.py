@@ -85,7 +85,7 @@ def _live(connection: Connection, ours: Sequence[Connection], serve: Callable[[C
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
             serve(connection)
         finally:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a process on its way out would print a traceback
+            signal.signal(signal.SIGTERM, lambda *_: None)  # a traceback would be printed, and of SIG_IGN a race
     except (EOFError, OSError, KeyboardInterrupt):
         pass  # the parent has no more work, is gone, or wants us to stop
 

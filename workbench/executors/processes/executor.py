@@ -15,7 +15,8 @@ from __future__ import annotations
 import pickle
 import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import Any, NoReturn, Self
 
@@ -32,10 +33,10 @@ from workbench.executors.reference.executor import Reference
 from workbench.forked import Forked
 from workbench.processors.held.group import flatten
 
-BATCH = 128
-"""Steps that are sent together."""
-AHEAD = 3
-"""Batches that are on their way."""
+FIRST, BATCH = 16, 128
+"""Steps that are sent together: in the first batch, then twice as many each time, up to the second number."""
+AHEAD = 12
+"""Batches that are on their way: workers have work also while this process waits for a core."""
 
 
 class Processes(Overlapped):
@@ -141,32 +142,29 @@ class Processes(Overlapped):
     def _overlaps(self) -> bool:
         return True
 
-    def _through(self, steps: Steps, *, watched: bool) -> Iterator[_Done]:
+    def records(self, steps: Steps) -> Generator[StepRecord]:
         self._check_whole()
         self._behind = True
-        for events in self._sent(steps):
-            if events is END:
-                contents = self._end(None)
-            else:
-                current = self._empty.copy()
-                for name, value in events.items():
-                    position = self.flat.ports.position(name)
-                    current[position] = self._admitted(position, value)
-                self._advance(current)
-                contents = [self._events(slot, content) for slot, content in enumerate(current)]
-            yield _Done(contents, self.lengths() if watched else {})
+        yield from map(partial(Reference.step, self), self._sent(steps))
+        self._behind = False
+
+    def streamed(self, steps: Iterable[Mapping[str, Value]]) -> Generator[dict[str, list[Value]]]:
+        self._check_whole()
+        self._behind = True
+        yield from self.emitted(self._sent(steps))
         self._behind = False
 
     def _sent(self, steps: Steps) -> Iterator[Mapping[str, Value]]:
         """The steps, each when workers have said what they say of it. Steps are read ahead."""
         source, failed = iter(steps), None
         under_way: deque[list[Mapping[str, Value]]] = deque()
-        more = True
+        more, size = True, min(FIRST, self._batch)
+        self._start()
         while more or under_way:
-            while more and len(under_way) < self._ahead:
+            if more:
                 batch: list[Mapping[str, Value]] = []
                 try:
-                    while len(batch) < self._batch:
+                    while len(batch) < size:
                         batch.append(next(source))
                 except StopIteration:
                     more = False
@@ -175,7 +173,8 @@ class Processes(Overlapped):
                 if batch:
                     self._send([Ended(None) if step is END else step for step in batch])
                     under_way.append(batch)
-            if under_way:
+                size = min(2 * size, self._batch)
+            while under_way and (not more or len(under_way) == self._ahead or self._answered):
                 self._receive()
                 yield from under_way.popleft()
         if failed is not None:
@@ -184,17 +183,24 @@ class Processes(Overlapped):
 
     # --- workers ---
 
+    def _start(self) -> None:
+        for place in range(len(self._workers), self.processes):
+            share = WorkerShare(self.flat, self.divided, place, self.processes)
+            self._workers.append(Forked(share.serve, self._workers))
+
     def _send(self, steps: Sequence[Any]) -> None:
-        if not self._workers:
-            for place in range(self.processes):
-                share = WorkerShare(self.flat, self.divided, place, self.processes)
-                self._workers.append(Forked(share.serve, self._workers))
+        self._start()
         data = pickle.dumps(steps, pickle.HIGHEST_PROTOCOL)
         for worker in self._workers:
             try:
                 worker.connection.send_bytes(data)
             except OSError:
                 self._lost(worker)
+
+    @property
+    def _answered(self) -> bool:
+        """Whether all have said, or say no more, what they say of the oldest steps."""
+        return all(worker.connection.poll() for worker in self._workers)
 
     def _receive(self) -> None:
         """What the workers say of the oldest steps that were sent."""
@@ -224,19 +230,6 @@ class Processes(Overlapped):
 
     def connect(self, **sources: Any) -> Self:
         raise Refused("a pipeline whose copies are in other processes is not pulled", hint="push the events")
-
-
-class _Done:
-    """A step that is over (`DoneStep`)."""
-
-    __slots__ = ("contents", "queues")
-
-    def __init__(self, contents: list[list[Value]], queues: dict[str, int]) -> None:
-        self.contents, self.queues = contents, queues
-
-    def events(self, slot: int) -> list[Value]:
-        """What a pipe carried."""
-        return self.contents[slot]
 
 
 def divided(flat: Pipeline) -> tuple[str, ...]:

@@ -60,6 +60,9 @@ class Reference(Network):
         empty, advance, holds, positions = self._empty, self._advance, self._holds, self._positions
         shown = [(output, slot, self._wide[slot]) for output, slot in self._shown]
         for events in steps:
+            if events is END:
+                yield dict(Reference.step(self, END).outputs)
+                continue
             current = empty.copy()
             for name, value in events.items():
                 position = positions[name] if name in positions else self.flat.ports.position(name)
