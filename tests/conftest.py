@@ -1,6 +1,6 @@
 """Hypothesis: the same examples everywhere, new ones for `make fuzz`; Ctrl-C works, also in the background.
 
-A profile scales the examples of all properties (`tests/examples.py`): `make test` tries two fifths of them.
+A profile scales the examples of all properties (`tests/examples.py`): `make test` tries three tenths of them.
 """
 
 import gc
@@ -18,7 +18,7 @@ from workbench.language.depth import make_room
 
 settings.register_profile(
     "default",
-    max_examples=40,
+    max_examples=30,
     deadline=None,
     derandomize=True,
     print_blob=True,

@@ -9,6 +9,7 @@ from tests.executors.compiled.conftest import Run, needs_compiler
 pytestmark = needs_compiler
 
 
+@pytest.mark.slow  # the simulator runs the same kernels in test_batch
 def test_queues_windows_gaps_ends_and_groups(run: Run) -> None:
     assert "Overflow" in run(
         """

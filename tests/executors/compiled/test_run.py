@@ -401,6 +401,7 @@ def test_whole_numbers_and_floats_are_compared_exactly() -> None:
     assert Compiled(pipeline, patience=-1).run({"e": events}) == expected
 
 
+@pytest.mark.slow
 def test_a_conditional_in_a_state_of_many_parts() -> None:
     sums = [f"cumulate(x * {k}.5, +)" for k in range(40)]
     pipeline = parsed(f"""
