@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -126,7 +127,7 @@ checker.check(text, (), queries, len(queries), False, (), lambda frame: print("#
     ("queries", "steps"), [([("invar", "n != 2"), ("invar", "n != 4")], [2, 4]), ([("ctl", "AG EF n = 7")], [0])]
 )
 def test_bdds_know_how_many_steps_they_have_looked_at(
-    queries: Any, steps: Any, monkeypatch: pytest.MonkeyPatch
+    queries: Any, steps: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """After n steps the counter is n at most: cut off before it is found, runs of a step less have been looked at.
 
@@ -134,7 +135,8 @@ def test_bdds_know_how_many_steps_they_have_looked_at(
     """
     engine = engine_or_skip("pynusmv")
     given = json.dumps([COUNTER, queries])
-    done = subprocess.run([sys.executable, "-c", TOLD], input=given, capture_output=True, text=True, check=True)
+    told = [sys.executable, "-c", TOLD]
+    done = subprocess.run(told, input=given, cwd=tmp_path, capture_output=True, text=True, check=True)
     frames = [json.loads(line[2:]) for line in done.stdout.splitlines() if line.startswith("# ")]
     assert sum("depth" in frame for frame in frames) > steps[-1]
     for asked, known in enumerate(steps):
