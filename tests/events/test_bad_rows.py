@@ -135,6 +135,20 @@ def test_what_comes_behind_the_first_rows_is_not_looked_at(tmp_path, backend):
     assert wb.run(PIPELINE, [tmp_path / "a.csv"], backend=backend, head=2).to_dict() == {"out": [2, 4]}
 
 
+@pytest.mark.parametrize("file", [1, 2])
+def test_the_last_of_the_first_rows_may_be_bad(tmp_path, backend, file, monkeypatch):
+    """A block with bad rows is read in pieces; the row lies in one of them, and has others behind."""
+    monkeypatch.setattr("workbench.events.csv.PIECE", 64)
+    monkeypatch.setattr("workbench.events.lines.FEW", 0)
+    (tmp_path / "a.csv").write_text("x,y\n1,1\nfoo,1\n2,2\n")
+    (tmp_path / "b.csv").write_text("x,y\n" + "".join(f"{'foo' if i == 9 else i},{i}\n" for i in range(100)))
+    inputs = [tmp_path / "a.csv", tmp_path / "b.csv"][2 - file :]
+    before = ["2", "4"] if file == 2 else []
+    options = {"output": tmp_path / "o.csv", "backend": backend, "bad_rows": "skip"}
+    wb.run(PIPELINE, inputs, **options, head=10 + 3 * (file - 1))
+    assert (tmp_path / "o.csv").read_text().split() == ["out", *before, *(str(2 * i) for i in range(9))]
+
+
 def test_files_in_the_order_in_which_people_count(tmp_path):
     for name in ("log10.csv", "log2.csv", ".log1.csv", "_SUCCESS", "other.csv"):
         (tmp_path / name).write_text("x,y\n")

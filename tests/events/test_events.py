@@ -2,6 +2,7 @@ import gzip
 import io
 import os
 import stat
+import zlib
 from contextlib import suppress
 
 import pyarrow as pa
@@ -216,6 +217,21 @@ def test_events_arrive_before_the_input_ends():
         events = read_events("-", of(x=INT), stdin=stdin)
         assert next(events) == {"x": 1}
         out.write(b"2\n")
+        assert next(events) == {"x": 2}
+        out.close()
+        assert list(events) == []
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["flushed", "members"])
+def test_compressed_events_arrive_before_the_input_ends(whole):
+    """Also those of a member of its own, and however many zeros lie between members."""
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb", buffering=0) as out, os.fdopen(reader, "rb") as stdin:
+        packing = zlib.compressobj(wbits=31)
+        out.write(packing.compress(b"x\n1\n") + packing.flush(zlib.Z_FINISH if whole else zlib.Z_SYNC_FLUSH))
+        events = read_events("-", of(x=INT), stdin=stdin)
+        assert next(events) == {"x": 1}
+        out.write(bytes(9000) + gzip.compress(b"2\n") if whole else packing.compress(b"2\n") + packing.flush())
         assert next(events) == {"x": 2}
         out.close()
         assert list(events) == []

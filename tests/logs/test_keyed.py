@@ -1,5 +1,7 @@
 """A run for each key of a log: what comes out is what each key's rows alone give, in the order of the log's rows."""
 
+import gzip
+import io
 import itertools
 import json
 import re
@@ -8,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pytest
@@ -240,6 +243,29 @@ def test_keys_of_parquet_keep_their_type(backend, patience, tmp_path, monkeypatc
         for i, key in enumerate(keys):
             sums[key] = sums.get(key, 0) + i
             assert (found["k"][i], found["row"][i], found["out"][i]) == (key, i + 1, sums[key])
+
+
+PACKINGS: Any = {"": bytes, ".gz": gzip.compress}
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("form", ["parquet", "arrow", "arrows"])
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_whole_numbers_are_keys_in_packed_files_and_dictionaries_too(packing, form, dictionary, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    keys, data, path = pa.array([3, 5, 3]), io.BytesIO(), tmp_path / f"in.{form}{packing}"
+    table = pa.table({"k": keys.dictionary_encode() if dictionary else keys, "x": [1, 10, 2]})
+    if form == "parquet":
+        parquet.write_table(table, data)
+    else:
+        with (pa.ipc.new_stream if form == "arrows" else pa.ipc.new_file)(data, table.schema) as writer:
+            writer.write_table(table)
+    path.write_bytes(PACKINGS[packing](data.getvalue()))
+    wb.run(SOURCE.get("sums").pipeline, path, output=tmp_path / "out.jsonl", key="k")
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert found == [{"k": 3, "out": 1}, {"k": 5, "out": 10}, {"k": 3, "out": 3}]
 
 
 def test_texts_that_are_alike_are_told_apart():

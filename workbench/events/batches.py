@@ -68,11 +68,12 @@ class BatchReader(RowReader):
         """The schema of a file, and what reads record batches, of which these columns are needed."""
 
     def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
-        with batches_of(self.called, shown):
+        with self._sought(file) as found, batches_of(self.called, shown):
             import pyarrow as pa
 
-            schema, _ = self.source(file, shown)
+            schema, _ = self.source(found, shown)
         kind = dict(zip(schema.names, schema.types, strict=True)).get(name, pa.string())
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         if pa.types.is_boolean(kind):
             return BOOL
         return INT if pa.types.is_integer(kind) and kind != pa.uint64() else Words()
@@ -102,14 +103,15 @@ class BatchReader(RowReader):
 
     def _batches(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, dict[int, Any]]]:
         """The Arrow columns that are used, in successive rows, with the number of the first one."""
-        if self.streamed:
-            yield from self._taken(cast(IO[bytes], lines.buffer), shown)
-            return
-        with sought(cast(IO[bytes], lines.buffer)) as file:
-            if not file.seekable():
+        with self._sought(cast(IO[bytes], lines.buffer)) as file:
+            if not (self.streamed or file.seekable()):
                 hint = "give the file, or write CSV, JSON lines or a stream of Arrow"
                 raise InputError(f"{self.called} cannot be read from a pipe", where=shown, hint=hint)
             yield from self._taken(file, shown)
+
+    def _sought(self, file: IO[bytes]) -> contextlib.AbstractContextManager[IO[bytes]]:
+        """The same where any place is found, if the format needs that."""
+        return contextlib.nullcontext(file) if self.streamed else sought(file)
 
     def _taken(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, dict[int, Any]]]:
         with batches_of(self.called, shown):
@@ -134,8 +136,7 @@ class BatchReader(RowReader):
             raise error.retold(where=shown) from error
 
     def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
-        file = cast(IO[bytes], lines.buffer)
-        with contextlib.nullcontext(file) if self.streamed else sought(file) as file, batches_of(self.called, shown):
+        with self._sought(cast(IO[bytes], lines.buffer)) as file, batches_of(self.called, shown):
             schema, read = self.source(file, shown)
             batch = next(iter(read(schema.names)), None)
             kinds = {field.name: str(field.type) for field in schema}

@@ -191,6 +191,8 @@ class CsvReader(RowReader):
 
     def _pieced(self, pieces: Sequence[bytes], shown: str, first: int) -> Iterator[Iterator[InputEvents]]:
         for piece in pieces:
+            if self.tally.rows == self.reading.head:  # the last row that is asked for was a bad one
+                return
             yield self._steps(piece, shown, first)
             first += piece.count(b"\n")
 

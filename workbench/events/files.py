@@ -27,10 +27,40 @@ class Compression(NamedTuple):
     write: Callable[[IO[bytes]], Any]
 
 
-def _gunzip(stream: io.BufferedReader) -> Callable[[Any], int]:
-    import gzip
+PACKED = 1 << 17
+"""Compressed bytes that are taken at a time, if so many are there."""
 
-    return gzip.GzipFile(fileobj=stream).readinto1
+
+def _gunzip(stream: io.BufferedReader) -> Callable[[Any], int]:
+    """What has come, as far as it goes: `gzip.GzipFile` would wait for the next 8 KB of a pipe."""
+    import zlib
+
+    member, full = zlib.decompressobj(31), False
+
+    def fill(room: Any) -> int:
+        nonlocal member, full
+        while True:
+            if member.eof:
+                data = member.unused_data.lstrip(b"\0")
+                while not data:  # zeros may stand between members, and behind the last one
+                    packed = stream.read1(PACKED)
+                    if not packed:
+                        return 0
+                    data = packed.lstrip(b"\0")
+                member = zlib.decompressobj(31)
+            else:
+                data = member.unconsumed_tail
+                if not data and not full:
+                    data = stream.read1(PACKED)
+                    if not data:
+                        raise EOFError("it ends in the middle")
+            found = member.decompress(data, len(room))
+            full = len(found) == len(room)
+            if found:
+                room[: len(found)] = found
+                return len(found)
+
+    return fill
 
 
 def _gzip(stream: IO[bytes]) -> Any:

@@ -73,6 +73,8 @@ def whole_rows(data: bytes, between: str) -> int | None:
     if b'"' not in data:
         cut = data.rfind(b"\n") + 1
         return None if _returns(data[:cut]) else cut
+    if len(data) < FEW:
+        return None  # rows are read sooner one by one
     import numpy as np
 
     text = np.frombuffer(b"\n" + data + b"\n", np.uint8)
