@@ -128,6 +128,10 @@ class TriggerIndex:
 class SetPlan:
     """The plan of a rule set whose windows are whole numbers.
 
+    Parameters
+    ----------
+    indexed: whether there are keys and sorted columns; else all events of a window are looked at, as in the paper.
+
     Attributes
     ----------
     name: of the rules.
@@ -138,9 +142,9 @@ class SetPlan:
     absent: of each rule what must not come.
     """
 
-    def __init__(self, rules: RuleSet) -> None:
-        self.rules, self.name = rules, rules.name
-        self.plans = [RulePlan(rule, rules.declarations) for rule in rules.rules]
+    def __init__(self, rules: RuleSet, indexed: bool = True) -> None:
+        self.rules, self.name, self.indexed = rules, rules.name, indexed
+        self.plans = [RulePlan(rule, rules.declarations, indexed) for rule in rules.rules]
         self.columns: list[PlannedColumn] = []
         self.orders: list[PlannedOrder] = []
         self._places: dict[Any, PlannedColumn] = {}
@@ -179,7 +183,7 @@ class SetPlan:
         decided = not step.fact and len(named) == (len(filters) if crowded else 0)
         band = None
         plain = all(isinstance(each, t.OwnAttribute) for each in keys)  # which ask nothing of texts
-        if not step.fact and (not keys or (plain and not column.filters)):
+        if self.indexed and not step.fact and (not keys or (plain and not column.filters)):
             band = band_of(step.declared, _asked(step, filtered), substitution(step.part))
         order = None if band is None else self._order(column.number, band.attribute)
         access, reason = self._access(step, column, CROWDED[decided] if crowded else "", decided)
@@ -255,7 +259,7 @@ class SetPlan:
         That is an equation, if there is one, by the attribute that tells most rules apart.
         """
         step = self.plans[rule].trigger
-        if len(self.triggered[step.type]) < FEW_TRIGGERED:
+        if not self.indexed or len(self.triggered[step.type]) < FEW_TRIGGERED:
             return None
 
         def telling(each: TriggerIndex) -> tuple[bool, int]:
@@ -329,9 +333,9 @@ def own_filters(step: RuleStep) -> tuple[t.Expression, ...]:
 
 
 def own_equations(step: RuleStep) -> tuple[tuple[t.Expression, t.Expression], ...]:
-    """What an event of its own has, and what is bound before, which have to be equal."""
+    """What an event of its own has, and what is bound before, which have to be equal and are a key."""
     own = substitution(step.part)
-    return tuple((substituted(one, own), other) for one, other in step.code.equations)
+    return tuple((substituted(one, own), other) for one, other in step.code.equations if step.code.indexed)
 
 
 def constant_equation(condition: t.Expression) -> tuple[t.Expression, t.Expression] | None:

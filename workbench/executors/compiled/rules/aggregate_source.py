@@ -107,7 +107,7 @@ class AggregateSource(AskedSource):
         """What a span would have; None where it would not do."""
         step = planned.step
         assert isinstance(step.part, t.Aggregate)
-        if step.code.constrained or not planned.decided:
+        if step.code.constrained or not planned.decided or not step.code.indexed:
             return None
         counts = step.part.function == "COUNT"
         return spans.NUMBERS if counts else KINDS.get((step.part.function, step.values))  # type: ignore[arg-type]

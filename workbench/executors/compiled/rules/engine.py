@@ -17,7 +17,6 @@ from workbench.errors import FactsError, InputError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.arrays import RuleArrays
-from workbench.executors.compiled.rules.lines import OTHERS
 from workbench.executors.compiled.rules.outputs import composite_block, composites
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.running import FAR, Makes, RunningProgram
@@ -60,8 +59,6 @@ class CompiledRules:
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None,
         program: RuleProgram | None = None, texts: TextCodes | None = None,
     ) -> None:  # fmt: skip
-        if not settings.indexed:
-            raise Refused("the engine 'compiled' has no way without indexes", hint=OTHERS)
         self.facts, self.settings = facts, settings
         self._code = False if settings.plain else code
         self._changing = changing_tables(facts) is not None
@@ -69,7 +66,7 @@ class CompiledRules:
         self._patience = 0
         self.passed: int | None = None
         self._before: list[RuleCost] = []
-        self._begin(rules, program or RuleProgram(SetPlan(rules), settings), texts)
+        self._begin(rules, program or RuleProgram(SetPlan(rules, settings.indexed), settings), texts)
 
     def _begin(self, rules: RuleSet, program: RuleProgram, texts: TextCodes | None = None) -> None:
         """Rules, of which nothing has happened yet."""
@@ -287,7 +284,7 @@ class CompiledRules:
             self.running.rules = exact.rules
         else:
             try:
-                self._begin(exact.rules, RuleProgram(SetPlan(exact.rules), self.settings))
+                self._begin(exact.rules, RuleProgram(SetPlan(exact.rules, self.settings.indexed), self.settings))
             except Refused:  # a rule that has come later
                 self._patience = at.NEVER
                 return

@@ -48,7 +48,7 @@ from workbench.tesla.rule_set import RuleSet
 def refusal(rules: RuleSet, settings: EngineSettings) -> str:
     """Why there is no machine code of rules; empty if there is."""
     try:
-        RuleProgram(SetPlan(rules), settings)
+        RuleProgram(SetPlan(rules, settings.indexed), settings)
     except Refused as error:
         return "; ".join(filter(None, [error.what, str(error.where or "")]))
     return ""
