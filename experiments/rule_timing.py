@@ -67,12 +67,14 @@ def fed(
         part = log.part(at, at + stretch)
         if taken:
             block: Any = part.block(engine.rules)
-            began = process_time()
-            blocks: Any = list(taken(block))
+            count, held, began = 0, list[Any](), process_time()
+            for made in taken(block):
+                count += len(made)
+                if kept is not None:
+                    held.append(made)
             ended = process_time()
-            count = sum(map(len, blocks))
             if kept is not None:
-                kept += [each for found in blocks for each in found.occurrences(engine.rules)]
+                kept += [each for found in held for each in found.occurrences(engine.rules)]
         else:
             events = list(part.occurrences())
             began = process_time()

@@ -42,7 +42,7 @@ fast as T-Rex, on 8 threads, and at 600 a second neither drops anything.
     depends=["experiments/rule_loads.py", "experiments/rule_timing.py"],
 )
 SIZES = {"small": {"seconds": 15, "copies": 1}, "full": {"seconds": 60, "copies": 10}}
-BUDGET = {"small": 3.0, "full": 60.0}
+BUDGET = {"small": 3.0, "full": 20.0}
 """CPU seconds after which an engine is stopped, and what it would take is estimated."""
 TREX = {600: 94_182_090, 1000: 0.437e9, 1500: 1.47e9, 2000: 3.49e9, 4000: 27.9e9}
 """Rate to the composites of T-Rex, with windows of 10 seconds."""
@@ -50,9 +50,10 @@ AXES = ("size", "rate", "window", "line")
 
 
 def sweep(lines: list[str]) -> Region:
-    """The rates of figures 5.1 and 5.2, and the windows of figures 5.3 and 5.4."""
-    full = Region(size=["full"], rate=list(TREX), window=[10], line=lines)
-    full += Region(size=["full"], rate=[1500], window=[3, 6, 9, 12], line=lines)
+    """The rates of figures 5.1 and 5.2, and the windows of figures 5.3 and 5.4; `aip`, the slowest, has small loads."""
+    some = [line for line in lines if line != "aip"]
+    full = Region(size=["full"], rate=list(TREX), window=[10], line=some)
+    full += Region(size=["full"], rate=[1500], window=[3, 6, 9, 12], line=some)
     small = Region(size=["small"], rate=[600, 1500, 4000], window=[10], line=lines)
     return small + Region(size=["small"], rate=[1500], window=[3, 6], line=lines) + full
 

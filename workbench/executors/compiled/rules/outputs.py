@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from workbench.core.domain import BOOL, FLOAT, STR, Domain
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.program import RuleProgram
-from workbench.executors.compiled.rules.runs import Published, RunColumns, run_rows
+from workbench.executors.compiled.rules.runs import Published, RunColumns
 from workbench.tesla.event_block import AttributeColumn, EventBlock
 from workbench.tesla.occurrence import Occurrence
 
@@ -20,24 +21,63 @@ def composites(made: Published, program: RuleProgram, texts: Mapping[int, str]) 
     if not len(made.offsets):
         return []
     rules, declarations = program.plan.rules.rules, program.plan.rules.declarations
-    numbers, reals = made.words.tolist(), made.words.view(np.float64)
-    found = []
+    numbers, reals = made.words.tolist(), made.words.view(np.float64).tolist()
+    found = list[Occurrence]()
     for o in made.offsets.tolist():
         number = numbers[o + at.RULE]
         rule, size = rules[number], int(program.R[number, at.SIZE])
         domains = list(declarations[rule.emits].domains.values())
         behind, columns = at.RECORD + len(domains), program.runs.get(number) if made.runs else None
-        if columns is None:
-            rows: Iterable[tuple[list[int], Any]] = [(numbers[o : o + size], reals[o : o + size])]
-        else:
-            rows = run_rows(numbers, reals, o, size, columns)
-        for row, real in rows:
-            values = tuple(
-                value_of(domain, row[place], real[place], texts) if not row[at.GAPS] >> i & 1 else None
-                for i, (domain, place) in enumerate(zip(domains, range(at.RECORD, behind), strict=True))
-            )
-            found.append(Occurrence(rule.emits, row[at.WHEN], values, row[at.ID], tuple(row[behind:]), rule.name))
+        if columns is not None:
+            run = _Run(numbers, reals, o, size, columns)
+            parts = run.values(domains, texts), run.numbers(), run.rows(range(behind, size))
+            found += map(Occurrence, repeat(rule.emits), run.of(at.WHEN), *parts, repeat(rule.name))
+            continue
+        gaps = numbers[o + at.GAPS]
+        values = tuple(
+            None if gaps >> i & 1 else value_of(domain, numbers[o + at.RECORD + i], reals[o + at.RECORD + i], texts)
+            for i, domain in enumerate(domains)
+        )
+        sources = tuple(numbers[o + behind : o + size])
+        found.append(Occurrence(rule.emits, numbers[o + at.WHEN], values, numbers[o + at.ID], sources, rule.name))
     return found
+
+
+class _Run:
+    """A run of composites that begins at a place among words, which are also given as floats."""
+
+    def __init__(self, words: list[int], reals: list[float], o: int, size: int, columns: Sequence[int]) -> None:
+        self._words, self._reals, self._begin, self._count = words, reals, o, words[o + size]
+        first = o + size + at.RUN_WORDS
+        self._own = {place: first + column * self._count for column, place in enumerate(columns)}
+
+    def of(self, place: int, *, real: bool = False) -> Iterable[Any]:
+        """A word of each of them."""
+        words: list[Any] = self._reals if real else self._words
+        own = self._own.get(place)
+        return repeat(words[self._begin + place], self._count) if own is None else words[own : own + self._count]
+
+    def numbers(self) -> Iterable[int]:
+        """Their places in the order."""
+        first = self._words[self._begin + at.ID]
+        return range(first, first + self._count)
+
+    def rows(self, places: Iterable[int]) -> Iterable[tuple[int, ...]]:
+        """Some words of each of them."""
+        return zip(*map(self.of, places), strict=True) if places else repeat((), self._count)
+
+    def values(self, domains: Sequence[Domain | None], texts: Mapping[int, str]) -> Iterable[tuple[Any, ...]]:
+        """The values of each of them."""
+        gaps = list(self.of(at.GAPS))
+        columns = []
+        for i, domain in enumerate(domains):
+            column = self.of(at.RECORD + i, real=domain == FLOAT)
+            if domain not in (FLOAT, INT):
+                column = [value_of(domain, word, None, texts) for word in column]
+            if any(gaps):
+                column = [None if gap >> i & 1 else value for gap, value in zip(gaps, column, strict=True)]
+            columns.append(column)
+        return zip(*columns, strict=True) if columns else repeat((), self._count)
 
 
 def value_of(domain: Domain | None, word: int, real: Any, texts: Mapping[int, str]) -> Any:

@@ -5,7 +5,6 @@ The rule of this module: what is read here is written by `RunSource`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,20 +96,6 @@ def singled(made: Published, program: RuleProgram) -> Published:
         words.append(rows.ravel())
         end += rows.size
     return Published(np.concatenate(words), offsets)
-
-
-def run_rows(
-    words: Sequence[int], reals: Sequence[float], o: int, size: int, columns: Sequence[int]
-) -> Iterator[tuple[list[int], list[float]]]:
-    """The words of each composite of a run that begins at a place, and the same as floats."""
-    count = words[o + size]
-    for n in range(count):
-        own, real = list(words[o : o + size]), list(reals[o : o + size])
-        own[at.ID] += n
-        for column, place in enumerate(columns):
-            which = o + size + at.RUN_WORDS + column * count + n
-            own[place], real[place] = words[which], reals[which]
-        yield own, real
 
 
 def kept(made: Published, program: RuleProgram, _: Any) -> Published:
