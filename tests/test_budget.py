@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -155,6 +156,36 @@ def test_a_check_is_bounded_as_a_whole() -> None:
     assert verdict.outcome is wb.Outcome.UNKNOWN
     assert (verdict.phase, verdict.reason) == ("thinking", "time limit of 0.2 s met while thinking")
     assert verdict.to_json()["phase"] == "thinking"
+
+
+def test_no_interrupt_comes_where_python_would_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also not where what is called when an object goes calls others: a key of a dictionary of weak references."""
+    lost: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+    late = time.monotonic() + 0.5
+
+    class Key:
+        def __hash__(self) -> int:
+            while going and time.monotonic() < late:
+                sum(range(100))
+            return 1
+
+    class Held:
+        pass
+
+    going, held = False, Held()
+    found = weakref.WeakValueDictionary({Key(): held})
+    going = True
+
+    def lose() -> None:
+        nonlocal held
+        del held
+        assert time.monotonic() >= late
+        busy()
+
+    with pytest.raises(LimitMet), Budget(0.05):
+        lose()
+    assert (lost, len(found)) == ([], 0)
 
 
 def test_what_is_decided_is_not_lost_in_a_replay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -293,11 +293,16 @@ def _throw_into(thread: int, error: type[BaseException]) -> None:
 def _deaf(frame: FrameType) -> bool:
     """Whether no interrupt is caught there: at the first step out of a block, and in what Python calls by itself.
 
-    That is what is called when garbage is collected, and when an object goes to which there are weak references.
+    That is what is called when garbage is collected, and when an object goes to which there are weak references, and
+    what these call in turn.
     """
-    code = frame.f_code
-    unasked = code.co_filename == weakref.__file__ or code.co_name == "__del__"
-    return unasked or code in (Budget.__exit__.__code__, *(getattr(each, "__code__", None) for each in gc.callbacks))
+    unasked = [getattr(each, "__code__", None) for each in gc.callbacks]
+    place: FrameType | None = frame
+    while place is not None:
+        code, place = place.f_code, place.f_back
+        if code.co_filename == weakref.__file__ or code.co_name == "__del__" or code in unasked:
+            return True
+    return frame.f_code is Budget.__exit__.__code__
 
 
 def _under_way(thread: int, frame: FrameType | None) -> FrameType | None:
