@@ -90,6 +90,8 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/code/hashing_loops.py", "numpy"),
     ("executors/compiled/code/hashing.py", "numpy"),
     ("executors/compiled/code/code_table.py", "numpy"),
+    ("executors/compiled/code/text_loops.py", "numba"),
+    ("executors/compiled/code/text_loops.py", "numpy"),
     ("executors/compiled/rules/engine.py", "numpy"),
     ("executors/compiled/rules/matching_program.py", "numpy"),
     ("executors/compiled/rules/matching_rules.py", "numpy"),

@@ -157,6 +157,6 @@ def text_codes(texts: Iterable[str]) -> Sequence[int]:
 
 @lru_cache
 def _text_code() -> Any:
-    from workbench.executors.compiled.code.step import text_code
+    from workbench.executors.compiled.code.text_number import text_code
 
     return lru_cache(MOST_CODES)(text_code)

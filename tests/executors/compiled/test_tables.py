@@ -1,5 +1,6 @@
 """Tables of slices in compiled code: where rows are found, how tables grow, and what is refused."""
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -41,6 +42,7 @@ pipeline kept(x: int) -> map(int, int) { return trim(slice(x, itself, count), 1)
 pipeline everyone(x: int) -> map(int, int) { return slice(x, itself, count, to_all = ends) }
 """
 LARGEST = 2**63 - 1
+KEY = st.integers(-LARGEST - 1, LARGEST)
 KEYS = st.lists(st.one_of(st.integers(-3, DIRECT + 3), st.integers(-LARGEST - 1, LARGEST)), unique=True, max_size=30)
 
 
@@ -81,6 +83,39 @@ def test_so_have_pairs(pairs):
             place = tables.find_pair(arrays[0], arrays[1], arrays[2], a, b)
             assert (arrays[0][place], arrays[1][place], arrays[2][place], arrays[3][place]) == (True, a, b, number)
             assert kernels.find_pair(*arrays[:3], a, b) == place
+
+
+@numba.njit
+def rows_of(used, keys, key, found):
+    """The rows of a key, as generated code finds them; how many they are."""
+    links, count = kernels.linked(used, keys), 0
+    row = kernels.first_linked(links, keys, key)
+    while row:
+        found[count], count = row, count + 1
+        row = kernels.next_linked(links, keys, row)
+    kernels.gone(links)
+    return count
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2) | st.integers(-LARGEST - 1, LARGEST), KEY), unique=True, max_size=30))
+def test_rows_of_half_a_key(pairs):
+    """All of them, once, in machine code and in Python; those of keys that are not there are none."""
+    used, first, second = (np.zeros(table_size(64), kind) for kind in (np.bool_, np.int64, np.int64))
+    wanted = {2**40: set(), -1: set()}
+    for a, b in pairs:
+        place = tables.find_pair(used, first, second, a, b)
+        used[place], first[place], second[place] = True, a, b
+        wanted.setdefault(a, set()).add(place)
+    links = tables.linked(used, first)
+    for key, places in wanted.items():
+        found = np.zeros(len(used), np.int64)
+        count = rows_of(used, first, key, found)
+        assert (count, set(found[:count].tolist())) == (len(places), places)
+        row, rows = tables.first_linked(links, first, key), []
+        while row:
+            rows.append(row)
+            row = tables.next_linked(links, first, row)
+        assert rows == found[:count].tolist()
 
 
 def test_a_table_that_is_nearly_full_has_no_row_either():

@@ -24,8 +24,9 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import DomainError, InputError, Refused
 from workbench.events.text_column import TextColumn
+from workbench.executors.compiled.code.code_table import CodeTable
 from workbench.executors.compiled.code.hashing import TextTable
-from workbench.executors.compiled.code.step import text_code
+from workbench.executors.compiled.code.text_number import BITS, LONG, short_text, text_code
 from workbench.executors.compiled.execute import text_codes
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.gpu.batch import Batch
@@ -50,7 +51,7 @@ machine door(x: str) -> str {
 }
 pipeline opened(x: str) -> str { return door(x) }
 """
-START = "a", "b", "none", "open", "", "\u00e9\ud800"
+START = "a", "b", "none", "open", "", "\u00e9\ud800", "Ann_1", "aBc", "eleven_long"
 
 
 def parsed(text: str, name: str = "p") -> Pipeline:
@@ -196,7 +197,7 @@ def test_texts_that_nothing_holds_are_forgotten(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_two_texts_with_one_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_codes, "text_code", len)
+    monkeypatch.setattr(text_codes, "text_code", lambda text: LONG << BITS | len(text))
     executor = Compiled(parsed("pipeline p(x: str) -> str { return x }"))
     executor.feed(["a", "bc"])
     with pytest.raises(DomainError, match="the texts 'a' and 'b' have the same number in compiled code"):
@@ -314,6 +315,49 @@ def test_a_log_of_many_different_texts(tmp_path: Path, monkeypatch: pytest.Monke
     assert found["numba"] == found["reference"]
 
 
+LETTERS = st.sampled_from(["abcxyz019_-", "ABCXYZ019_-", "@[^_`{~\x7f /?", "aA_\x1f\x00", "\u00e9\ud800a"])
+TEXTS = LETTERS.flatmap(lambda letters: st.text(letters, max_size=12)) | st.text(max_size=12)
+
+
+@given(st.lists(TEXTS | TEXTS.map(str.capitalize), max_size=40))
+@examples(300)
+def test_a_short_text_is_its_number(texts: list[str]) -> None:
+    """No two have one, machine code makes the same, and what is made back of a number is the text or nothing."""
+    codes = [text_code(text) for text in texts]
+    assert len(set(codes)) == len(set(texts))
+    assert all(0 <= code < 2**63 for code in codes)
+    assert [short_text(code) for code in codes] == [
+        None if code >> BITS == LONG else text for text, code in zip(texts, codes, strict=True)
+    ]
+    table = CodeTable()
+    assert table.codes(text_codes.stored(texts)).tolist() == codes
+    assert table.texts(codes) == texts
+    assert len(table) == sum(code >> BITS == LONG for code in set(codes))
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("s1234567_a", "s1234567_ab"), ("USER[1]", "USERs[1]"), ("Ann", "Ann-Marie"), ("_a", "\x7fa"), ("A", "aA"),
+        ("12:30 +-?", "12:30\t"), ("{x}~", "{X}~"), ("@aaaaaaaaa", "aaaaaaaa@"), ("_", "\u00e9"),
+    ],
+)  # fmt: skip
+def test_which_texts_are_short(short: str, long: str) -> None:
+    assert short_text(text_code(short)) == short
+    assert short_text(text_code(long)) is None
+
+
+def test_what_is_no_number_of_a_short_text() -> None:
+    """None is made of any other, nor does machine code."""
+    texts = ["", *map(str, range(500)), "Zoe"]
+    rest = set(range(-500, 500)) | {2**63 - 1, -(2**63)} | {text_code(text) ^ 1 for text in texts}
+    odd = sorted(code for code in rest - set(map(text_code, texts)) if short_text(code) is None)
+    assert len(odd) > 1000
+    for code in odd[::97]:
+        with pytest.raises(KeyError):
+            CodeTable().texts([code])
+
+
 def test_numbers_of_many_texts_are_those_of_each() -> None:
     """Also after most of them have been forgotten; two texts of one number are found out."""
     texts = [f"{'é' * (n % 5)}{n}" for n in range(text_codes.MANY)] + ["", "\0", "a" * 40]
@@ -321,11 +365,15 @@ def test_numbers_of_many_texts_are_those_of_each() -> None:
     codes = known.codes(TextColumn(np.arange(len(texts)), text_codes.stored(texts)))
     assert codes.tolist() == [text_code(text) for text in texts]
     assert known.reader()(codes[::-1]).tolist() == texts[::-1]
-    held = [codes[5:7]]
+    assert known.known(codes[::-1]).tolist() == texts[::-1]
+    held = [codes[5:7]]  # the first is short: nobody has to keep it
     known._limit = 10
     known.forget(lambda: held)
-    assert (known.held(held), len(known)) == (sorted(texts[5:7]), 4)
+    assert (known.held(held), len(known)) == ([texts[6]], 1)
     assert known.put(["constant", texts[6]]) == [text_code("constant"), codes[6]]
+    assert [known.by_code[code] for code in codes[5:7].tolist()] == texts[5:7]
+    with pytest.raises(KeyError):
+        known.reader()(codes[7:8])
     one, other = (
         "5/lSJUUX",
         "x zyB!x\x1f",

@@ -1,12 +1,13 @@
-"""The numbers that compiled code has for many texts, by machine code: see `code.step.text_code`.
+"""The numbers that compiled code has for many texts, by machine code: see `code.text_number`.
 
-The rule of this module: a text is looked for by the number that is made of what it says, and compared letter by letter
-(`TextTable`). Where one is found that says something else, two texts have one number.
+The rule of this module: a short text is its number. Any other is looked for by the number that is made of what it says,
+and compared letter by letter (`TextTable`). Where one is found that says something else, two texts have one number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,20 @@ import numpy as np
 from workbench.errors import DomainError
 from workbench.events.text_column import StoredTexts
 from workbench.executors.compiled.code.hashing import TextTable
+from workbench.executors.compiled.code.machine import MachineLoop
+from workbench.executors.compiled.code.objects import code_of
+from workbench.executors.compiled.code.text_number import SHORT
+
+
+@cache
+def text_loop(name: str) -> MachineLoop:
+    """One of the functions of `text_loops`."""
+    folder = __name__.rpartition(".")[0]
+    return MachineLoop(code_of(f"{folder}.text_loops", name, f"{folder}.hashing_loops", f"{folder}.text_number"))
 
 
 class CodeTable(Mapping[int, str]):
-    """Texts by their numbers."""
+    """Texts that are not short, by their numbers."""
 
     def __init__(self) -> None:
         self._texts = TextTable()
@@ -29,33 +40,60 @@ class CodeTable(Mapping[int, str]):
         ------
         DomainError: one has the number of another.
         """
-        _, numbers = self._texts.both((texts.begins, texts.ends, texts.letters))
+        numbers: Any = np.empty(len(texts), np.int64)
+        others: Any = np.empty_like(numbers)
+        count = text_loop("number_short")(texts.begins, texts.ends, texts.letters, numbers, others)
+        if count:
+            others = others[:count]
+            _, numbers[others] = self._texts.both((texts.begins[others], texts.ends[others], texts.letters))
         if self._texts.alike:
-            one, other = self.texts(self._texts.alike)
+            one, other = self._long(self._texts.alike)
             raise DomainError(
                 f"the texts {one!r} and {other!r} have the same number in compiled code",
                 hint="the reference executor takes them",
             )
         return numbers
 
-    def places(self, codes: Any) -> Any:
-        """Which texts have these numbers, by when they came; -1 where none has."""
-        return self._texts.places(codes)
+    def texts(self, codes: Sequence[int]) -> list[str]:
+        """Those that have these numbers.
 
-    def texts(self, places: Sequence[int]) -> list[str]:
-        """Those that came in these places."""
-        return list(self._stored().some(np.array(places, np.int64)))
+        Raises
+        ------
+        KeyError: none has one of them.
+        """
+        numbers: Any = np.array(codes, np.int64)
+        letters: Any = np.empty((len(numbers), SHORT), np.uint8)
+        sizes: Any = np.empty(len(numbers), np.int64)
+        text_loop("short_letters")(numbers, letters, sizes)
+        begins = np.arange(0, SHORT * len(numbers), SHORT)
+        found = list(StoredTexts(begins, begins + sizes, letters.reshape(-1)))
+        others = np.flatnonzero((sizes == 0) & (numbers != 0))
+        places = self._texts.places(numbers[others]).tolist()
+        if -1 in places:
+            raise KeyError(codes[others[places.index(-1)]])
+        for at, text in zip(others.tolist(), self._long(places), strict=True):
+            found[at] = text
+        return found
+
+    def held(self, codes: Any) -> list[str]:
+        """Those that have some of these numbers."""
+        places = self._texts.places(codes)
+        return self._long(places[places >= 0])
 
     def with_only(self, arrays: Sequence[Any]) -> CodeTable:
         """A table with those whose numbers are in some arrays; this one where those are most of its texts."""
         kept: Any = np.zeros(self._texts.count + 1, np.bool_)
         for array in arrays:
-            kept[self.places(array[array != 0])] = True
+            kept[self._texts.places(array)] = True
         if 2 * int(kept[:-1].sum()) > len(self):
             return self
         made = CodeTable()
         made.codes(self._stored().some(np.flatnonzero(kept[:-1])))
         return made
+
+    def _long(self, places: Any) -> list[str]:
+        """Those that came in these places."""
+        return list(self._stored().some(np.array(places, np.int64)))
 
     def _stored(self) -> StoredTexts:
         return StoredTexts.adjoining(*self._texts.keys())
@@ -67,7 +105,4 @@ class CodeTable(Mapping[int, str]):
         return iter(self._texts.numbers.tolist())
 
     def __getitem__(self, code: int) -> str:
-        (place,) = self.places([code]).tolist()
-        if place < 0:
-            raise KeyError(code)
-        return self.texts([place])[0]
+        return self.texts([code])[0]

@@ -29,9 +29,15 @@ def rows_soon(system: System, body: Sequence[str], reads: Mapping[str, str]) -> 
         sought = {name for line in body for name in re.findall(rf"find\({used}, \w+, (\w+)\)", line)}
         made = [line for line in body if line.partition(" = ")[0] in sought]
         found = sought.union(*(re.findall(r"\bi\d+\b", line) for line in made))
+        later = {name: read.format(f"min(i + {EARLIER}, last - 1)") for name, read in reads.items()}
+        rows = [f"first_row({used}, {later[name]})" for name in sorted(found & reads.keys())]
+        pairs = {pair for line in body for pair in re.findall(rf"find_pair\({used}, \w+, \w+, (\w+), (\w+)\)", line)}
+        rows += [
+            f"first_row_of_pair({used}, {later[a]}, {later[b]})" for a, b in sorted(pairs) if {a, b} <= reads.keys()
+        ]
         told = []
-        for name in sorted(found & reads.keys()):
-            told.append(f"e = first_row({used}, {reads[name].format(f'min(i + {EARLIER}, last - 1)')})")
+        for row in rows:
+            told.append(f"e = {row}")
             told += [f"soon({array}, e)" for array in (used, *rest)]
         if told:
             lines += [f"if len({used}) > {LARGE}:", *(f"    {line}" for line in told)]

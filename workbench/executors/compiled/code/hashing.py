@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.objects import code_of
+from workbench.executors.compiled.code.text_number import BITS, LONG
 from workbench.executors.compiled.lower.tables import FILLED
 
 FIRST = 1 << 12
@@ -87,7 +88,7 @@ class TextTable(WordTable):
         return self.both(given)[0]
 
     def both(self, given: Any) -> tuple[Any, Any]:
-        """The number of each key, and what compiled code has for it (`code.step.text_code`)."""
+        """The number of each key, and what compiled code has for it if it is not short (`code.text_number`)."""
         begins, ends, letters = given
         codes: Any = np.empty(len(begins), np.int64)
         numbers, done = np.empty_like(codes), 0
@@ -124,7 +125,7 @@ class TextTable(WordTable):
     @property
     def numbers(self) -> Any:
         """What compiled code has for each key, by their numbers."""
-        return (self.entries[: self.count, 0] >> np.uint64(1)).view(np.int64)
+        return (self.entries[: self.count, 0] >> np.uint64(64 - BITS) | np.uint64(LONG << BITS)).view(np.int64)
 
 
 def places_of(keys: Sequence[Any], taken: Any) -> Any:

@@ -19,12 +19,15 @@ import numpy as np
 
 from workbench.executors.compiled.code.hashing import AHEAD, FILLED_TEXTS
 from workbench.executors.compiled.code.kernels import eight, soon
+from workbench.executors.compiled.code.text_number import BITS, LONG
 from workbench.executors.compiled.lower.tables import FILLED, LAST_SCATTER, SCATTER
 
 WORD = 8
 """Letters in a word."""
 ONE, BYTE, HALF, LOWER = np.uint64(1), np.uint64(8), np.uint64(32), np.uint64((1 << 32) - 1)
 ODD, LAST = np.uint64(SCATTER), np.uint64(LAST_SCATTER)
+DROPPED, IS_LONG = np.uint64(64 - BITS), np.uint64(LONG << BITS)
+"""Bits of what a text is scattered by that its number does not have, and what the number has instead."""
 
 
 @numba.njit(nogil=True)
@@ -42,7 +45,7 @@ def first_slot(mixed, table):
 
 @numba.njit(nogil=True)
 def mixed_text(letters, begin, end):
-    """What a text is scattered by; all but the lowest bit is its number in compiled code: see `code.step.text_code`."""
+    """What a text is scattered by, which its number in compiled code is made of: see `code.text_number.text_code`."""
     mixed = np.uint64(end - begin) * LAST
     for place in range(begin, end, WORD):
         mixed = (mixed ^ part(letters, place, min(place + WORD, end))) * ODD
@@ -100,7 +103,7 @@ def number_texts(begins, ends, letters, first, codes, numbers, table, counts, en
             while table[slot, 0]:
                 if table[slot, 0] & ~LOWER == mixed & ~LOWER:
                     key = np.int64(table[slot, 0] & LOWER) - 1
-                    if entries[key, 0] >> ONE == mixed >> ONE:
+                    if entries[key, 0] >> DROPPED == mixed >> DROPPED:
                         there = np.int64(entries[key, 2])
                         same = entries[key, 0] == mixed and entries[key, 1] == a
                         same = same and np.int64(entries[key + 1, 2]) - there == end - begin
@@ -118,7 +121,7 @@ def number_texts(begins, ends, letters, first, codes, numbers, table, counts, en
                 entries[count, 2] = there + end - begin
                 table[slot, 0] = mixed & ~LOWER | np.uint64(count)
             codes[i] = np.int64(table[slot, 0] & LOWER) - 1
-            numbers[i] = mixed >> ONE
+            numbers[i] = mixed >> DROPPED | IS_LONG
     return len(codes)
 
 
@@ -137,17 +140,17 @@ def look_numbers(given, codes, table, entries):
     for start in range(0, len(given), AHEAD):
         stop = min(start + AHEAD, len(given))
         for i in range(start, stop):
-            soon(table, first_slot(np.uint64(given[i]) << ONE, table))
+            soon(table, first_slot(np.uint64(given[i]) << DROPPED, table))
         for i in range(start, stop):
-            entry_soon(np.uint64(given[i]) << ONE, table, entries)
+            entry_soon(np.uint64(given[i]) << DROPPED, table, entries)
         for i in range(start, stop):
             number = np.uint64(given[i])
-            slot = first_slot(number << ONE, table)
+            slot = first_slot(number << DROPPED, table)
             codes[i] = -1
             while table[slot, 0]:
-                if table[slot, 0] & ~LOWER == (number << ONE) & ~LOWER:
+                if table[slot, 0] & ~LOWER == (number << DROPPED) & ~LOWER:
                     key = np.int64(table[slot, 0] & LOWER) - 1
-                    if entries[key, 0] >> ONE == number:
+                    if entries[key, 0] >> DROPPED | IS_LONG == number:
                         codes[i] = key
                         break
                 slot = (slot + ONE) & last

@@ -176,6 +176,35 @@ def first_bit(context, word):
     return types.uint64(word), code
 
 
+@intrinsic
+def zeroed(context, size):
+    """The address of so many new bytes, each 0; 0 where there is no room. Numba's arrays would need its runtime."""
+    del context, size
+
+    def code(context, builder, _, args):
+        del context
+        word = ir.IntType(64)
+        make = builder.module.globals.get("calloc") or ir.Function(
+            builder.module, ir.FunctionType(word, [word, word]), "calloc"
+        )
+        return builder.call(make, [args[0], word(1)])
+
+    return types.int64(types.int64), code
+
+
+@intrinsic
+def gone(context, address):
+    """Give back `zeroed` bytes."""
+    del context, address
+
+    def code(context, builder, _, args):
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
+        builder.call(builder.module.globals.get("free") or ir.Function(builder.module, kind, "free"), args)
+        return context.get_dummy_value()
+
+    return types.void(types.int64), code
+
+
 @numba.njit(nogil=True)
 def tries(room):
     """How many rows of so many are looked at for a key."""
@@ -204,17 +233,22 @@ def find(used, keys, key):
 
 
 @numba.njit(nogil=True)
-def find_pair(used, first, second, a, b):
-    """The same where keys are pairs."""
+def first_row_of_pair(used, a, b):
+    """Where `find_pair` looks first."""
     size = np.uint64(len(used) - 1 - DIRECT)
     mixed = np.uint64(np.int64(a)) * np.uint64(SCATTER)
     mixed = (mixed ^ (mixed >> np.uint64(32)) ^ np.uint64(np.int64(b))) * np.uint64(SCATTER)
-    place = ((mixed >> np.uint64(32)) * size) >> np.uint64(32)
+    return (((mixed >> np.uint64(32)) * size) >> np.uint64(32)) + np.uint64(1 + DIRECT)
+
+
+@numba.njit(nogil=True)
+def find_pair(used, first, second, a, b):
+    """The same where keys are pairs."""
+    size, row = np.uint64(len(used) - 1 - DIRECT), first_row_of_pair(used, a, b)
     for _ in range(tries(len(used) - 1 - DIRECT)):
-        row = place + np.uint64(1 + DIRECT)
         if (not used[row]) or (first[row] == a and second[row] == b):
             return np.int64(row)
-        place = (place + np.uint64(1)) & (size - np.uint64(1))
+        row = ((row - np.uint64(DIRECT)) & (size - np.uint64(1))) + np.uint64(1 + DIRECT)
     return 0
 
 
@@ -242,16 +276,41 @@ def ordered(used, keys):
 
 
 @numba.njit(nogil=True)
-def first_of(rows, keys, key):
-    """Of rows in the order of their keys, where those of a key begin."""
-    low, high = 0, len(rows)
-    while low < high:
-        middle = (low + high) >> 1
-        if keys[rows[middle]] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def linked(used, keys):
+    """The address of links between the rows that are used, until they are `gone`. See `lower.tables`."""
+    room = len(used) - 1 - DIRECT
+    address = zeroed(4 * (room + len(used)))
+    if address == 0:
+        raise MemoryError
+    links = numba.carray(placed(address, np.uint32), (room + len(used),))
+    for row in range(1, len(used)):
+        if used[row]:
+            place = first_row(used, keys[row]) - np.uint64(1 + DIRECT)
+            links[room + row], links[place] = links[place], row
+    return address
+
+
+@numba.njit(nogil=True)
+def first_linked(links, keys, key):
+    """A row of a key; 0 where there is none."""
+    return of_key(links, keys, key, first_row(keys, key) - np.uint64(1 + DIRECT))
+
+
+@numba.njit(nogil=True)
+def next_linked(links, keys, row):
+    """Another row of the key of this one, until there is none."""
+    return of_key(links, keys, keys[row], np.uint64(len(keys) - 1 - DIRECT + row))
+
+
+@numba.njit(nogil=True)
+def of_key(address, keys, key, place):
+    """The first row of a key in the part of a chain to which a link leads."""
+    room = len(keys) - 1 - DIRECT
+    links = numba.carray(placed(address, np.uint32), (room + len(keys),))
+    row = np.int64(links[place])
+    while row and keys[row] != key:
+        row = np.int64(links[room + row])
+    return row
 
 
 SCOPE = {
@@ -261,11 +320,15 @@ SCOPE = {
         find,
         find_entry,
         find_pair,
-        first_of,
+        first_linked,
+        gone,
+        linked,
+        next_linked,
         ordered,
         room,
         soon,
         first_row,
+        first_row_of_pair,
         quotient_overflows,
         int_same,
         int_below,

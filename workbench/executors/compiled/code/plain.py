@@ -12,14 +12,25 @@ from typing import Any
 
 from workbench.core.ops import OVERFLOWS
 from workbench.executors.compiled.code.loop import Shape, executable
-from workbench.executors.compiled.lower.tables import find, find_entry, find_pair, first_of, ordered
+from workbench.executors.compiled.lower.tables import (
+    find,
+    find_entry,
+    find_pair,
+    first_linked,
+    linked,
+    next_linked,
+    ordered,
+)
 
 SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
     "at": lambda position: position,
     "find": find,
     "find_entry": find_entry,
     "find_pair": find_pair,
-    "first_of": first_of,
+    "first_linked": first_linked,
+    "gone": lambda _: None,
+    "linked": linked,
+    "next_linked": next_linked,
     "ordered": ordered,
     "room": lambda _: sys.maxsize,
     "soon": lambda _, __: None,

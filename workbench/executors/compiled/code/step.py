@@ -19,8 +19,9 @@ from workbench.core.fold import Substitute, postorder
 from workbench.core.memory import FINDS, IS_USED, ROW, is_row
 from workbench.core.ops import DIV, MOD, OVERFLOWS, WORD_HI, WORD_LO
 from workbench.core.term import Term, var
+from workbench.executors.compiled.code.text_number import text_code
 from workbench.executors.compiled.lower.rows import ROW_NAME, Statements, rows_in
-from workbench.executors.compiled.lower.tables import ALL, LAST_SCATTER, SCATTER, array_names, cell
+from workbench.executors.compiled.lower.tables import array_names, cell
 from workbench.executors.compiled.lower.words import refuse_large
 from workbench.ir.system import System
 
@@ -121,20 +122,6 @@ def step_code(
         tuple(results[count:]),
         tuple(tuple(statements.needed(root)) for root in roots[count:]),
     )
-
-
-def text_code(text: str) -> int:
-    """The number that compiled code has for a text: the same in every process; of the empty one, 0.
-
-    `code.hashing_loops.text_codes` makes the same of many.
-    """
-    letters = text.encode("utf-8", "surrogatepass")
-    mixed = len(letters) * LAST_SCATTER & ALL
-    for begin in range(0, len(letters), 8):
-        mixed = ((mixed ^ int.from_bytes(letters[begin : begin + 8], "little")) * SCATTER) & ALL
-        mixed ^= mixed >> 32
-    mixed = mixed * LAST_SCATTER & ALL
-    return (mixed ^ mixed >> 29) >> 1
 
 
 def encode(domain: Domain, value: Value) -> int:

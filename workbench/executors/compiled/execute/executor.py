@@ -277,7 +277,7 @@ class Compiled(Saving):
             while self._bad(loop, first, last, inputs, outputs):
                 if outputs.enlarge(made):
                     self._state.restore(kept)
-                elif self._state.enlarge(kept, FULL) or self._state.lengthen(kept, self.steps):
+                elif self._state.enlarge(kept, FULL, last - first) or self._state.lengthen(kept, self.steps):
                     kept, outputs.counts[:] = self._state.keep(), made
                 elif self.narrow:
                     raise _NoRoom

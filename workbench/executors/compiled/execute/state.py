@@ -33,6 +33,9 @@ COPIES = 4
 LARGE = 1 << 17
 """Rows of a table that are worth machine code, which has to be made once."""
 
+MOST_AGAIN = 1 << 15
+"""Rows for which a table gets room at once that was full in as many steps, so that these are not made again often."""
+
 
 class EndlessQueue(NamedTuple):
     """Where a queue without a capacity lies.
@@ -201,8 +204,13 @@ class LoopArrays:
             if first or not self.number(each.length):
                 self._filled[each.name] = step
 
-    def enlarge(self, state: Sequence[Any], filled: float) -> bool:
-        """Whether some tables were filled that far, and now are larger; the rest of the state is then this one."""
+    def enlarge(self, state: Sequence[Any], filled: float, steps: int = 0) -> bool:
+        """Whether some tables were filled that far, and now are larger; the rest of the state is then this one.
+
+        Parameters
+        ----------
+        steps: how many are to be made again where that was too far: some tables get room for a row in each.
+        """
         found, first, least_filled = [], 2, filled
         if filled == tables.FULL:  # the others have room
             most = max((tables.filled(self.arrays[at]) for at in self._tables), default=0.0)
@@ -218,7 +226,9 @@ class LoopArrays:
             domains = [domain for _, domain, *_ in self.form.memories[place.start - 2 : place.stop - 2]]
             rest = zip(domains[1 + table.words :], leaves(table.fresh), strict=False)
             flat = [encode_any(domain, value) for domain, value in rest]
-            least = 4 * tables.size(self.arrays[place.start]) if filled == tables.FULL else 0
+            least = (
+                max(4 * tables.size(self.arrays[place.start]), min(steps, MOST_AGAIN)) if filled == tables.FULL else 0
+            )
             large = tables.size(self.arrays[place.start]) >= LARGE
             self.arrays[place] = tables.enlarged(
                 self.arrays[place], flat, least, table.words, columns.places_of if large else None

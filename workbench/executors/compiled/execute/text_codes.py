@@ -1,14 +1,14 @@
 """The texts of a compiled run: compiled code has a number for each, and this says which text it stands for.
 
-The rule of this module: a number is made of what a text says (`code.step.text_code`), so it is the same in every run,
-and in saved states. Two texts that are compared are both here, so that they never have one number: that is an error.
-Texts that no state holds any more are forgotten.
+The rule of this module: a number is made of what a text says (`code.text_number`), so it is the same in every run, and
+in saved states. Of short texts it says all. Two others that are compared are both here, so that they never have one
+number: that is an error. Texts that no state holds any more are forgotten.
 """
 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from workbench.core.domain import Domain, Texts, Value
 from workbench.core.fields import Map
 from workbench.errors import DomainError
 from workbench.events.text_column import StoredTexts, TextColumn
-from workbench.executors.compiled.code.step import text_code
+from workbench.executors.compiled.code.text_number import short_text, text_code
 from workbench.executors.compiled.execute.given_maps import GivenMaps
 from workbench.executors.compiled.execute.observe import decode_any, encode_any
 from workbench.executors.compiled.lower.given_maps import MapNumber
@@ -38,10 +38,27 @@ FEW = 256
 """So many numbers are looked up without a library."""
 
 
+class KnownTexts(Mapping[int, str]):
+    """Texts by their numbers: those that are kept, and any that are short."""
+
+    def __init__(self, kept: Mapping[int, str]) -> None:
+        self._kept = kept
+
+    def __getitem__(self, code: int) -> str:
+        text = short_text(code)
+        return self._kept[code] if text is None else text
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._kept)
+
+
 class TextCodes:
     """Texts by their numbers.
 
-    Few are kept in a dictionary. Once many come at a time, all are in a table of machine code, too.
+    Few are kept in a dictionary. Once many come at a time, all that are not short are in a table of machine code, too.
 
     Parameters
     ----------
@@ -95,20 +112,20 @@ class TextCodes:
 
     def reader(self) -> Callable[[Any], TextColumn]:
         """What finds the texts that are known now, also when they have been forgotten here."""
-        few, table = self._texts, self._table
+        few, table = KnownTexts(self._texts), self._table
 
         def texts(codes: Any) -> TextColumn:
             numbers, found = different(codes)
             if table is None:
                 return TextColumn(numbers, [few[code] for code in found])
-            return TextColumn(numbers, table.texts(table.places(found).tolist()))
+            return TextColumn(numbers, table.texts(found))
 
         return texts
 
     @property
     def by_code(self) -> Mapping[int, str]:
         """The texts that are known now by their numbers, also when they have been forgotten here."""
-        return self._texts if self._table is None else ChainMap(self._texts, cast(Any, self._table))
+        return KnownTexts(self._texts if self._table is None else ChainMap(self._texts, cast(Any, self._table)))
 
     def known(self, codes: Any) -> Any:
         """An array of texts for numbers; where nothing stands that is a number of one, there is an empty text."""
@@ -135,7 +152,7 @@ class TextCodes:
             if self._table is None:
                 known.update(self._texts[code] for code in self._texts.keys() & found)
             else:
-                known.update(self._table.texts([place for place in self._table.places(found).tolist() if place >= 0]))
+                known.update(self._table.held(found))
         return sorted(known)
 
     def forget(self, arrays: Callable[[], Sequence[Any]], held: int = 0) -> None:

@@ -148,19 +148,19 @@ class Statements:
             loop = [f"for {number} in range({array}[at({of})], {array}[at({of} + 1)]):"]
         elif given:
             key, first = map(self._source, given)
-            place = f"k_{number}"
-            loop = [f"for {place} in range(first_of({array}_order, {key}, {first}), len({array}_order)):"]
-            body = [f"{number} = {array}_order[at({place})]", f"if {key}[at({number})] != {first}:", "    break", *body]
+            loop = [f"{number} = first_linked({array}_links, {key}, {first})", f"while {number}:"]
+            body.append(f"{number} = next_linked({array}_links, {key}, {number})")
         else:
             loop = [f"for {number} in range(1, len({array})):"]
             body = [f"if {array}[at({number})]:", *(f"    {each}" for each in body)]
         loop += [f"    {each}" for each in body]
-        if not around:  # an order of rows is that of the step, and made once
-            loop = [*self._orders(term), *loop]
+        if not around:  # rows are those of the step, and linked once
+            linked = self._linked(term)
+            loop = [*linked.values(), *loop, *(f"gone({links})" for links in linked)]
         return [f"{name} = False", f"if {self._source(happens)}:", *(f"    {each}" for each in loop)]
 
-    def _orders(self, term: Term) -> list[str]:
-        """The rows of each table of which only those of a key are looked at, by their keys."""
+    def _linked(self, term: Term) -> dict[str, str]:
+        """What links the rows of each table of which only those of a key are looked at, and how it is made."""
         found = (each.args[:2] for each in postorder([term]) if each.op is SOME_ROW_OF)
         pairs = ((self._source(used), self._source(key)) for used, key in found)
-        return list(dict.fromkeys(f"{used}_order = ordered({used}, {key})" for used, key in pairs))
+        return {f"{used}_links": f"{used}_links = linked({used}, {key})" for used, key in pairs}

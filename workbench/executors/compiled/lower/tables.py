@@ -89,7 +89,7 @@ def find(used: Any, keys: Any, key: Any) -> int:
     if 0 <= key < DIRECT:
         return int(key) + 1
     room = size(used)
-    place = ((int(key) * SCATTER & ALL) >> 32) * room >> 32
+    place = _place(key, room)
     for _ in range(tries(room)):
         row = place + 1 + DIRECT
         if not used[row] or keys[row] == key:
@@ -125,9 +125,40 @@ def ordered(used: Any, keys: Any) -> list[int]:
     return sorted((row for row in range(1, len(used)) if used[row]), key=keys.__getitem__)
 
 
-def first_of(rows: Any, keys: Any, key: Any) -> int:
-    """Of rows in the order of their keys, where those of a key begin."""
-    return bisect_left(rows, key, key=keys.__getitem__)
+def linked(used: Any, keys: Any) -> list[int]:
+    """Links between the rows that are used: those whose keys have the same first place are in one chain.
+
+    The first ones of the chains, by that place, then of each row the next one; 0 is none.
+    """
+    room = size(used)
+    links = [0] * (room + len(used))
+    for row in range(1, len(used)):
+        if used[row]:
+            place = _place(keys[row], room)
+            links[room + row], links[place] = links[place], row
+    return links
+
+
+def first_linked(links: Any, keys: Any, key: Any) -> int:
+    """A row of a key; 0 where there is none."""
+    return _of_key(links, keys, key, _place(key, size(keys)))
+
+
+def next_linked(links: Any, keys: Any, row: Any) -> int:
+    """Another row of the key of this one, until there is none."""
+    return _of_key(links, keys, keys[row], size(keys) + row)
+
+
+def _of_key(links: Any, keys: Any, key: Any, place: int) -> int:
+    row: int = links[place]
+    while row and keys[row] != key:
+        row = links[size(keys) + row]
+    return row
+
+
+def _place(key: Any, room: int) -> int:
+    """Where to look first among the rows for keys that have none of their own."""
+    return ((int(key) * SCATTER & ALL) >> 32) * room >> 32
 
 
 def size(used: Any) -> int:

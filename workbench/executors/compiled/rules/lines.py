@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
 from workbench.errors import Refused
-from workbench.executors.compiled.code.step import text_code
+from workbench.executors.compiled.code.text_number import text_code
 from workbench.executors.compiled.rules.layout import FAILED, NULLS, TIME, VALUES
 from workbench.tesla import tree as t
 from workbench.tesla.scope import RuleScope

@@ -17,7 +17,7 @@ import numpy as np
 from workbench.core.domain import FLOAT, STR
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.plain import PlainArray
-from workbench.executors.compiled.code.step import text_code
+from workbench.executors.compiled.code.text_number import text_code
 from workbench.executors.compiled.rules import (
     ahead,
     asking,
