@@ -12,7 +12,7 @@ import pyarrow as pa
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Enum
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
-from workbench.events.files import COMPRESSIONS
+from workbench.events.packing import COMPRESSIONS
 from workbench.events.read import read_blocks, read_events
 from workbench.events.rows import LogBlock
 from workbench.events.table import format_rows

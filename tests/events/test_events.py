@@ -16,6 +16,7 @@ from workbench.conformance.generate.pipelines import domains, values
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Range
 from workbench.core.fields import FrozenMap, Map, Record, Tuple
 from workbench.errors import DomainError, InputError
+from workbench.events import packing
 from workbench.events.read import read_events
 from workbench.events.reading import Reading
 from workbench.events.values import UnreadableError, from_json, from_text, to_json, to_text
@@ -275,6 +276,18 @@ def test_compressed_files_are_reproducible(tmp_path):
         contents.append((tmp_path / name).read_bytes())
         assert list(read_events(tmp_path / name, TWO)) == [{"x": 1, "c": True}]
     assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize("rows", [0, 100])
+def test_a_compressed_file_is_one_of_several_pieces(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(packing, "PIECE", 20)
+    with write_events(tmp_path / "a.jsonl.gz", of(x=INT)) as writer:
+        for x in range(rows):
+            writer.write({"x": [x]})
+    data = (tmp_path / "a.jsonl.gz").read_bytes()
+    assert data.startswith(b"\x1f\x8b")
+    assert gzip.decompress(data).decode() == "".join(f'{{"x": {x}}}\n' for x in range(rows))
+    assert [step["x"] for step in read_events(tmp_path / "a.jsonl.gz", of(x=INT))] == list(range(rows))
 
 
 def test_devices_are_not_replaced():

@@ -355,8 +355,8 @@ def test_bad_rows_are_kept_whatever_is_read_ahead(options, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("options", [{"key": "user"}, {}], ids=str)
-@pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_threads_read_ahead_and_write_behind(options, form, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("form", "packed"), [("csv", ""), ("parquet", ""), ("csv", ".gz"), ("csv", ".zst")])
+def test_threads_read_ahead_and_write_behind(options, form, packed, tmp_path, monkeypatch):
     """The same file, and the same error, which leaves none."""
     pa = pytest.importorskip("pyarrow")
     from pyarrow import csv, parquet
@@ -370,7 +370,7 @@ def test_threads_read_ahead_and_write_behind(options, form, tmp_path, monkeypatc
         write(pa.table({"x": [*xs, last], "user": [x % 3 for x in [*xs, 0]]}), tmp_path / f"in.{form}")
         found = []
         for threads in (1, 2):
-            target = tmp_path / f"out{threads}.{form}"
+            target = tmp_path / f"out{threads}.{form}{packed}"
             target.unlink(missing_ok=True)
             try:
                 wb.run(
@@ -387,3 +387,5 @@ def test_threads_read_ahead_and_write_behind(options, form, tmp_path, monkeypatc
                 found.append(error.message)
         assert found[0] == found[1]
         assert isinstance(found[0], str) == (last > 1)
+        if packed == ".gz" and last == 1 and not options:
+            assert gzip.decompress(found[0]).decode().split() == ["out", *map(str, itertools.accumulate([*xs, 1]))]

@@ -135,6 +135,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     _openable()
     _encodable()
     gc.set_threshold(YOUNG)
+    if argv is None:  # numpy would start threads that turn round and round for a tenth of a second
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _ended(sys.argv[1:] if argv is None else list(argv), program=argv is None)
     attended.report_end(code)
     if argv is None and "duckdb" not in sys.modules:  # which complains of what is not freed

@@ -34,7 +34,7 @@ BATCH = 4096
 """Rows that are made, or kept to be written, at a time."""
 ODD = (date, time, timedelta, bytes)
 """What cells of Arrow may be, and events are not."""
-LARGE = 1 << 17
+LARGE = 1 << 18
 """Rows that are read at a time."""
 
 

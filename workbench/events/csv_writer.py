@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import IO, Any
 
 from workbench.core.domain import BOOL, INT, Bool, Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.program import Ported
+from workbench.events.packing import ready_bytes
 from workbench.events.rows import RowWriter
 from workbench.events.values import to_text
 
@@ -55,15 +55,16 @@ class CsvWriter(RowWriter):
                 self.stream.write(lines + "\n")
 
     def ready(self, table: Any) -> Callable[[], object]:
-        raw = getattr(self.stream, "buffer", None)
-        lines = None if raw is None else self._lines(table)
-        return super().ready(table) if raw is None or lines is None else partial(self._put, raw, lines)
+        lines = self._lines(table) if hasattr(self.stream, "buffer") else None
+        if lines is None:
+            return super().ready(table)
+        ready = ready_bytes(self.stream, lines)
 
-    def _put(self, raw: IO[bytes], lines: Sequence[memoryview]) -> None:
-        self.end()
-        self.stream.flush()
-        for some in lines:
-            raw.write(some)
+        def put() -> None:
+            self.end()
+            ready()
+
+        return put
 
     def _lines(self, table: Any) -> Sequence[memoryview] | None:
         """The rows of a table as text; None where some need more thought."""

@@ -8,141 +8,15 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, cast
 
 from workbench.budget import work
 from workbench.errors import InputError
+from workbench.events.packing import COMPRESSIONS, DamagedError, Decompressed, PackedFile, decompressed
 from workbench.events.table import endings, format_rows
-
-
-class Compression(NamedTuple):
-    """A way to compress a file: what it begins with, and what its bytes are read and written through."""
-
-    magic: bytes
-    read: Callable[[io.BufferedReader], Callable[[Any], int]]
-    """Given a stream, what fills a buffer with what has been compressed in it."""
-    write: Callable[[IO[bytes]], Any]
-
-
-PACKED = 1 << 17
-"""Compressed bytes that are taken at a time, if so many are there."""
-
-
-def _gunzip(stream: io.BufferedReader) -> Callable[[Any], int]:
-    """What has come, as far as it goes: `gzip.GzipFile` would wait for the next 8 KB of a pipe."""
-    import zlib
-
-    member, full = zlib.decompressobj(31), False
-
-    def fill(room: Any) -> int:
-        nonlocal member, full
-        while True:
-            if member.eof:
-                data = member.unused_data.lstrip(b"\0")
-                while not data:  # zeros may stand between members, and behind the last one
-                    packed = stream.read1(PACKED)
-                    if not packed:
-                        return 0
-                    data = packed.lstrip(b"\0")
-                member = zlib.decompressobj(31)
-            else:
-                data = member.unconsumed_tail
-                if not data and not full:
-                    data = stream.read1(PACKED)
-                    if not data:
-                        raise EOFError("it ends in the middle")
-            found = member.decompress(data, len(room))
-            full = len(found) == len(room)
-            if found:
-                room[: len(found)] = found
-                return len(found)
-
-    return fill
-
-
-def _gzip(stream: IO[bytes]) -> Any:
-    import gzip
-
-    # no time stamp in the header: the same events make the same file
-    return gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)
-
-
-def _unzstd(stream: io.BufferedReader) -> Callable[[Any], int]:
-    pa = _arrow()
-    found: Callable[[Any], int] = pa.CompressedInputStream(pa.PythonFile(_Others(stream), "r"), "zstd").readinto
-    return found
-
-
-def _zstd(stream: IO[bytes]) -> Any:
-    pa = _arrow()
-    return pa.CompressedOutputStream(pa.PythonFile(_Others(stream), "w"), "zstd")
-
-
-def _arrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError as error:
-        hint = "pip install 'workbench[lab]'; or use gzip"
-        raise InputError("zstandard needs pyarrow, which is not installed", hint=hint) from error
-    return pyarrow
-
-
-COMPRESSIONS = {
-    ".gz": Compression(b"\x1f\x8b", _gunzip, _gzip),
-    ".zst": Compression(b"\x28\xb5\x2f\xfd", _unzstd, _zstd),
-}
-"""What names of compressed files end with."""
-
-
-class Decompressed(io.RawIOBase):
-    """The bytes that have been compressed.
-
-    Attributes
-    ----------
-    source: the compressed ones.
-    """
-
-    def __init__(self, source: io.BufferedReader, how: Compression) -> None:
-        self.source, self._read = source, how.read(source)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, room: Any) -> int:
-        import zlib
-
-        try:
-            return self._read(room)
-        except (EOFError, OSError, zlib.error) as error:
-            raise DamagedError(str(error)) from error
-
-
-class DamagedError(OSError):
-    """Compressed data that cannot be read."""
-
-
-class _Others(io.RawIOBase):
-    """A stream for `pyarrow`, which closes what it is given."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        found: bytes = self._stream.read1(size)
-        return found
-
-    def write(self, data: Any) -> int:
-        return int(self._stream.write(data))
-
 
 # --- formats --------------------------------------------------------------------------------------------------
 
@@ -199,13 +73,6 @@ def opened(path: str | Path, stdin: IO[bytes] | None = None) -> Iterator[io.Buff
             raise InputError(f"cannot read the events: {error.strerror}", where=str(path)) from error
         with file:
             yield decompressed(file)
-
-
-def decompressed(stream: io.BufferedReader) -> io.BufferedReader:
-    """What has been compressed in a stream, or itself, where nothing has been."""
-    start = stream.peek(4)[:4]
-    found = next((each for each in COMPRESSIONS.values() if start.startswith(each.magic)), None)
-    return stream if found is None else io.BufferedReader(Decompressed(stream, found))
 
 
 @contextmanager
@@ -365,5 +232,5 @@ def _compressed(file: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
     if target.suffix not in COMPRESSIONS:
         yield file
         return
-    with COMPRESSIONS[target.suffix].write(file) as packed:
+    with PackedFile(file, COMPRESSIONS[target.suffix]) as packed:
         yield cast(IO[bytes], packed)

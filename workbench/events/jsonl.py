@@ -21,6 +21,7 @@ from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type, as_json
 from workbench.events.lines import BOM, braced_lines, is_text, whole_lines
+from workbench.events.packing import ready_bytes
 from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter, Taker
@@ -223,16 +224,11 @@ class JsonWriter(RowWriter):
         from workbench.events.tables import is_texts_of_numbers
         from workbench.events.texts import json_lines, written
 
-        raw = getattr(self.stream, "buffer", None)
         ready = [
             name for name, domain in self.domains.items() if as_json(domain) or is_texts_of_numbers(domain, table[name])
         ]
-        lines = None if raw is None else json_lines(table, ready)
-        return super().ready(table) if raw is None or lines is None else partial(self._put, raw, written(lines))
-
-    def _put(self, raw: IO[bytes], lines: memoryview) -> None:
-        self.stream.flush()
-        raw.write(lines)
+        lines = json_lines(table, ready) if hasattr(self.stream, "buffer") else None
+        return super().ready(table) if lines is None else ready_bytes(self.stream, [written(lines)])
 
     def row(self, events: Mapping[str, Value]) -> None:
         found = {name: to_json(events[name], domain) for name, domain in self.domains.items() if name in events}

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.events.files import Decompressed
+from workbench.events.packing import Decompressed
 
 SIZE = 1 << 21
 """Bytes that are read as a block."""

@@ -117,11 +117,11 @@ class WriterInTurn:
 
 def writer_in_turn(writer: RowWriter, start: Start, threads: int) -> RowWriter | WriterInTurn:
     """A writer for threads that share the blocks, where files allow that; else the same."""
+    _keep_freed()
     args = start.options
     files = all(Path(each).is_file() for each in named_files(args.input) or [""])  # a pipe may keep a thread for ever
     if threads < 2 or not files or is_stream(args.output) or start.option("head") is not None:
         return writer
-    _keep_freed()
     return WriterInTurn(writer)
 
 
@@ -173,7 +173,7 @@ def done_in_turn(
         return
     from workbench.executors.threaded.manager import ThreadManager
 
-    with ThreadManager(threads + 1) as manager:  # one more: a core has work while a block waits for its turn
+    with ThreadManager(threads) as manager:  # one more than cores would take one from who has the turn
         yield from _relayed(blocks, make, writer, manager)
 
 

@@ -170,6 +170,18 @@ def test_the_largest_float_and_what_is_no_number() -> None:
     assert made.tobytes() == expected.tobytes()
 
 
+def test_steps_that_cost_little_are_made_in_one_thread():
+    """What they cost is known when they have been made twice."""
+    pipeline, pieces = parsed("cumulate(x, +)"), np.split(EVENTS, 4)
+    for costly, blocks in ((1e9, [0, 0, 0, 0]), (1e-12, [0, 0, 3, 6])):
+        several, found, values = plainly(pipeline, costly=costly), [], []
+        for piece in pieces:
+            values += several.feed(piece)["out"].events()
+            found.append(several.blocks)
+        assert values == np.cumsum(EVENTS).tolist()
+        assert found == blocks
+
+
 @pytest.mark.parametrize(
     ("expression", "named"),
     [

@@ -22,9 +22,9 @@ def _make(pipeline: Program, start: Start) -> Backend:
             raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
         return Compiled(pipeline, live=start.live)
     try:
-        from workbench.executors.compiled.parallel.executor import Parallel
+        from workbench.executors.compiled.parallel.executor import COSTLY, Parallel
 
-        return Parallel(pipeline, threads=threads, reassociate=reassociate)
+        return Parallel(pipeline, threads=threads, reassociate=reassociate, costly=COSTLY)
     except Refused as error:
         if reassociate:
             raise

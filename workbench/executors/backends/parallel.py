@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def _make(pipeline: Program, start: Start) -> Backend:
-    from workbench.executors.compiled.parallel.executor import Parallel
+    from workbench.executors.compiled.parallel.executor import COSTLY, Parallel
 
     threads = start.option("threads", os.cpu_count() or 1)
-    return Parallel(pipeline, threads=threads, reassociate=start.option("reassociate", False))
+    return Parallel(pipeline, threads=threads, reassociate=start.option("reassociate", False), costly=COSTLY)
 
 
 def _keyed(pipeline: Program, start: Start) -> KeyedColumns:

@@ -19,9 +19,10 @@ from workbench.core.domain import Bool, Domain
 from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError, SparkError
 from workbench.events.columns import as_json, kind
-from workbench.events.files import Decompressed, format_of, opened, shown_name
+from workbench.events.files import format_of, opened, shown_name
 from workbench.events.inputs import LogPath, log_files, named_files
 from workbench.events.order import ORDER_TYPES
+from workbench.events.packing import Decompressed
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.read import key_domain, log_reader
 from workbench.events.reading import Reading, Tally

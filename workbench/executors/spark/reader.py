@@ -21,8 +21,9 @@ from workbench.errors import DomainError, InputError
 from workbench.events.arrays import EventArray, shown_events
 from workbench.events.buffers import shown_column
 from workbench.events.columns import to_column
-from workbench.events.files import decompressed, opened, readable
+from workbench.events.files import opened, readable
 from workbench.events.order import order_columns
+from workbench.events.packing import decompressed
 from workbench.events.parts import WHOLE, FilePart, part_stream
 from workbench.events.read import enough, log_reader, told_blocks
 from workbench.events.reading import Reading, Tally

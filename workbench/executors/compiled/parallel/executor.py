@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,6 +39,9 @@ SHORTEST = 1 << 16
 LONGEST = 1 << 20
 """Steps of the longest block."""
 
+COSTLY = 25e-9
+"""Seconds for a step that are more than half of what a row of a log takes, read and written."""
+
 PATIENT = 3
 """How often blocks may not fit together before no more are made."""
 
@@ -56,6 +60,7 @@ class Parallel(Compiled):
     reassociate: whether sums and products of floats may be computed in another order; results then differ by rounding.
     shortest: the fewest steps of a block.
     manager: whom to ask for threads; None for one of its own. Blocks for which it grants none run in the caller.
+    costly: the seconds for a step from which on it is made beside others; 0: all are.
 
     Attributes
     ----------
@@ -75,6 +80,7 @@ class Parallel(Compiled):
         reassociate: bool = False,
         shortest: int = SHORTEST,
         manager: ThreadManager | None = None,
+        costly: float = 0.0,
         patience: int = PATIENCE,
         machine: bool = True,
     ) -> None:
@@ -96,12 +102,18 @@ class Parallel(Compiled):
         self._rounded = reassociate
         self._manager = manager or ThreadManager(threads - 1)
         self._misfits = 0
+        self._costly, self._cost = costly, 0.0
+        self._timed = set[str]()
 
     def _blocks(
         self, first: int, last: int, kind: str, places: bool, *, machine: bool, size: int = 1
     ) -> Iterator[tuple[int, int, Loop]]:
         able = not self.allocation.wide or self.narrow
         able = able and machine and kind in ("dense", "steady") and self.threads > 1
+        if able and self._cost < self._costly:
+            alone = super()._blocks(first, last, kind, places, machine=True, size=size)
+            yield from self._timed_blocks(first, last, kind, alone)
+            return
         length = self.threads * LONGEST // size * size
         for start in range(first, last, length):
             stop = min(start + length, last)
@@ -116,6 +128,16 @@ class Parallel(Compiled):
                     self._misfits += attempt.misfit
                     self.steps -= edges[-1] - start
             yield from super()._blocks(start, stop, kind, places, machine=machine, size=size)
+
+    def _timed_blocks(
+        self, first: int, last: int, kind: str, made: Iterator[tuple[int, int, Loop]]
+    ) -> Iterator[tuple[int, int, Loop]]:
+        """The same blocks; what a step of them costs is known then."""
+        begun = time.thread_time()
+        yield from made
+        if kind in self._timed and first < last:  # the first time is spent in compiling
+            self._cost = (time.thread_time() - begun) / (last - first)
+        self._timed.add(kind)
 
     def _attempt(self, edges: list[int], kind: str, places: bool, size: int) -> Attempt:
         """The loop that makes steps in blocks."""

@@ -1,0 +1,206 @@
+"""Bytes that are compressed, as they are read and written.
+
+The rule of this module: a file may be compressed piece by piece, and the pieces, one after the other, are a file. So
+several threads can compress what one of them then writes.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from typing import IO, Any, NamedTuple, cast
+
+from workbench.errors import InputError
+
+Bytes = bytes | bytearray | memoryview
+
+
+class Compression(NamedTuple):
+    """A way to compress a file: what it begins with, what its bytes are read through, and what compresses some.
+
+    Files may be compressed piece by piece; the pieces, one after the other, are a file.
+    """
+
+    magic: bytes
+    read: Callable[[io.BufferedReader], Callable[[Any], int]]
+    """Given a stream, what fills a buffer with what has been compressed in it."""
+    pack: Callable[[Bytes], bytes]
+
+
+PACKED = 1 << 17
+"""Compressed bytes that are taken at a time, if so many are there."""
+PIECE = 1 << 21
+"""Bytes that are compressed at a time, where nobody else says how many."""
+
+
+def _gunzip(stream: io.BufferedReader) -> Callable[[Any], int]:
+    """What has come, as far as it goes: `gzip.GzipFile` would wait for the next 8 KB of a pipe."""
+    import zlib
+
+    member, full = zlib.decompressobj(31), False
+
+    def fill(room: Any) -> int:
+        nonlocal member, full
+        while True:
+            if member.eof:
+                data = member.unused_data.lstrip(b"\0")
+                while not data:  # zeros may stand between members, and behind the last one
+                    packed = stream.read1(PACKED)
+                    if not packed:
+                        return 0
+                    data = packed.lstrip(b"\0")
+                member = zlib.decompressobj(31)
+            else:
+                data = member.unconsumed_tail
+                if not data and not full:
+                    data = stream.read1(PACKED)
+                    if not data:
+                        raise EOFError("it ends in the middle")
+            found = member.decompress(data, len(room))
+            full = len(found) == len(room)
+            if found:
+                room[: len(found)] = found
+                return len(found)
+
+    return fill
+
+
+def _gzip(data: Bytes) -> bytes:
+    import zlib
+
+    packing = zlib.compressobj(9, wbits=31)  # without a time stamp: the same events make the same file
+    return packing.compress(data) + packing.flush()
+
+
+def _unzstd(stream: io.BufferedReader) -> Callable[[Any], int]:
+    pa = _arrow()
+    found: Callable[[Any], int] = pa.CompressedInputStream(pa.PythonFile(_Others(stream), "r"), "zstd").readinto
+    return found
+
+
+def _zstd(data: Bytes) -> bytes:
+    found: bytes = _arrow().compress(data, "zstd", asbytes=True)
+    return found
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        hint = "pip install 'workbench[lab]'; or use gzip"
+        raise InputError("zstandard needs pyarrow, which is not installed", hint=hint) from error
+    return pyarrow
+
+
+COMPRESSIONS = {
+    ".gz": Compression(b"\x1f\x8b", _gunzip, _gzip),
+    ".zst": Compression(b"\x28\xb5\x2f\xfd", _unzstd, _zstd),
+}
+"""What names of compressed files end with."""
+
+
+class Decompressed(io.RawIOBase):
+    """The bytes that have been compressed.
+
+    Attributes
+    ----------
+    source: the compressed ones.
+    """
+
+    def __init__(self, source: io.BufferedReader, how: Compression) -> None:
+        self.source, self._read = source, how.read(source)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        import zlib
+
+        try:
+            return self._read(room)
+        except (EOFError, OSError, zlib.error) as error:
+            raise DamagedError(str(error)) from error
+
+
+class PackedFile(io.RawIOBase):
+    """A file that is compressed piece by piece: by who writes, or by several threads beforehand, and put in turn.
+
+    Parameters
+    ----------
+    target: takes what has been compressed.
+
+    Attributes
+    ----------
+    packed: makes a piece of some bytes.
+    """
+
+    def __init__(self, target: IO[bytes], how: Compression) -> None:
+        self._target, self.packed = target, how.pack
+        self._kept, self._last = bytearray(), self.packed(b"")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._kept += data
+        if len(self._kept) >= PIECE:
+            self._settle()
+        return memoryview(data).nbytes
+
+    def put(self, piece: bytes) -> None:
+        """Write a piece behind all that has been written."""
+        self._settle()
+        self._target.write(piece)
+        self._last = b""
+
+    def close(self) -> None:
+        """The file is complete: one without anything is an empty piece."""
+        if not self.closed:
+            self.put(self._last)
+        super().close()
+
+    def _settle(self) -> None:
+        if self._kept:
+            kept, self._kept = self._kept, bytearray()
+            self.put(self.packed(kept))
+
+
+class DamagedError(OSError):
+    """Compressed data that cannot be read."""
+
+
+class _Others(io.RawIOBase):
+    """A stream for `pyarrow`, which closes what it is given."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        found: bytes = self._stream.read1(size)
+        return found
+
+
+def decompressed(stream: io.BufferedReader) -> io.BufferedReader:
+    """What has been compressed in a stream, or itself, where nothing has been."""
+    start = stream.peek(4)[:4]
+    found = next((each for each in COMPRESSIONS.values() if start.startswith(each.magic)), None)
+    return stream if found is None else io.BufferedReader(Decompressed(stream, found))
+
+
+def ready_bytes(stream: IO[str], pieces: Sequence[Bytes]) -> Callable[[], None]:
+    """What writes some bytes behind the text of a stream of `destination`; they are compressed by now, if need be."""
+    raw: Any = cast(io.TextIOWrapper, stream).buffer
+    packed = raw.packed(b"".join(pieces)) if isinstance(raw, PackedFile) else None
+
+    def put() -> None:
+        stream.flush()
+        if isinstance(raw, PackedFile) and packed is not None:
+            raw.put(packed)
+            return
+        for piece in pieces:
+            raw.write(piece)
+
+    return put
