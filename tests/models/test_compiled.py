@@ -49,7 +49,7 @@ def event(domain: Domain, chance: random.Random) -> Any:
 
 
 MAPS = {
-    "bashing:until_it_walks", "bashing:naive",  # copies without a bound
+    "bashing:until_it_walks", "bashing:naive", "bashing:naive_whole",  # copies without a bound
     "candidates:ranked", "candidates:all_ranked", "candidates:has_chosen",  # keys that are texts, or maps of maps
     "turn_around:nobody",  # a map that is made
 }  # fmt: skip

@@ -16,7 +16,7 @@ import pytest
 import workbench as wb
 from experiments import by_key as log_by_key
 from experiments import candidates_trace, pingus_trace, sql_trace
-from workbench import equivalent_to
+from workbench import buffers, equivalent_to
 from workbench.cli.main import main
 from workbench.core.fields import FrozenMap
 from workbench.executors.reference.executor import Reference
@@ -319,6 +319,24 @@ def test_bashing_two_events_at_a_time_is_what_temporal_logic_says():
     loaded = finite("bashing.pipe", SMALL, more.replace("SAID", said).replace("STATES", STATES)).get("one")
     found = [verify(loaded.pipeline, property_from(each), Settings(n=3)) for each in loaded.checks]
     assert [str(each.outcome) for each in found] == ["holds", "holds"]
+
+
+@pytest.mark.parametrize(("waiting", "wrong"), [(1, ""), (2, ""), (2, "until(does = BASHER, does != BASHER)")])
+def test_both_forms_of_bashing(waiting, wrong):
+    """At the end of the trace, as far as so many positions wait; and not if bashing on were all that is asked."""
+    types = SMALL if not wrong else {**SMALL, r"until\(does = BASHER, does = WALKER\)": wrong}
+    source = finite("bashing.pipe", types)
+    asked = equivalent_to(source.get("naive_whole").pipeline)
+    room = Settings(n=3, q={"naive_whole.said.forall.pending": waiting})
+    found = verify(source.get("whole").pipeline, asked, room)
+    assert str(found.outcome) == ("fails" if wrong else "holds-within-bounds")
+
+
+def test_nothing_bounds_how_long_one_bashes():
+    found = buffers(finite("bashing.pipe", SMALL).get("naive").pipeline)
+    ((queue, status, growth),) = [(each.queue, str(each.status), each.growth) for each in found.queues]
+    assert (queue, status, growth) == ("forall.pending", "unbounded", 1)
+    assert found.queues[0].witness.replay == "confirmed by execution"
 
 
 @functools.cache

@@ -37,6 +37,7 @@ from workbench.processors.stutter_by import StutterBy
 from workbench.processors.temporal import (
     Eventually,
     Eventually3,
+    FirstVerdict,
     Globally,
     Globally3,
     Next,
@@ -128,6 +129,7 @@ EXAMPLES = [
     (Eventually(3), [BOOL], [[F, F, T, F]], [[T, T, T]]),
     (Until(3), [BOOL, BOOL], [[T, T, F, T], [F, F, T, F]], [[T, T, T]]),
     (Until(3), [BOOL, BOOL], [[T, F, F], [F, F, T]], [[F, F, T]]),
+    (FirstVerdict(Until()), [BOOL, BOOL], [[T, T, F, T], [F, F, T, F]], [[T]]),
     (Release(3), [BOOL, BOOL], [[F, T, F, F], [T, T, T, F]], [[T, T, F, F]]),
     (Next(), [BOOL], [[T, F, T]], [[F, T]]),
     (Globally3(), [BOOL], [[T, F, T]], [["unknown", "fails", "fails"]]),

@@ -1,7 +1,7 @@
 """Quantifiers against truth values computed one by one, with Python's `all` and `any`."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.processors.common import machined, stepped, typed
@@ -12,7 +12,10 @@ from workbench.core import function as f
 from workbench.core.domain import ANY, BOOL, INT, Integer, Range
 from workbench.core.fields import Tuple
 from workbench.core.function import Function, user_function
-from workbench.errors import PipelineError, Refused, TypingError
+from workbench.errors import Overflow, PipelineError, Refused, TypingError
+from workbench.executors.reference.executor import Reference
+from workbench.ir.compose import compose
+from workbench.ir.simulate import Simulator
 from workbench.language import parse
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.fork import Fork
@@ -62,6 +65,39 @@ def test_a_condition_on_later_events(stream):
         check(pipeline, steps, Running(pipeline), Denoting(pipeline))
 
 
+FEW = Tuple((Range(0, 1), Range(0, 1)))
+WAITING = (
+    TEXT.replace("0..3", "0..1")
+    .replace("members, comes", "members, comes, pending = 3")
+    .replace("next_is)", "next_is, pending = 1)", 1)
+)
+
+
+@pytest.mark.parametrize("other", [Denoting, Evaluated, Simulated])
+@pytest.mark.parametrize("name", ["all_come", "one_comes_later"])
+@settings(max_examples=8)
+@given(stream=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=3))
+def test_copies_that_wait_in_a_model(other, name, stream):
+    """What they say is told above; here a model says the same, and as many wait."""
+    pipeline = parse(WAITING).get(name).pipeline
+    check(pipeline, [{"e": e} for e in stream], Running(pipeline), other(pipeline))
+
+
+def test_more_wait_than_may():
+    pipeline = parse(WAITING).get("all_come").pipeline
+    fronts = [(0, 1)] * 4
+    running = Reference(pipeline)
+    assert [running.step({"e": e}).queues["forall.pending"] for e in fronts[:3]] == [1, 2, 3]
+    with pytest.raises(Overflow, match=r"queue 'forall.pending' overflows: its capacity is 3 and more positions"):
+        running.step({"e": fronts[3]})
+    with pytest.raises(Overflow, match="its capacity is 3 and 4 positions would wait"):
+        pipeline.node("forall").processor.typed((FEW,)).denote((fronts,))
+    full = Simulator(compose(pipeline))
+    assert [full.step({"e": e}).overflows for e in fronts] == [(), (), (), ("forall.pending",)]
+    with pytest.raises(PipelineError, match="at least one position"):
+        ForAll(FIELDS, ApplyFunction(AT_LEAST), 0)
+
+
 def test_verdicts_come_in_the_order_of_positions():
     """The second position is decided first, and waits for the first one."""
     pipeline = parse(TEXT).get("all_come").pipeline
@@ -98,9 +134,10 @@ def test_over_the_keys_of_a_map(other):
 def test_what_the_model_refuses():
     slow = typed(parse(TEXT).get("all_come").pipeline.node("forall").processor, PAIR)
     assert slow.refusal("reference") == ""
-    assert "nothing bounds" in slow.refusal("smv")
+    assert slow.refusal("smv") == "nothing bounds how many positions wait; write forall(..., pending = 4)"
     with pytest.raises(Refused, match="nothing bounds"):
         slow.machine((PAIR,))
+    assert slow.with_room(2).refusal("smv") == ""
     over_int = typed(ForAll(Function("one", 1, lambda a: (a,)), ApplyFunction(f.EQ)), INT)
     assert "not finitely many" in over_int.refusal("smv")
 

@@ -17,6 +17,7 @@ from workbench.core.function import Function, TypedFunction, as_function
 from workbench.core.ops import both, disjunction, either, ite, negate
 from workbench.core.processor import NOTHING, Maybe, Processor, State, Stepped, event
 from workbench.core.term import TRUE
+from workbench.errors import Overflow
 
 T = TypeVar("T")
 
@@ -175,13 +176,36 @@ class Deferring(Keeping):
 
     @property
     def rooms(self) -> Mapping[str, int | None]:
-        return {"pending": self.room}
+        return {"pending": self.room} if self.defers else {}
 
     def with_rooms(self, rooms: Mapping[str, int]) -> Self:
         return self.with_room(rooms["pending"]) if "pending" in rooms else self
 
     def waiting(self, state: State) -> tuple[int, ...]:
         return (state[0],)
+
+    @property
+    def defers(self) -> bool:
+        """Whether a position ever waits."""
+        return True
+
+    @property
+    def boundless(self) -> bool:
+        """Whether positions wait, and any number may."""
+        return self.defers and self.room is None
+
+    def first(self, most: int) -> Processor:
+        """What may stand in its place where no more than `most` fronts come and only its first event counts."""
+        return self.with_room(most)
+
+    def check_room(self, waiting: int) -> None:
+        """Overflow if more positions wait than may."""
+        if self.room is not None and waiting > self.room:
+            raise Overflow(
+                f"queue 'pending' overflows: its capacity is {self.room} and {waiting} positions would wait",
+                hint="let more wait: pending = ...",
+                queue="pending",
+            )
 
     @property
     @abstractmethod

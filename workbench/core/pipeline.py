@@ -53,7 +53,7 @@ class Node:
     @property
     def pending(self) -> str:
         """The name of the queue that its processor has in it, if it has one."""
-        return f"{self.name}.pending" if isinstance(self.processor, Deferring) else ""
+        return f"{self.name}.pending" if isinstance(self.processor, Deferring) and self.processor.defers else ""
 
     @property
     def inside(self) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class Node:
     @property
     def boundless(self) -> bool:
         """Whether positions wait in it, and any number may."""
-        return isinstance(self.processor, Deferring) and self.processor.room is None
+        return isinstance(self.processor, Deferring) and self.processor.boundless
 
 
 @dataclass(frozen=True)

@@ -235,9 +235,9 @@ class _Crawl:
                 following, results = self._shared(f"{node.name}:part{number}", following, results, found)
             self._escapes(f"{node.name}:inner_escape{number if number > 1 else ''}", found)
             if node.pending in self.pipeline.rooms:
-                (count,), room = following, self.pipeline.rooms[node.pending]
+                (count, *kept), room = following, self.pipeline.rooms[node.pending]
                 full[node.pending] = OR(full.get(node.pending, FALSE), AND(fires, GT(count, room)))
-                following = (held_in(count, Range(0, room)),)
+                following = (held_in(count, Range(0, room)), *kept)
             for queue, overflow in zip(machine.queues, following[len(machine.slots) :], strict=True):
                 name = f"{node.name}.{queue}"
                 full[name] = OR(full.get(name, FALSE), AND(fires, as_term(overflow, BOOL)))
@@ -258,7 +258,7 @@ class _Crawl:
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
             self.wires.store(slot, old, new)
-        lengths = state if node.pending in full else machine.lengths(state)
+        lengths = state[:1] if node.pending in full else machine.lengths(state)
         for (queue, overflow), length in zip(full.items(), lengths, strict=True):
             self._own_queue(node, queue, length, overflow)
         if machine.finish and self.ends.all:
@@ -333,8 +333,8 @@ class _Crawl:
         machine = self.pipeline.typed[node.name].machine(domains)
         if node.pending in self.pipeline.rooms:
             # what waits is counted exactly, and what finds no room is an overflow, as in other queues
-            (count,), room = machine.slots, self.pipeline.rooms[node.pending]
-            machine = machine._replace(slots=(count._replace(domain=Range(0, room)),))
+            (count, *kept), room = machine.slots, self.pipeline.rooms[node.pending]
+            machine = machine._replace(slots=(count._replace(domain=Range(0, room)), *kept))
         for what, domain in [*((f"state '{s.name}'", s.domain) for s in machine.slots)] + [
             (f"pipe '{pipe}'", self.pipeline.domains[pipe]) for pipe in node.outputs
         ]:
@@ -450,7 +450,7 @@ def _capacities(pipeline: Pipeline, capacity: int | Mapping[str, int]) -> dict[s
     else:
         for queue in capacity:
             if queue not in pipeline.queues:
-                raise unknown(pipeline.ports.of, "queue", queue, pipeline.queues)
+                raise unknown(pipeline.ports.of, "queue", queue, pipeline.every_queue)
         found = {q: capacity.get(q, own.get(q, DEFAULT_CAPACITY)) for q in pipeline.queues}
     for queue, size in found.items():
         if size < 0:

@@ -34,7 +34,7 @@ from workbench.core.processor import (
     event,
 )
 from workbench.core.term import const, is_symbolic
-from workbench.errors import Overflow, PipelineError, TypingError
+from workbench.errors import PipelineError, TypingError
 
 VERDICT = Enum(("unknown", "holds", "fails"))
 """What three-valued operators emit."""
@@ -121,8 +121,7 @@ class Streaming(Truth, Deferring):
         length = min(map(len, streams))
         if self.pending is not None:
             for n in range(length + 1):
-                if n - len(self._known([stream[:n] for stream in streams])) > self.pending:
-                    raise self._overflow()
+                self.check_room(n - len(self._known([stream[:n] for stream in streams])))
         return (self._known([stream[:length] for stream in streams]),)
 
     def _known(self, streams: Sequence[Stream]) -> list[Value]:
@@ -135,13 +134,8 @@ class Streaming(Truth, Deferring):
             out.append(verdict)
         return out
 
-    def _overflow(self) -> Overflow:
-        assert self.pending is not None
-        return Overflow(
-            f"queue 'pending' overflows: its capacity is {self.pending} and {self.pending + 1} positions would wait",
-            hint="let more wait: pending = ...",
-            queue="pending",
-        )
+    def first(self, most: int) -> Processor:
+        return FirstVerdict(self)
 
     def initial(self) -> State:
         return (0,)
@@ -161,8 +155,7 @@ class Streaming(Truth, Deferring):
         if decided:
             verdict = self.rule.verdict(*front)
             return (0,), (Events((verdict,) * (waiting + 1)) if waiting else event(verdict),)
-        if waiting == self.pending:
-            raise self._overflow()
+        self.check_room(waiting + 1)
         return (waiting + 1,), (NOTHING,)
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
@@ -184,6 +177,46 @@ class Streaming(Truth, Deferring):
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
         return (cls(), cls(1), cls(3))
+
+
+@dataclass(frozen=True)
+class FirstVerdict(Truth):
+    """The verdict that `of` has on the first position, and nothing after it."""
+
+    of: Streaming
+
+    @property
+    def label(self) -> str:
+        return self.of.label
+
+    @property
+    def in_arity(self) -> int:
+        return self.of.in_arity
+
+    @property
+    def rule(self) -> TemporalRule:
+        found: TemporalRule = self.of.rule
+        return found
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return (self.of.denote(streams)[0][:1],)
+
+    def initial(self) -> State:
+        return (False,)
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        return (("known", BOOL),)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        (known,), decided = state, self.rule.decided(*front)
+        return (either(known, decided),), (Maybe(both(decided, negate(known)), self.rule.verdict(*front)),)
+
+    def refusal(self, form: str) -> str:
+        return ""  # it counts no positions
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return cls(Globally()), cls(Until())
 
 
 @dataclass(frozen=True)

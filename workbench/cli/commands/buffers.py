@@ -119,23 +119,13 @@ def _told(name: str, found: Sequence[RuleFinding], *, quiet: bool) -> str:
 def text(found: Buffers, pipeline: Pipeline, *, quiet: bool) -> str:
     """What was found, for people."""
     if not found.queues:
-        return "\n".join([f"{found.pipeline} has no queues: no processor joins streams", *_copies(pipeline)])
+        return f"{found.pipeline} has no queues: no processor joins streams"
     lines = []
     for item in found.queues:
         lines += _headline(item)
         if not quiet:
             lines += [textwrap.indent(line, _INDENT) for line in _proof(item, pipeline)] + [""]
-    return "\n".join([*lines, *_total(found), *_copies(pipeline)])
-
-
-def _copies(pipeline: Pipeline) -> list[str]:
-    """What waits without a queue: copies of quantifiers that have no verdict yet, of which nothing says how many."""
-    from workbench.processors.held.group import flatten
-    from workbench.processors.held.quantifiers import ForAll
-
-    flat = flatten(pipeline)
-    waiting = (name for name, each in flat.typed.items() if isinstance(each, ForAll) and each.lag != 0)
-    return [f"not counted: the copies in '{name}' that wait for their verdict; nothing bounds them" for name in waiting]
+    return "\n".join([*lines, *_total(found)])
 
 
 def _headline(item: Buffer) -> list[str]:

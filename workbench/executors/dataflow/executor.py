@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.core.domain import Value
+from workbench.core.kinds import Deferring
 from workbench.core.processor import END
 from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused
@@ -318,7 +319,8 @@ class Dataflow(Overlapped):
                 place = len(self._cells) + self._rooms[name][0]
                 failure.note(step.number, place, self._overflow(step.number, name, len(queue)))
         if watched and cell.node.pending in self.flat.rooms:
-            step.queues[cell.node.pending] = self._states[index][0]
+            assert isinstance(cell.processor, Deferring)
+            (step.queues[cell.node.pending],) = cell.processor.waiting(self._states[index])
 
     # --- as it is told ---
 

@@ -115,7 +115,7 @@ class Refutations:
     def _keep(
         self, name: str, step: int, holder: ForAll, false: Sequence[tuple[Value, State]], front: tuple[Any, ...]
     ) -> None:
-        inner = holder.held
+        inner = holder.copied
         culprits = [
             _culprit(inner, value, before, front, reasons=self._most is None or number < self._most)
             for number, (value, before) in enumerate(sorted(false, key=_rank))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Bool, Domain, Range
-from workbench.core.kinds import Holder, Push
+from workbench.core.kinds import Deferring, Holder, Push
 from workbench.core.ops import as_term, either, ite
-from workbench.core.pipeline import Pipeline
+from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, slots_of
 from workbench.core.strict import computed, strictly
 from workbench.core.term import FALSE, TRUE, var
 from workbench.errors import PipelineError, TypingError
 from workbench.processors.held.group import Group
+from workbench.processors.prefix import Prefix
 
 
 class SingleHolder(Holder):
@@ -66,6 +68,28 @@ def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
     if processor.out_arity != 1:
         raise PipelineError(f"the processor in '{where}' has one output, {inner} has {processor.out_arity}")
     return processor
+
+
+def briefly(processor: Processor, most: int) -> Processor:
+    """A (typed) processor of which only the first event counts, and which sees no more than so many fronts."""
+    if isinstance(processor, Deferring):
+        return processor.first(most) if processor.boundless else processor
+    if not isinstance(processor, Group) or not any(node.boundless for node in processor.flat.nodes):
+        return processor
+    flat, nodes = processor.flat, []
+    rest = set[str]()  # pipes of which more events count than the first
+    for node in reversed(flat.nodes):
+        first, inner = rest.isdisjoint(node.outputs), node.processor
+        if isinstance(inner, Deferring) and inner.boundless:
+            inner = inner.first(most) if first else inner.with_room(most)
+        inputs = node.inputs
+        if not first or flat.typed[node.name].lag != 0:
+            rest.update(inputs)
+        elif node.queues:  # more events than that need not wait there
+            inputs = tuple(f"{node.name}.first{i}" for i in range(len(inputs)))
+            nodes += [Node(name, Prefix(1), (pipe,), (name,)) for name, pipe in zip(inputs, node.inputs, strict=True)]
+        nodes.append(replace(node, processor=inner, inputs=inputs))
+    return Group(replace(flat, nodes=tuple(reversed(nodes))))
 
 
 def check_verdicts(where: str, inner: Processor, inputs: tuple[Domain, ...]) -> None:

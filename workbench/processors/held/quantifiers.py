@@ -18,7 +18,18 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Anything, Domain, Value
 from workbench.core.fields import Map, Tuple
 from workbench.core.function import Function, TypedFunction, as_function, on_values, same_domain
-from workbench.core.kinds import Divisible, Each, FailedCopy, PlacePart, PlacesJoined, Push, Said, begun, in_turn
+from workbench.core.kinds import (
+    Deferring,
+    Divisible,
+    Each,
+    FailedCopy,
+    PlacePart,
+    PlacesJoined,
+    Push,
+    Said,
+    begun,
+    in_turn,
+)
 from workbench.core.maps import some_key
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
@@ -40,11 +51,12 @@ from workbench.core.term import FALSE, TRUE, Change, Entries, Term, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.filter import Filter
-from workbench.processors.held.holding import SingleHolder, advance, check_verdicts, first_event, wrapped
+from workbench.processors.held.holding import SingleHolder, advance, briefly, check_verdicts, first_event, wrapped
+from workbench.processors.held.waiting_copies import WaitingCopies
 
 
 @dataclass(frozen=True)
-class ForAll(SingleHolder, Divisible):
+class ForAll(SingleHolder, Divisible, Deferring):
     """Whether the inner processor holds of every value that a front has.
 
     Parameters
@@ -52,10 +64,13 @@ class ForAll(SingleHolder, Divisible):
     domain: the values of a front: a function that gives a tuple of them, or a map, whose keys they are.
     inner: a processor, or a pipeline, with one output of truth values. Its first input carries the value, the others
         the fronts.
+    pending: the most positions that may wait for their verdict: more are an overflow. A model needs it where copies do
+        not give theirs at once.
     """
 
     domain: Function | TypedFunction
     inner: Processor | Pipeline
+    pending: int | None = None
 
     keyword: ClassVar[str] = "forall"
     symbol: ClassVar[str] = "∀"
@@ -70,6 +85,8 @@ class ForAll(SingleHolder, Divisible):
             raise PipelineError(
                 f"the processor in '{self.keyword}' reads a value and a stream, {self.inner} has one input"
             )
+        if self.pending is not None and self.pending < 1:
+            raise PipelineError(f"at least one position has to be able to wait, not {self.pending}")
 
     @property
     def in_arity(self) -> int:
@@ -84,7 +101,23 @@ class ForAll(SingleHolder, Divisible):
         return 0 if self._inner.lag == 0 else None
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        return 1 if self.lag == 0 else None
+        if self.lag == 0:
+            return 1
+        return None if self.pending is None else self.pending + 1
+
+    @property
+    def defers(self) -> bool:
+        return self.lag != 0
+
+    @property
+    def room(self) -> int | None:
+        return self.pending
+
+    def with_room(self, room: int) -> Self:
+        return replace(self, pending=room)
+
+    def waiting(self, state: State) -> tuple[int, ...]:
+        return (len(state),) if self.defers else ()
 
     copies: ClassVar[bool] = True
 
@@ -119,8 +152,16 @@ class ForAll(SingleHolder, Divisible):
         return verdict
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        verdicts = [self._verdict(tuple(stream[i:] for stream in streams)) for i in range(min(map(len, streams)))]
-        return (list(itertools.takewhile(lambda verdict: verdict is not None, verdicts)),)
+        length = min(map(len, streams))
+        if self.pending is not None and self.defers:
+            for n in range(length + 1):
+                self.check_room(n - len(self._verdicts([stream[:n] for stream in streams])))
+        return (self._verdicts([stream[:length] for stream in streams]),)
+
+    def _verdicts(self, streams: Sequence[Stream]) -> list[Value]:
+        """Those of the positions up to the first that is not known yet."""
+        found = (self._verdict(tuple(stream[i:] for stream in streams)) for i in range(len(streams[0])))
+        return list(itertools.takewhile(lambda verdict: verdict is not None, found))
 
     def _verdict(self, streams: tuple[Stream, ...]) -> bool | None:
         """The verdict on the first position; the copies see the fronts from there on, until it is known."""
@@ -147,6 +188,7 @@ class ForAll(SingleHolder, Divisible):
             push = begun(self._inner, each, jobs)
         after = [at if isinstance(at, bool) else self._fed(at, front, push) for at in positions]
         known = _known(after)
+        self.check_room(len(after) - known)
         return tuple(after[known:]), (emission(after[:known]),)
 
     def _copies(self, front: tuple[Any, ...]) -> list[tuple[Value, State]]:
@@ -174,7 +216,7 @@ class ForAll(SingleHolder, Divisible):
     # --- why it is false ---------------------------------------------------------------------------------------
 
     @property
-    def held(self) -> Processor:
+    def copied(self) -> Processor:
         """The inner processor."""
         return self._inner
 
@@ -197,7 +239,8 @@ class ForAll(SingleHolder, Divisible):
 
     @property
     def undivided(self) -> str:
-        return ""
+        counted = self.pending is not None and self.defers
+        return f"no more than {self.pending} positions may wait, which are counted in one place" if counted else ""
 
     def share(self, place: int, places: int) -> PlacePart:
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, Said]:
@@ -232,7 +275,17 @@ class ForAll(SingleHolder, Divisible):
 
     # --- the finite machine: where a copy gives its verdict at once, it has no state ------------------------------
 
+    @cached_property
+    def _brief(self) -> Processor:
+        """The inner processor for as many fronts as a copy sees."""
+        return self._inner if self.pending is None or not self.defers else briefly(self._inner, self.pending + 1)
+
     def refusal(self, form: str) -> str:
+        if self.boundless and form != Form.VALUES:
+            few = self.with_room(1).refusal(form)
+            return few or f"nothing bounds how many positions wait; write {self.keyword}(..., pending = 4)"
+        if self._brief is not self._inner:
+            return replace(self, inner=self._brief).refusal(form)
         inner = super().refusal(form)
         if inner or form == Form.VALUES:
             return inner
@@ -242,9 +295,9 @@ class ForAll(SingleHolder, Divisible):
                 return f"the values it ranges over, {given}, are not finitely many"
             if not isinstance(given, Tuple | Map):
                 return f"nothing bounds the number of values that it ranges over, {given}"
-        if self.lag == 0:
-            return ""
-        return f"nothing bounds the number of copies that wait for a verdict; let '{self._inner}' give it at once"
+            if self.defers and isinstance(given, Map) and not given.key.finite:
+                return f"copies of any number of values wait for their verdict; let '{self._inner}' give it at once"
+        return ""
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         reason = self.refusal(Form.ARRAYS)  # a model has been refused before, if its values are not finitely many
@@ -252,6 +305,8 @@ class ForAll(SingleHolder, Divisible):
             raise Refused(f"{self} has no finite machine: {reason}")
         assert isinstance(self.domain, TypedFunction)
         element = _element(self.keyword, self.domain)
+        if self.defers:
+            return self._waiting_machine(inputs, element)
         inner = self._inner.machine((element, *inputs), 1)
         initial = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
         nothing = Maybe(FALSE, const(self.breaks, BOOL))
@@ -273,6 +328,25 @@ class ForAll(SingleHolder, Divisible):
             return state, (event(as_term(whole, BOOL)),)
 
         return Machine((), step)
+
+    def _waiting_machine(self, inputs: tuple[Domain, ...], element: Domain) -> Machine:
+        assert self.pending is not None
+        assert isinstance(self.domain, TypedFunction)
+        assert isinstance(self.domain.result, Map | Tuple)
+        inner, domain, given = (
+            self._brief.machine((element, *inputs), self.pending + 1),
+            self.domain,
+            self.domain.result,
+        )
+        keys = [key for key, _ in given.slots] if isinstance(given, Map) else [None] * len(given.fields)
+        kept = WaitingCopies(self.pending, inner, element, keys, self.breaks)
+
+        def step(state: State, front: tuple[Any, ...]) -> Stepped:
+            values = domain(*front)
+            computed((values,))
+            return kept.step(state, front, _elements(values, element))
+
+        return Machine(kept.slots(), step, shares=True)
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:

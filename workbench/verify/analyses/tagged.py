@@ -147,6 +147,15 @@ class TaggedVerdicts(Tagged, Deferring):
         assert isinstance(self.inner, Deferring)
         return replace(self, inner=self.inner.with_room(room))
 
+    @property
+    def defers(self) -> bool:
+        assert isinstance(self.inner, Deferring)
+        return self.inner.defers
+
+    def waiting(self, state: State) -> tuple[int, ...]:
+        assert isinstance(self.inner, Deferring)
+        return self.inner.waiting(state)
+
 
 class TaggedNews(Tagged, Listening):  # type: ignore[override]
     """The same of a processor that hears what its inputs bring."""

@@ -1,7 +1,8 @@
 """The smallest capacity of a queue inside a processor: of the positions that wait in `until`, `globally`, ...
 
-Nothing is stored for a position, so such a queue is a counter, and it is asked about as a property is: does it
-overflow? A run that makes it longer and otherwise comes back to where it was can be repeated for ever.
+Such a queue is a counter, and it is asked about as a property is: does it overflow? A run in which no position gets
+its verdict, that makes it longer and otherwise comes back to where it was, can be repeated for ever. What a quantifier
+keeps of positions (its copies) has to come back as far as it was there: then the first never gets its verdict.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from workbench.ir.compose import outline
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import instance_of
 from workbench.processors.held.group import with_room
+from workbench.processors.held.waiting_copies import waiting_place
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
@@ -91,18 +93,29 @@ def _pump(part: Pipeline, queue: str, q: Mapping[str, int], verdict: Verdict) ->
     assert verdict.counterexample is not None
     inputs = [step.inputs for step in verdict.counterexample.steps if not step.ends]
     widest = max(width or 1 for width in part.widths.values() if width)
-    system = cone(outline(part, {**q, queue: widest * len(inputs)}), queue)
-    owner = instance_of(system.queues[queue].length.name)
-    control = [i for i, variable in enumerate(system.variables) if instance_of(variable.name) != owner]
-    simulator, lengths, states = Simulator(system), [0], []
+    system = outline(part, {**q, queue: widest * len(inputs)}).whole()
+    decide, owner = {v.name for v in cone(system, queue).variables}, instance_of(system.queues[queue].length.name)
+    control, kept = list[int](), dict[int, list[int]]()
+    for i, name in enumerate(v.name for v in system.variables):
+        if name in decide and instance_of(name) != owner:
+            control.append(i)
+        elif name in decide and (place := waiting_place(name)) is not None:
+            kept.setdefault(place, []).append(i)
+    verdicts = [slot.present for slot in system.pipes[part.outputs[0][1]].slots]
+    simulator, lengths, states, silent = Simulator(system, verdicts), [0], [], []
     for events in inputs:
-        states.append(tuple(simulator.state[i] for i in control))
-        lengths.append(simulator.step(events).queues[queue])
-    states.append(tuple(simulator.state[i] for i in control))
+        states.append(simulator.state)
+        step = simulator.step(events)
+        lengths.append(step.queues[queue])
+        silent.append(not any(step.labels))
+    states.append(simulator.state)
     for end in range(1, len(states)):
         for start in reversed(range(end)):
-            if lengths[start + 1] < lengths[start]:
+            if not silent[start]:
                 break
-            if states[start] == states[end] and lengths[end] > lengths[start]:
+            if lengths[end] == lengths[start] or (kept and not lengths[start]):
+                continue
+            same = [*control, *(i for place in range(lengths[start]) for i in kept.get(place, ()))]
+            if all(states[start][i] == states[end][i] for i in same):
                 return tuple(inputs[:end]), Pump(start, end - start, lengths[end] - lengths[start])
     return None

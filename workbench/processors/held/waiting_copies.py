@@ -1,0 +1,164 @@
+"""The finite machine of a quantifier whose copies wait: positions in a line, each with its copies yet silent.
+
+The rule of this module: the state is canonical. A copy that has given its verdict is as if it had never been, and so
+are all copies of a position that is decided and waits for those before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from workbench.core.domain import BOOL, Domain, Integer, Overflowing, Value
+from workbench.core.ops import EQ, GE, both, disjunction, either, ite, negate
+from workbench.core.processor import Burst, Emission, Machine, Maybe, Slot, State, Stepped, slots_of
+from workbench.core.strict import when
+from workbench.core.term import FALSE, TRUE, const
+from workbench.processors.held.holding import as_state, computes
+
+
+def waiting_place(variable: str) -> int | None:
+    """Of which position in the line, the oldest is 0, a variable keeps something; None if of none."""
+    found = re.search(r":position(\d+)\.", variable)
+    return int(found[1]) if found else None
+
+
+class WaitingCopy(NamedTuple):
+    """A copy in a place of a position; all terms."""
+
+    there: Any
+    value: Any
+    """The one that it reads beside every front."""
+    state: State
+
+
+class WaitingPosition(NamedTuple):
+    """Whether a copy has given the verdict that decides, and the copies."""
+
+    broken: Any
+    copies: tuple[WaitingCopy, ...]
+
+
+@dataclass(frozen=True)
+class WaitingCopies:
+    """What is kept of at most `room` positions, and what a front does to them.
+
+    Attributes
+    ----------
+    inner: the machine of a copy, for `room + 1` fronts.
+    element: the domain of the values.
+    keys: the values that a position can have a copy of; None where a copy keeps its own.
+    breaks: the verdict of one copy that decides a position.
+    """
+
+    room: int
+    inner: Machine
+    element: Domain
+    keys: Sequence[Value | None]
+    breaks: bool
+
+    def slots(self) -> tuple[Slot, ...]:
+        """How many wait, and what is kept of each, the oldest first."""
+        found = [Slot("waiting", Integer(self.room + 1, Overflowing.CHECKED), 0)]
+        for place in range(self.room):
+            found.append(Slot(f"position{place}.broken", BOOL, False))
+            for number, key in enumerate(self.keys):
+                copy = f"position{place}.copy{number}"
+                found.append(Slot(f"{copy}.there", BOOL, False))
+                if key is None:
+                    found.append(Slot(f"{copy}.value", self.element, self.element.default))
+                found += (Slot(f"{copy}.{each.name}", each.domain, each.initial) for each in self.inner.slots)
+        return tuple(found)
+
+    def step(self, state: State, front: tuple[Any, ...], given: Sequence[tuple[Any, Any]]) -> Stepped:
+        """One front; `given` is whether there is each value that it has, and the value."""
+        waiting, *rest = state
+        begun = WaitingPosition(FALSE, tuple(self._copy(there, value) for there, value in given))
+        places = [*self._places(rest), self._nothing]
+        places = [self._fed(_chosen(EQ(waiting, number), begun, place), front) for number, place in enumerate(places)]
+        leading, known = [], TRUE
+        for number, place in enumerate(places):
+            silent = disjunction(copy.there for copy in place.copies)
+            known = both(known, both(GE(waiting, number), negate(silent)))
+            leading.append(known)
+        said = Burst(
+            Maybe(here, place.broken if self.breaks else negate(place.broken))
+            for here, place in zip(leading, places, strict=True)
+        )
+        return self._after(waiting, places, leading), (said,)
+
+    def _after(self, waiting: Any, places: Sequence[WaitingPosition], leading: Sequence[Any]) -> State:
+        """The state without the positions that have got their verdicts."""
+        count, kept = waiting + 1, list(places[:-1])
+        for number, known in enumerate(leading):
+            count = ite(known, waiting - number, count)
+            later = [*places[number + 1 :], *[self._nothing] * self.room]
+            kept = [_chosen(known, new, old) for new, old in zip(later, kept, strict=False)]
+        state = [count]
+        for place in kept:
+            state.append(place.broken)
+            for copy, key in zip(place.copies, self.keys, strict=True):
+                state += [copy.there, *([copy.value] if key is None else []), *copy.state]
+        return tuple(state)
+
+    @property
+    def _initial(self) -> State:
+        return tuple(const(slot.initial, slot.domain) for slot in self.inner.slots)
+
+    @property
+    def _nothing(self) -> WaitingPosition:
+        default = self.element.default
+        copies = ((FALSE, const(default if key is None else key, self.element), self._initial) for key in self.keys)
+        return WaitingPosition(FALSE, tuple(WaitingCopy(*copy) for copy in copies))
+
+    def _copy(self, there: Any, value: Any) -> WaitingCopy:
+        return WaitingCopy(there, value, self._initial)
+
+    def _places(self, rest: Sequence[Any]) -> list[WaitingPosition]:
+        """The positions that the parts of a state are, behind the first."""
+        parts, found = iter(rest), []
+        for _ in range(self.room):
+            broken, copies = next(parts), []
+            for key in self.keys:
+                there = next(parts)
+                value = next(parts) if key is None else const(key, self.element)
+                copies.append(WaitingCopy(there, value, tuple(next(parts) for _ in self.inner.slots)))
+            found.append(WaitingPosition(broken, tuple(copies)))
+        return found
+
+    def _fed(self, place: WaitingPosition, front: tuple[Any, ...]) -> WaitingPosition:
+        """A position after its copies have seen the front."""
+        seen = [self._seen(copy, front) for copy in place.copies]
+        found = (both(said.present, said.value if self.breaks else negate(said.value)) for _, said in seen)
+        broken = either(place.broken, disjunction(found))
+        copies = []
+        for (following, said), before, nothing in zip(seen, place.copies, self._nothing.copies, strict=True):
+            silent = both(before.there, both(negate(said.present), negate(broken)))
+            copies.append(_chosen(silent, WaitingCopy(TRUE, before.value, following), nothing))
+        return WaitingPosition(broken, tuple(copies))
+
+    def _seen(self, copy: WaitingCopy, front: tuple[Any, ...]) -> tuple[State, Maybe]:
+        """A copy's state after the front, and the first event that it emits, if it is there."""
+        with when(copy.there):
+            following, (out,) = self.inner.step(copy.state, (copy.value, *front))
+            computes(following, out)
+        typed = tuple(as_state(new, slot) for new, slot in zip(following, self.inner.slots, strict=True))
+        return typed, _first(out, copy.there)
+
+
+def _first(out: Emission, there: Any) -> Maybe:
+    """The first of the events that are emitted, where `there` holds."""
+    said = Maybe(FALSE, FALSE)
+    for each in reversed(slots_of(out)):
+        said = Maybe(either(each.present, said.present), ite(each.present, each.value, said.value))
+    return Maybe(both(there, said.present), said.value)
+
+
+def _chosen(condition: Any, new: Any, old: Any) -> Any:
+    """One of two values of the same shape."""
+    if isinstance(new, tuple):
+        made = [_chosen(condition, a, b) for a, b in zip(new, old, strict=True)]
+        return type(new)(*made) if hasattr(new, "_fields") else tuple(made)
+    return old if new is old else ite(condition, new, old)
