@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.events.clock import Clock
 from workbench.events.reading import Reading, Tally
+from workbench.executors.compiled.rules.search_sample import sampled_orders
 from workbench.logs.rule_log import RuleLog
 from workbench.logs.rule_order import begun
 from workbench.tesla.engines.rule_sample import RulesSampled, sampled
@@ -38,4 +39,5 @@ def sampled_log(
         for piece in pieces:
             yield from piece.occurrences(made) if isinstance(piece, EventBlock) else piece
 
-    return sampled(made, facts, list(islice(events(), count)))
+    first = list(islice(events(), count))
+    return sampled(made, facts, first)._replace(orders=sampled_orders(made, facts, first))

@@ -13,6 +13,7 @@ from workbench.core.units import MICROSECONDS
 from workbench.executors.compiled.rules.asked_source import rivals_of
 from workbench.executors.compiled.rules.asking import ENOUGH, cheapest
 from workbench.show.rule_graph import FAINT, HEAD, as_quoted, as_table
+from workbench.show.search_plan import part_head, search_data, told_searches
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.matched_rules import MatchedRules
@@ -49,7 +50,8 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
         "triggers": {type: list(_indexes(plan, type)) for type in plan.triggered},
         "steps": [
             {"rule": of.rule.name, "trigger": str(of.trigger.part), "where": _conditions(plan, number, 0),
-             "shares": _shares(plan, number, prefixes.get(number)), "steps": [
+             "shares": _shares(plan, number, prefixes.get(number)),
+             "searches": search_data(plan, number, prefixes.get(number), sample), "steps": [
                 {"predicate": str(part), "column": each.column, "access": each.access,
                  "reason": each.reason, "once": each is not absent and each.step.number in plan.once(number),
                  "asked": list(map(str, each.asked)), **_sampled(sample, number, each),
@@ -83,6 +85,7 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
             lines += _told_sample(step)
             lines += _where(step)
         lines += [_told_shared(shared) for shared in each["shares"]]
+        lines += told_searches(each["searches"])
         lines.append(f"  matches {found['found']}" + (f": {found['reason']}" if found["reason"] else ""))
         lines.append(f"  with a GPU {gpu['told']}")
     return "\n".join(lines) + "\n"
@@ -227,7 +230,9 @@ def draw_plan(plan: SetPlan) -> str:
     for number, of in enumerate(plan.plans):
         lines.append(f'    subgraph cluster_{number} {{ label="{as_quoted(of.rule.name)}"; color="{FAINT}";')
         steps = [of.trigger, *(each.step for each in _all_steps(plan, number))]
-        lines += [f"        s{number}_{i} [label=<{as_table(_head(each.part), [])}>];" for i, each in enumerate(steps)]
+        lines += [
+            f"        s{number}_{i} [label=<{as_table(part_head(each.part), [])}>];" for i, each in enumerate(steps)
+        ]
         lines.append("    }")
         for i, each in enumerate(_all_steps(plan, number), 1):
             lines.append(f'    c{each.column} -> s{number}_{i} [label="{as_quoted(each.access.split(",")[0])}"];')
@@ -245,18 +250,12 @@ def _all_steps(plan: SetPlan, rule: int) -> list[PlannedStep]:
 
 
 def _users(plan: SetPlan, column: PlannedColumn) -> list[str]:
-    return [f"{plan.plans[rule].rule.name}: {_head(step.part)}" for rule, step in column.users]
+    return [f"{plan.plans[rule].rule.name}: {part_head(step.part)}" for rule, step in column.users]
 
 
 def _all_parts(rule: t.Rule) -> list[t.Predicate | t.Aggregate]:
     """What is behind the trigger, in the order of the steps."""
     return sorted(rule.predicates, key=lambda part: getattr(part, "policy", None) is t.Policy.ABSENT)
-
-
-def _head(part: t.Predicate | t.Aggregate) -> str:
-    if isinstance(part, t.Aggregate):
-        return f"{part.function} of {part.type}"
-    return f"{part.policy.value} {part.name}".strip()
 
 
 def _where(found: dict[str, Any]) -> list[str]:

@@ -272,14 +272,10 @@ class SetPlan:
     def once(self, rule: int) -> frozenset[int]:
         """The steps behind an `each` that find the same for all that it binds: it is looked for once."""
         plan, known_at = self.plans[rule], self.known_at(rule)
-        slots = {step.slot: step.number for step in plan.steps}
         loops = [step.number for step in plan.steps if step.policy is t.Policy.EACH]
         fixed, found = set(range(loops[0] if loops else len(plan.steps))), set()
         for step in plan.steps[len(fixed) :]:
-            names = {name for each in _expressions(step.part) for name in names_in(each)}
-            own = {f"${each.name}" for each in step.part.assignments} if isinstance(step.part, t.Predicate) else set()
-            needs = {known_at.get(name, step.number) for name in names - own}
-            needs |= {slots[slot] for slot in (step.window.anchors if step.window is not None else ())}
+            needs = needs_of(plan, step, known_at)
             rivals = any(other.selects and other.type == step.type for other in plan.steps[1 : step.number])
             alone = not step.selects or not (rivals or plan.consumed_slots)
             if step.policy is not t.Policy.EACH and needs <= fixed and alone:
@@ -307,6 +303,14 @@ class SetPlan:
                 known_at[step.part.name] = i
                 known_at |= {"$" + each.name: i for each in step.part.assignments}
         return known_at
+
+
+def needs_of(plan: RulePlan, step: RuleStep, known_at: Mapping[str, int]) -> frozenset[int]:
+    """The steps that bind what a step names, in its constraints, its parameters and its window."""
+    names = {name for each in _expressions(step.part) for name in names_in(each)}
+    own = {f"${each.name}" for each in step.part.assignments} if isinstance(step.part, t.Predicate) else set()
+    anchors = () if step.window is None else step.window.anchors
+    return frozenset(known_at[name] for name in names - own) | {plan.binding[slot].number for slot in anchors}
 
 
 def _asked(step: RuleStep, filtered: bool) -> list[t.Expression]:

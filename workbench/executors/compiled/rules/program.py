@@ -24,6 +24,7 @@ from workbench.executors.compiled.rules import (
     match_rows,
     matching,
     orders,
+    searching,
     spans,
     sums,
     tables,
@@ -46,7 +47,7 @@ KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
 """The numbers of comparisons in an index; of floats 5 more."""
 GIVEN = {"fire": f"r, a, {ARGUMENTS}", "share": f"c, rows, a, {ARGUMENTS}"}
 """What the functions of rules, and of what they share, are given."""
-COMPILED = (sums, spans, texts, tables, orders, ahead, asking, match_rows, matching)
+COMPILED = (sums, spans, texts, tables, orders, ahead, asking, searching, match_rows, matching)
 
 
 class RuleProgram:
@@ -64,6 +65,7 @@ class RuleProgram:
     source: of `run` and what it calls.
     runs: of each rule whose composites are written as runs, at which of their words each column of these belongs.
     differs: of each rule and word its column there, -1 where there is none.
+    learning: of rules and levels where in `C` it stands in which order is looked for what is in a group there.
     asks: whether it has to do with more of texts than whether they are the same.
     texts: those that rules name.
     spans: those that aggregates are told by.
@@ -87,6 +89,7 @@ class RuleProgram:
         self._constants: list[int | float] = []
         self._lists: list[int] = []
         self.runs: dict[int, Sequence[int]] = {}
+        self.learning: dict[tuple[int, int], int] = {}
         self.T: Any = np.zeros((len(self.types) + 1, at.TYPE_WORDS), np.int64)
         self.K: Any = np.zeros((len(plan.columns) + len(plan.orders) + 1, at.COLUMN_WORDS), np.int64)
         self.R: Any = np.zeros((len(plan.plans) + 1, at.RULE_WORDS), np.int64)
@@ -145,6 +148,9 @@ class RuleProgram:
         given = self.types, self.settings, self.spans, shared
         made = [self._sources(self.plan, rule, *given) for rule in range(len(self.plan.plans))]
         fires = self._shapes("fire", ((each, self.R[rule, at.SHAPE :]) for rule, each in enumerate(made)))
+        for rule, each in enumerate(made):
+            begins = int(self.R[rule, at.CONSTANTS])
+            self.learning |= {(rule, level): begins + place for level, place in each.learning.items()}
         places: dict[str, int] = {}
         for rule, (of, each) in enumerate(zip(self.plan.plans, made, strict=True)):
             row = self.R[rule]

@@ -53,18 +53,20 @@ from workbench.executors.compiled.rules.lines import (
     RuleConstants,
     WordLines,
 )  # fmt: skip
-from workbench.executors.compiled.rules.shared_source import Shared, SharedSource
+from workbench.executors.compiled.rules.search_source import SearchSource
+from workbench.executors.compiled.rules.shared_source import Shared
 from workbench.executors.compiled.rules.step_source import ARGUMENTS, ENDS
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RuleStep
+from workbench.tesla.engines.search_order import RuleSearches
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
 from workbench.tesla.scope import RuleScope
 
 MOST_PER = 30
 
 
-class RuleSource(SharedSource):
+class RuleSource(SearchSource):
     """The source of one rule.
 
     Attributes
@@ -73,19 +75,24 @@ class RuleSource(SharedSource):
     constants: what it reads from the table.
     size: the words of a composite.
     run: at which of these the columns belong, where composites are written as runs.
+    may_choose: whether it may look in another order than is written.
+    searches, chosen: what it could look for when, and whether it does.
     """
 
     run: Sequence[int] = ()
+    may_choose = True
 
     def __init__(
         self, plan: SetPlan, rule: int, types: Sequence[str], settings: EngineSettings, spans: PlannedSpans,
         shared: Shared,
     ) -> None:  # fmt: skip
         super().__init__(plan, rule, types, spans, trex=settings.trex)
-        self.profiled, self.once = settings.profiled, plan.once(rule)
+        self.profiled = settings.profiled
         self.given_up = self.given_up if not settings.profiled else "continue"  # which counts all
         self.time = f"W[a0 + {TIME}]"
-        self.shared = shared.get(rule, ())
+        self.shared, self.searches = shared.get(rule, ()), RuleSearches(plan, rule)
+        self.chosen = self.may_choose and bool(self.searches.groups) and not (self.shared or self.profiled)
+        self.once = plan.once(rule) - (self.searches.grouped if self.chosen else frozenset())
         self.judged: WordLines | None = None
         self.waiting = WAITED
         self._write()
@@ -115,11 +122,14 @@ class RuleSource(SharedSource):
         self._count(PARTIAL)
         self._filter(conditions[0])
         code.add(*(f"once{k} = False" for k in sorted(self.once)))
-        begun = self._share(conditions)
-        for planned, where in zip(self.plan.steps[self.number][begun:], conditions[begun + 1 :], strict=True):
-            self._step(planned)
-            self._count(PARTIAL)
-            self._filter(where)
+        if self.chosen:
+            self._searched(self.searches)
+        else:
+            begun = self._share(conditions)
+            for planned, where in zip(self.plan.steps[self.number][begun:], conditions[begun + 1 :], strict=True):
+                self._step(planned)
+                self._count(PARTIAL)
+                self._filter(where)
         if self.profiled:
             self._count(FULL)
             self._filter(rule.where_clause)
@@ -153,10 +163,6 @@ class RuleSource(SharedSource):
         if self.of.rule.limit is not None:
             most = self.constants.whole(self.of.rule.limit)
             self.code.add("taken = 0", f"most = {most}", f"if most == 0: return {DONE}")
-
-    def _filter(self, conditions: Sequence[t.Expression]) -> None:
-        self.code.scope = self.code.scope.about(None)
-        self.code.require(conditions, self.fail)
 
     # --- what must not come -----------------------------------------------------------------------------
 
