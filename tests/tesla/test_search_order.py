@@ -128,6 +128,12 @@ def test_what_a_limit_may_spare_is_not_looked_for_before():
     assert len(groups_of(text.replace("each B", "each B(x == C.x)"))) == 1  # a chain is looked through in any case
 
 
+def test_what_hangs_on_a_fact_that_is_written_in_a_loop_waits_for_it():
+    text = "from C and each B within 5 from C and $p = SUM(F.x) and not X(x > $p) between B and C {} emit D(x = 1)"
+    assert groups_of(text.format("and not A between B and C")) == []
+    assert held_to_meaning(random_case(3457), COMPILED) is None  # such a rule
+
+
 def test_what_may_never_be_asked_for_is_not_looked_for_before():
     text = (
         "from C and each B within 5 from C and each A(x == B.x) within 5 from B and not X within 5 from C emit D(x=1)"

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from workbench.tesla import tree as t
@@ -47,7 +46,8 @@ class RuleSearches:
     Attributes
     ----------
     loops: the numbers of the steps with `each`, as they are written.
-    groups: by their levels; a step that is in none is looked for where it is written.
+    groups: by their levels.
+    grouped: the steps that are in one; the others are looked for where they are written.
     """
 
     def __init__(self, plan: SetPlan, rule: int) -> None:
@@ -58,18 +58,17 @@ class RuleSearches:
         self._levels: list[int] = []
         for needs in self._needs:
             self._levels.append(max((self.bound_at(each) for each in needs), default=0))
-        self._free = self._chosen_freely()
-        found = (self._group(level) for level in range(len(self.loops) + 1))
-        self.groups = {each.level: each for each in found if each is not None}
+        self.groups: dict[int, SearchGroup] = {}
+        self.grouped: frozenset[int] = frozenset()
+        for level in range(len(self.loops) + 1):
+            found = self._group(level)
+            if found is not None:
+                self.groups[level] = found
+                self.grouped |= frozenset(found.steps)
 
     def bound_at(self, number: int) -> int:
         """Behind how many predicates with `each` it is known what a step binds."""
         return self.loops.index(number) + 1 if number in self.loops else self._levels[number]
-
-    @cached_property
-    def grouped(self) -> frozenset[int]:
-        """The steps that are in a group."""
-        return frozenset(each for group in self.groups.values() for each in group.steps)
 
     def named(self, condition: t.Expression) -> frozenset[int]:
         """The steps that bind what a condition names."""
@@ -91,26 +90,28 @@ class RuleSearches:
             rivals -= set(self.loops)
         return needs_of(self.of, step, self._known_at) | rivals if step.number else frozenset()
 
-    def _chosen_freely(self) -> list[bool]:
-        """Whether a step may be looked for before its place, as soon as all is bound on which it hangs.
+    def _free(self, level: int) -> list[int]:
+        """The steps of a level that may be looked for before their places.
 
         Not what is behind a loop of which it is not known yet whether it finds anything: it may never be asked for.
         """
-        found = [True]
+        found, first = list[int](), self.loops[level - 1] if level else 0
         for step in self.of.steps[1:]:
-            number, level = step.number, self._levels[step.number]
-            here = [each for each in self._needs[number] if self._levels[each] == level]
-            crossed = [each for each in self.loops if each < number and self.bound_at(each) > level]
-            ready = all(found[each] for each in here) and all(
-                found[each] and self._levels[each] <= level for each in crossed
-            )
-            some = step.policy is t.Policy.EACH and not self.gathered(step)
-            found.append(ready and not step.fact and not some)
+            number = step.number
+            if self._levels[number] != level or step.fact:
+                continue
+            if step.policy is t.Policy.EACH and not self.gathered(step):
+                continue
+            known = self.grouped | {*found}
+            bound = all(each in known or each <= first for each in self._needs[number])
+            crossed = (each for each in self.loops if each < number and self.bound_at(each) > level)
+            if bound and all(each in known for each in crossed):
+                found.append(number)
         return found
 
     def _group(self, level: int) -> SearchGroup | None:
         """What is looked for at a level; None where that is as it is written."""
-        here = [n for n, found in enumerate(self._levels) if n and found == level and self._free[n]]
+        here = self._free(level)
         conditions = [named for each in self.of.rule.where_clause if (named := self.named(each))]
         inside = set(here) - set(self.loops)
 
