@@ -160,7 +160,8 @@ class Processes:
         """The CPU seconds of Java and of Python since the beginning."""
         self._over.set()
         self._watching.join()
-        java, python = (after - before for after, before in zip(self._seconds(), self._begun, strict=True))
+        # those of a worker that ends while nobody asks for it may be gone: that is no time won
+        java, python = (max(after - before, 0.0) for after, before in zip(self._seconds(), self._begun, strict=True))
         return java, python
 
 
