@@ -244,7 +244,7 @@ TYPES = {
     "quantifier without its parts": (
         "pipeline p(x: (int, int)) -> bool { return §forall(x) }",
         "'forall' needs 'domain'",
-        "write forall(x, domain, inner)",
+        "write forall(x, domain, inner[, pending])",
     ),
     "inner expected": (body("return window(x, 3, §+)"), "a processor or pipeline, not '+'", "cumulate(+)"),
     "no field": (

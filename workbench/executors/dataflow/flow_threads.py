@@ -180,8 +180,9 @@ class FlowThreads:
         """Let no thread go on, and wait until none does."""
         with self._lock:
             self._stopped = True
-        for task in tuple(self._tasks):
-            task.wait_for()
+        while waiting := [task for task in tuple(self._tasks) if not task.over]:
+            for task in waiting:  # which may have just asked for another one
+                task.wait_for()
 
     # --- what threads do ----------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from workbench.core.processor import END
 from workbench.errors import PipelineError, WorkbenchError
 from workbench.executors.dataflow import executor
 from workbench.executors.dataflow.executor import Dataflow
+from workbench.executors.dataflow.flow_threads import FlowThreads
 from workbench.executors.dataflow.machine import layout as at
 from workbench.executors.dataflow.machine.run import MachineRun
 from workbench.executors.dataflow.machine.tables import VertexTables
@@ -146,6 +147,31 @@ def test_long_streams_with_real_threads_and_who_loses_interest():
             running.step({"x": 1})
         running.reset()
         assert running.run({"x": [1, 2], "y": [3, 4]}) == {"out": [4, 6]}
+
+
+def test_a_thread_that_is_asked_for_while_the_stream_stops_is_waited_for(monkeypatch):
+    """Threads ask for others without the lock."""
+    hire, work, asked = FlowThreads._hire, FlowThreads._work, []
+
+    def late(run):
+        while threading.current_thread() is not threading.main_thread() and not run._stopped:
+            time.sleep(0.001)
+        asked.append(run._stopped)
+        return hire(run)
+
+    def slow(run):
+        time.sleep(0.05 if run._stopped else 0)
+        work(run)
+
+    monkeypatch.setattr(FlowThreads, "_hire", late)
+    monkeypatch.setattr(FlowThreads, "_work", slow)
+    with ThreadManager(4) as manager:
+        outputs = Dataflow(lanes(4), manager, compiled=True, ahead=70).streamed({"x": i, "y": i} for i in range(10**9))
+        for _ in range(1000):
+            next(outputs)
+        outputs.close()
+        assert manager.working == 0
+    assert any(asked)
 
 
 def test_who_has_run_a_vertex_waits_for_the_lock(monkeypatch):
