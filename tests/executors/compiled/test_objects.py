@@ -230,7 +230,10 @@ pipeline slices(x: int, y: int, b: bool) -> int { return slice_last(x * y, last,
 """
 
 
-@pytest.mark.parametrize(("name", "gaps"), [("sums", False), ("floats", True), ("alarms", True), ("slices", False)])
+@pytest.mark.parametrize(
+    ("name", "gaps"),
+    [("sums", False), pytest.param("floats", True, marks=pytest.mark.slow), ("alarms", True), ("slices", False)],
+)
 def test_kept_code_numba_and_python_agree(name: str, gaps: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three ways to run the same loops, on random columns: the numbers are equal bit by bit."""
     pipeline = wb.parse(MANY).get(name).pipeline
