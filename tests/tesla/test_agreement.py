@@ -89,6 +89,9 @@ def test_engines_that_scan_tell_what_rules_mean():
 
     cases = [case for case in map(random_case, range(SOME)) if "==" in str(case.rules)]
     assert len(cases) > SOME / 4
+    plans = [SetPlan(case.rules, indexed=False) for case in cases]
+    assert not any(column.keys for plan in plans for column in plan.columns)
+    assert not any(plan.orders for plan in plans)
     for case in cases[: SOME // 4]:
         assert held_to_meaning(case, {name: partial(scanning, name) for name in ENGINES}) is None
 

@@ -66,6 +66,7 @@ def test_no_order_changes_anything(monkeypatch):
 
 def another_order(at, size, count, C):
     """Each time the next one; it stands for `least_order` in the code of rules."""
+    # Its names are those of the module in whose place its text is compiled; here they are not defined.
     return C[at + OF_SEARCHES + SEARCH_WORDS * size + C[at + ENTERED] % count]  # type: ignore[name-defined]  # noqa: F821
 
 

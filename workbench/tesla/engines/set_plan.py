@@ -142,7 +142,7 @@ class SetPlan:
     absent: of each rule what must not come.
     """
 
-    def __init__(self, rules: RuleSet, indexed: bool = True) -> None:
+    def __init__(self, rules: RuleSet, *, indexed: bool = True) -> None:
         self.rules, self.name, self.indexed = rules, rules.name, indexed
         self.plans = [RulePlan(rule, rules.declarations, indexed) for rule in rules.rules]
         self.columns: list[PlannedColumn] = []
@@ -152,7 +152,7 @@ class SetPlan:
             (step.type, own_filters(step), tuple(own for own, _ in own_equations(step))) for _, _, step in self._kept()
         }
         per_type = Counter(type for type, filters, _ in wanted if filters)
-        self._crowded = {type for type, count in per_type.items() if count > MOST_CHOSEN}
+        self._crowded = {type for type, count in per_type.items() if indexed and count > MOST_CHOSEN}
         made = {id(step): self._step(rule, plan, step) for rule, plan, step in self._kept()}
         self.steps = [[made[id(step)] for step in plan.steps[1:]] for plan in self.plans]
         self.absent = [None if plan.absent is None else made[id(plan.absent)] for plan in self.plans]

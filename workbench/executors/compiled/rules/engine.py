@@ -66,7 +66,7 @@ class CompiledRules:
         self._patience = 0
         self.passed: int | None = None
         self._before: list[RuleCost] = []
-        self._begin(rules, program or RuleProgram(SetPlan(rules, settings.indexed), settings), texts)
+        self._begin(rules, program or RuleProgram(SetPlan(rules, indexed=settings.indexed), settings), texts)
 
     def _begin(self, rules: RuleSet, program: RuleProgram, texts: TextCodes | None = None) -> None:
         """Rules, of which nothing has happened yet."""
@@ -284,7 +284,9 @@ class CompiledRules:
             self.running.rules = exact.rules
         else:
             try:
-                self._begin(exact.rules, RuleProgram(SetPlan(exact.rules, self.settings.indexed), self.settings))
+                self._begin(
+                    exact.rules, RuleProgram(SetPlan(exact.rules, indexed=self.settings.indexed), self.settings)
+                )
             except Refused:  # a rule that has come later
                 self._patience = at.NEVER
                 return

@@ -69,7 +69,7 @@ class MatchingRules(CompiledRules):
                 return RuleSource(plan, rule, *given)
             return MatchSource(plan, rule, *given, numbers=numbers)
 
-        program = RuleProgram(SetPlan(others, settings.indexed), settings, source, shares=False)
+        program = RuleProgram(SetPlan(others, indexed=settings.indexed), settings, source, shares=False)
         program.T[program.R[:-1, at.EMITS][~self._reals], at.WATCHED] = at.UNNUMBERED
         self._labels = EventLabels()
         super().__init__(others, facts, settings, code, program)

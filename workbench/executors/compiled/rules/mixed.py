@@ -48,7 +48,7 @@ from workbench.tesla.rule_set import RuleSet
 def refusal(rules: RuleSet, settings: EngineSettings) -> str:
     """Why there is no machine code of rules; empty if there is."""
     try:
-        RuleProgram(SetPlan(rules, settings.indexed), settings)
+        RuleProgram(SetPlan(rules, indexed=settings.indexed), settings)
     except Refused as error:
         return "; ".join(filter(None, [error.what, str(error.where or "")]))
     return ""
@@ -109,7 +109,7 @@ class MixedRules(WholeState):
         sides = [[i for i in range(len(rules.rules)) if (i in apart) == slow] for slow in (False, True)]
         self.compiled = CompiledRules(some_rules(rules, sides[0]), facts, settings, code)
         self._other: Any = rule_engine(some_rules(rules, sides[1]), other, facts, settings)
-        self._plans = [RulePlan(rule, rules.declarations, settings.indexed) for rule in rules.rules]
+        self._plans = [RulePlan(rule, rules.declarations, indexed=settings.indexed) for rule in rules.rules]
         self._sides = [(np.array(side), [self._plans[i] for i in side]) for side in sides]
         self._layout: Any = _layout(rules, self._plans)
         watched = {type for i in sides[1] for type in rules.rules[i].types}

@@ -11,7 +11,7 @@ import numpy as np
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.program import RuleProgram
-from workbench.executors.compiled.rules.runs import Published, RunColumns
+from workbench.executors.compiled.rules.runs import Published, Run, RunColumns
 from workbench.tesla.event_block import AttributeColumn, EventBlock
 from workbench.tesla.occurrence import Occurrence
 
@@ -29,8 +29,8 @@ def composites(made: Published, program: RuleProgram, texts: Mapping[int, str]) 
         domains = list(declarations[rule.emits].domains.values())
         behind, columns = at.RECORD + len(domains), program.runs.get(number) if made.runs else None
         if columns is not None:
-            run = _Run(numbers, reals, o, size, columns)
-            parts = run.values(domains, texts), run.numbers(), run.rows(range(behind, size))
+            run = Run(numbers, reals, o, size, columns)
+            parts = _run_values(run, domains, texts), run.numbers(), run.rows(map(run.of, range(behind, size)))
             found += map(Occurrence, repeat(rule.emits), run.of(at.WHEN), *parts, repeat(rule.name))
             continue
         gaps = numbers[o + at.GAPS]
@@ -43,41 +43,18 @@ def composites(made: Published, program: RuleProgram, texts: Mapping[int, str]) 
     return found
 
 
-class _Run:
-    """A run of composites that begins at a place among words, which are also given as floats."""
-
-    def __init__(self, words: list[int], reals: list[float], o: int, size: int, columns: Sequence[int]) -> None:
-        self._words, self._reals, self._begin, self._count = words, reals, o, words[o + size]
-        first = o + size + at.RUN_WORDS
-        self._own = {place: first + column * self._count for column, place in enumerate(columns)}
-
-    def of(self, place: int, *, real: bool = False) -> Iterable[Any]:
-        """A word of each of them."""
-        words: list[Any] = self._reals if real else self._words
-        own = self._own.get(place)
-        return repeat(words[self._begin + place], self._count) if own is None else words[own : own + self._count]
-
-    def numbers(self) -> Iterable[int]:
-        """Their places in the order."""
-        first = self._words[self._begin + at.ID]
-        return range(first, first + self._count)
-
-    def rows(self, places: Iterable[int]) -> Iterable[tuple[int, ...]]:
-        """Some words of each of them."""
-        return zip(*map(self.of, places), strict=True) if places else repeat((), self._count)
-
-    def values(self, domains: Sequence[Domain | None], texts: Mapping[int, str]) -> Iterable[tuple[Any, ...]]:
-        """The values of each of them."""
-        gaps = list(self.of(at.GAPS))
-        columns = []
-        for i, domain in enumerate(domains):
-            column = self.of(at.RECORD + i, real=domain == FLOAT)
-            if domain not in (FLOAT, INT):
-                column = [value_of(domain, word, None, texts) for word in column]
-            if any(gaps):
-                column = [None if gap >> i & 1 else value for gap, value in zip(gaps, column, strict=True)]
-            columns.append(column)
-        return zip(*columns, strict=True) if columns else repeat((), self._count)
+def _run_values(run: Run, domains: Sequence[Domain | None], texts: Mapping[int, str]) -> Iterable[tuple[Any, ...]]:
+    """The values of each composite of a run."""
+    gaps = list(run.of(at.GAPS))
+    columns = []
+    for i, domain in enumerate(domains):
+        column = run.of(at.RECORD + i, real=domain == FLOAT)
+        if domain not in (FLOAT, INT):
+            column = [value_of(domain, word, None, texts) for word in column]
+        if any(gaps):
+            column = [None if gap >> i & 1 else value for gap, value in zip(gaps, column, strict=True)]
+        columns.append(column)
+    return run.rows(columns)
 
 
 def value_of(domain: Domain | None, word: int, real: Any, texts: Mapping[int, str]) -> Any:

@@ -5,6 +5,8 @@ The rule of this module: what is read here is written by `RunSource`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,6 +79,38 @@ class RunColumns:
             into = all_of if len(own) == len(self.by) else all_of + np.repeat(ends - counts - first, counts)
             found[into] = self.words[all_of + np.repeat(begins - first, counts)]
         return found
+
+
+class Run:
+    """One run, composite by composite.
+
+    Parameters
+    ----------
+    words, reals: all words, and the same as floats.
+    o, size: where it begins there, and the words of a composite.
+    columns: at which of these the columns belong.
+    """
+
+    def __init__(self, words: list[int], reals: list[float], o: int, size: int, columns: Sequence[int]) -> None:
+        self._words, self._reals, self._begin, self._count = words, reals, o, words[o + size]
+        first = o + size + at.RUN_WORDS
+        self._own = {place: first + column * self._count for column, place in enumerate(columns)}
+
+    def of(self, place: int, *, real: bool = False) -> Iterable[Any]:
+        """A word of each."""
+        words: list[Any] = self._reals if real else self._words
+        own = self._own.get(place)
+        return repeat(words[self._begin + place], self._count) if own is None else words[own : own + self._count]
+
+    def numbers(self) -> Iterable[int]:
+        """Their places in the order."""
+        first = self._words[self._begin + at.ID]
+        return range(first, first + self._count)
+
+    def rows(self, columns: Iterable[Iterable[Any]]) -> Iterable[tuple[Any, ...]]:
+        """What columns have for each, together."""
+        found = list(columns)
+        return zip(*found, strict=True) if found else repeat((), self._count)
 
 
 def singled(made: Published, program: RuleProgram) -> Published:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from workbench.executors.compiled.rules.searching import LOOKED, packed_order, search_words
+from workbench.executors.compiled.rules.searching import LOOKED, PLACE_BITS, packed_order, search_words
 from workbench.executors.compiled.rules.shared_source import SharedSource
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
@@ -91,7 +91,7 @@ class SearchSource(SharedSource):
         code.add(", ".join(f"n{n}" for n in places) + f" = {', '.join('0' for _ in places)}")
         with code.inside(f"for turn{level} in range({len(places)}):"):
             code.add(f"if {lost} != 0 and not {learns}: break")
-            code.add(f"turned{level} = ({order} >> (4 * turn{level})) & 15")
+            code.add(f"turned{level} = ({order} >> ({PLACE_BITS} * turn{level})) & {(1 << PLACE_BITS) - 1}")
             for number, behind in zip(group.steps, group.behind, strict=True):
                 place = places[number]
                 with code.inside(f"{'el' * bool(place)}if turned{level} == {place}:"):
