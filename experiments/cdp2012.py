@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from experiments.cdp_claims import CLAIMS
+from experiments.device_models import DEVICES, engine_cost, scanning_cost
 from experiments.rule_loads import RuleLoad, Scenario, banded, constants_load, uniform_log
-from experiments.rule_timing import PUSHED, SCANNING, cost, engines, fed, filled, started, totals
-from workbench.lab import Limits, Output, Region, Suite, median, ok, only, warns
-from workbench.lab.claim import Judgement, NoData
-from workbench.lab.data import Data
-from workbench.tesla.check import rules as read_rules
-from workbench.tesla.engines.set_plan import SetPlan
+from experiments.rule_timing import PUSHED, SCANNING, cost, engines, fed, filled, reached, started, totals
+from workbench.lab import Limits, Output, Region, Suite, median, only
 
 suite = Suite(
     "cdp2012",
@@ -41,10 +36,10 @@ CDP slightly faster than AIP; 2.5 times on six cores. T-Rex on this scenario, me
 event): 7.8, 117, 4,507 and 22,646 for windows of 1,000, 10,000, 100,000 and 250,000 with `each`, 7.9, 109, 3,696 and
 10,014 with `last`; for 1, 10, 50 and 200 rules 10, 345, 932 and 2,848 with `each`, 10, 310, 889 and 2,644 with `last`.
 
-There is no GPU here. What one would cost is *modelled*, not measured: see `gpu_model` for the paper's way, one trigger
-after the other, and `engine_model` for that of `--engine gpu`.
+`gpu` is `--engine gpu`, which is refused where there is no device. What one would cost is *modelled*, not measured: see
+`gpu_model` for the paper's way, one trigger after the other, and `engine_model` for that of `--engine gpu`.
 """,
-    depends=["experiments/rule_loads.py", "experiments/rule_timing.py"],
+    depends=["experiments/device_models.py", "experiments/rule_loads.py", "experiments/rule_timing.py"],
 )
 SIZES = {"tenth": 10, "full": 1}
 EVENTS = {"tenth": 20_000, "full": 300_000}
@@ -73,7 +68,7 @@ def scenario(size: str, line: str, window: int = 100_000, values: int = 50_000, 
     return Scenario(line.rpartition(" ")[2], **given).load(EVENTS[size])
 
 
-def region(lines: list[str] = OURS, *, many: bool = False, **axes: Any) -> Region:
+def region(lines: list[str] = LINES, *, many: bool = False, **axes: Any) -> Region:
     """At full size what does not scan in Python; what scans is compared at a tenth of it.
 
     Parameters
@@ -87,7 +82,7 @@ def region(lines: list[str] = OURS, *, many: bool = False, **axes: Any) -> Regio
     return sum(parts[1:], parts[0])
 
 
-@suite.experiment(region(LINES), limits=LIMITS, kept=True, outputs=COST)
+@suite.experiment(region(), limits=LIMITS, kept=True, outputs=COST)
 def base(size: str, line: str) -> dict[str, Any]:
     """The base scenario (figure 8)."""
     return measured(size, line)
@@ -119,10 +114,16 @@ def alike(size: str, line: str, window: int) -> dict[str, Any]:
 
 
 @suite.experiment(
-    region(values=[1_000, 5_000, 10_000, 20_000, 50_000, 100_000]), limits=LIMITS, kept=True, outputs=COST
-)
+    region(values=[1_000, 5_000, 10_000, 20_000, 50_000, 100_000])
+    + region([line for line in LINES if line.endswith("last")], values=[10, 100]),
+    limits=LIMITS, kept=True, outputs=COST,
+)  # fmt: skip
 def values_(size: str, line: str, values: int) -> dict[str, Any]:
-    """Attributes with so many values (figure 11, where they are 10,000 and more)."""
+    """Attributes with so many values (figure 11, where they are 10,000 and more).
+
+    With `each` a trigger has 110,000 matches where there are 100 values and 11 million where there are 10, which no
+    engine has use for: these are asked of `last` only.
+    """
     return measured(size, line, values=values)
 
 
@@ -177,7 +178,7 @@ def simple(size: str, line: str, rules: int) -> dict[str, Any]:
 
 
 @suite.experiment(
-    region([line for line in OURS if line.endswith("each")], many=True, accepted=[0.0001, 0.001, 0.01, 0.1, 0.9]),
+    region([line for line in LINES if line.endswith("each")], many=True, accepted=[0.0001, 0.001, 0.01, 0.1, 0.9]),
     limits=LIMITS, kept=True, outputs=COST,
 )  # fmt: skip
 def accepted_(size: str, line: str, accepted: float) -> dict[str, Any]:
@@ -261,33 +262,19 @@ def constants_(size: str, line: str, rules: int) -> dict[str, Any]:
     return {**cost(load, name, BUDGET[size]), "load_s": load_s}
 
 
-# --- a model of a GPU ------------------------------------------------------------------------------------------------
+@suite.experiment(
+    Region(window=[1_000, 10_000, 100_000, 250_000]), limits=LIMITS, kept=True,
+    ns=Output("CPU time of a look at memory that hangs on the one before", "ns"),
+)  # fmt: skip
+def memory(window: int) -> dict[str, Any]:
+    """Not in the paper: what it takes to reach memory, if there is as much of it as what engines keep of a window.
 
-
-@dataclass(frozen=True)
-class DeviceModel:
-    """What a device takes.
-
-    Attributes
-    ----------
-    copy: microseconds for copying an event to its columns.
-    launch: microseconds for starting a kernel and reading how many sequences there are.
-    memory, bus: gigabytes a second that its memory moves, and that move to and from the host.
-    room: gigabytes of memory.
+    That is taken to be a line of the processor's cache, 64 bytes, for each of its events.
     """
-
-    copy: float
-    launch: float
-    memory: float
-    bus: float
-    room: float
+    return {"ns": 1e9 * reached(64 * window)}
 
 
-DEVICES = {"GTX 460": DeviceModel(4, 20, 115, 5, 1), "H100": DeviceModel(2, 8, 3350, 50, 78)}
-WORDS = 16
-"""Bytes of an event in a column: its time and the attribute."""
-PER_RULE = 0.1
-"""Gigabytes that the columns of a rule are given (section 5.5)."""
+# --- a model of a GPU ------------------------------------------------------------------------------------------------
 
 
 @suite.experiment(
@@ -304,18 +291,7 @@ def gpu_model(device: str, policy: str, window: int, rules: int) -> dict[str, An
     memory, those of the rule are copied to it before. The times of the GTX 460's copies and starts are chosen so that
     small windows cost 17 µs, as the paper has it; the rest are the data sheets'. Those of the H100 are assumed.
     """
-    of = DEVICES[device]
-    relevant = 1 if rules == 1 else rules / 10
-    column = window / 3 if rules == 1 else window / 30
-    partners = column / 50_000
-    sequences = [1, partners if policy == "each" else 1 - math.exp(-partners)]
-    sequences.append(sequences[1] * (partners if policy == "each" else 1 - math.exp(-partners)))
-    inside = sum(sequences) * column * WORDS  # two columns, and the aggregate for each match
-    across = sequences[2] * 3 * WORDS + (3 * column * WORDS if rules * PER_RULE > of.room else 0)
-    launches = 2 + min(1.0, sequences[2])
-    per_trigger = launches * of.launch + inside / of.memory / 1e3 + across / of.bus / 1e3
-    us = relevant * (of.copy + per_trigger / 3)
-    return {"us": us, "launches": relevant * launches / 3, "mb": relevant * (inside + across) / 3e6}
+    return scanning_cost(DEVICES[device], policy, window, rules)
 
 
 @suite.experiment(
@@ -329,23 +305,7 @@ def engine_model(policy: str, window: int) -> dict[str, Any]:
     Tests hold the number of kernels to those that run. Triggers of 16,384 events are taken together, so starts and
     waits are shared; what is left is memory. What a start and a wait take is assumed, the rest is the data sheet's.
     """
-    from workbench.executors.compiled.rules_gpu.costs import STRETCH, TO_ADOPT, DeviceSpeed, kernel_cost
-    from workbench.executors.compiled.rules_gpu.placement import rule_placement
-
-    types = "".join(f"declare {name}(att: int, value: int) " for name in "ABC")
-    chain = f"and {policy} B(att == $x) within {window} from C and {policy} A(att == $x) within {window} from B"
-    total = f"and $s = SUM(A(att == $x).value within {window} from B)"
-    text = f"{types} declare D(s: int) from C[$x = att] {chain} {total} emit D(s = $s)"
-    cost = kernel_cost(rule_placement(SetPlan(read_rules(text))).sources[0])
-    column = window / 3
-    partners = column / 50_000 if policy == "each" else 1 - math.exp(-column / 50_000)
-    of = DEVICES["H100"]
-    speed = DeviceSpeed(of.launch * 1e-6 / 2, of.launch * 1e-6, of.memory * 1e9, of.bus * 1e9)
-    candidates = [column, partners * column, partners**2 * column]
-    seconds = cost.seconds(speed, STRETCH / 3, candidates, partners**2)
-    moved = cost.copied + sum(count * size for count, size in zip(candidates, cost.read, strict=True)) / 3
-    launches = (cost.kernels + TO_ADOPT * cost.columns) / STRETCH
-    return {"us": seconds * 1e6 / STRETCH, "launches": launches, "mb": moved / 1e6}
+    return engine_cost(DEVICES["H100"], policy, window)
 
 
 # --- what they tell --------------------------------------------------------------------------------------------------
@@ -382,187 +342,5 @@ suite.table("engine-model", of=engine_model, rows=["policy"], columns="window", 
             title="A model of --engine gpu on an H100: microseconds an event")  # fmt: skip
 suite.plot("gpu-model", of=gpu_model, x="window", y=median("us"), series="device", log="xy",
            where={"policy": "each", "rules": 1}, title="A model of a GPU: size of windows")  # fmt: skip
-
-
-def slope(points: Mapping[float, float]) -> float:
-    """Of the logarithm of a cost against that of what it depends on: 1 where it is proportional."""
-    xs, ys = ([math.log(each) for each in part] for part in (points, points.values()))
-    return statistics.linear_regression(xs, ys).slope
-
-
-def curves(data: Data, experiment: Any, axis: str, scanning: bool | None = None) -> dict[str, dict[Any, float]]:
-    """Line to what was measured, by the axis: at full size, or else at a tenth of it, which is said.
-
-    Parameters
-    ----------
-    scanning: only the lines that scan, or only the others.
-    """
-    found: dict[str, dict[Any, float]] = {}
-    for row in sorted(data.rows(experiment, status="ok"), key=lambda row: str(row["size"])):  # the full ones first
-        line, full = row["line"], row["size"] == "full"
-        if scanning in (None, SCANNING in line) and (full or line not in found):
-            found.setdefault(line if full else f"{line} (tenth)", {})[row[axis]] = row["us"]
-    found = {line: each for line, each in found.items() if len(each) > 1 or axis == "size"}
-    if not found:
-        raise NoData("no such line")
-    return found
-
-
-def said(numbers: Mapping[str, float]) -> str:
-    return ", ".join(f"{line} {number:.2f}" for line, number in numbers.items())
-
-
-def slopes(data: Data, experiment: Any, axis: str, scanning: bool) -> dict[str, float]:
-    return {line: slope(each) for line, each in curves(data, experiment, axis, scanning).items()}
-
-
-def last(numbers: Mapping[str, float]) -> list[float]:
-    """Those of lines that select the last."""
-    return [number for line, number in numbers.items() if " last" in line]
-
-
-def judged(reproduced: bool, words: str, why: str) -> Judgement:
-    return ok(words) if reproduced else warns(f"{words}: {why}")
-
-
-@suite.claim("CDP is slightly faster than AIP where both scan (figure 8)")
-def cdp_and_aip(data: Data) -> Judgement:
-    us = {row["line"]: row["us"] for row in data.rows(base, status="ok", size="tenth")}
-    ratios = {policy: us[f"aip scanning {policy}"] / us[f"cdp scanning {policy}"] for policy in ("each", "last")}
-    why = "in Python an instance with another key is passed over by a comparison, a candidate in a column by a call"
-    return judged(min(ratios.values()) > 1, "AIP by CDP, at a tenth of the size: " + said(ratios), why)
-
-
-@suite.claim("The selection policy makes little difference in the base scenario (figure 8)")
-def policies(data: Data) -> Judgement:
-    us = {line: next(iter(each.values())) for line, each in curves(data, base, "size").items()}
-    ratios = {line.replace(" each", ""): us[line] / us[line.replace("each", "last")] for line in us if "each" in line}
-    return judged(all(0.5 < each < 2 for each in ratios.values()), "each by last: " + said(ratios), "see the figure")
-
-
-@suite.claim("Longer sequences cost less, since each state has fewer events (figure 9)")
-def lengths(data: Data) -> Judgement:
-    numbers = slopes(data, length, "states", True)
-    return judged(max(numbers.values()) < 0, "slopes: " + said(numbers), "more states are more columns and instances")
-
-
-@suite.claim("The cost grows with the window where it is scanned (figure 10)")
-def grows(data: Data) -> Judgement:
-    numbers = slopes(data, windows, "window", True)
-    why = "small windows cost what an event costs anyway"
-    return judged(min(numbers.values()) > 0.5, "slopes: " + said(numbers), why)
-
-
-@suite.claim("With an index a rule of equalities does not grow with the window, for as many matches")
-def does_not_grow(data: Data) -> Judgement:
-    """Where there are as many values as before, a longer window has more matches, each of which costs something."""
-    same, more = (slopes(data, of, "window", False) for of in (alike, windows))
-    words = f"slopes: {said(same)}; with more matches in longer windows: {said(more)}"
-    return judged(max(same.values()) < 0.2, words, "more events in memory are more misses of the processor's cache")
-
-
-@suite.claim("With sorted columns the last event in a band does not cost more in proportion to the window")
-def banded_windows(data: Data) -> Judgement:
-    found = slopes(data, bands, "window", scanning=False)
-    sorted_ones = last({line: each for line, each in found.items() if line.startswith("compiled")})
-    return judged(max(sorted_ones) < 0.5, said(found), "an order is made once enough has been looked through")
-
-
-@suite.claim("Which of two constraints is written first makes no difference of a tenth to machine code")
-def any_order(data: Data) -> Judgement:
-    rows = data.rows(ordered, status="ok", size="full", line="compiled each")
-    us = {(row["constraints"], row["first"]): row["us"] for row in rows}
-    ratios = {each: us[each, "least"] / us[each, "most"] for each in REFUSING}
-    why = "the first candidates are asked both, which counts where there are few"
-    return judged(max(ratios.values()) < 1.1, "least by most: " + said(ratios), why)
-
-
-@suite.claim("The speed-up of CDP over AIP does not depend on the window (figure 10b)")
-def constant(data: Data) -> Judgement:
-    us = {(row["line"], row["window"]): row["us"] for row in data.rows(windows, status="ok", size="tenth")}
-    longest = sorted({window for line, window in us if line.startswith("aip")})[-3:]
-    ratios = {
-        f"{policy}, {window}": us[f"aip scanning {policy}", window] / us[f"cdp scanning {policy}", window]
-        for policy in ("each", "last") for window in longest
-    }  # fmt: skip
-    words = "at a tenth of the size: " + said(ratios)
-    return judged(max(ratios.values()) < 2 * min(ratios.values()), words, "see figure 8")
-
-
-@suite.claim("With `each` more values cost less; with `last` they make no difference (figure 11)")
-def by_values(data: Data) -> Judgement:
-    numbers = slopes(data, values_, "values", True)
-    each = [number for line, number in numbers.items() if " each" in line]
-    why = "with few values `last` finds its event near the end of the column, and stops"
-    stands = max(each) < 0 and all(abs(number) < 0.1 for number in last(numbers))
-    return judged(stands, "slopes: " + said(numbers), why)
-
-
-@suite.claim("Aggregates cost little, since few sequences are complete (figure 12)")
-def by_aggregates(data: Data) -> Judgement:
-    found = curves(data, aggregates_, "aggregates")
-    ratios = {line: each[3] / each[0] for line, each in found.items() if {0, 3} <= set(each)}
-    why = "each is another column that is filled and looked through"
-    return judged(max(ratios.values()) < 2, "3 by none: " + said(ratios), why)
-
-
-@suite.claim("Two threads help where there are many rules (figure 13; 2.5 times on six cores)")
-def by_threads(data: Data) -> Judgement:
-    rows = data.rows(threads_, status="ok", size="full", rules=200)
-    rate = {(row["line"], row["threads"]): row["events_s"] for row in rows}
-    gains = {line: rate[line, 2] / rate[line, 1] for line, number in rate if number == 2 and (line, 1) in rate}
-    if not all(row["reliable"] for row in rows):
-        return warns(f"{said(gains)}: wall-clock times of a busy machine, which say nothing")
-    return judged(min(gains.values()) > 1.5, said(gains), "two threads share the memory's width")
-
-
-@suite.claim("The cost grows linearly with the number of rules (figures 14 and 15)")
-def by_rules(data: Data) -> Judgement:
-    """Of 20 rules and more: with fewer, an event has none at all most of the time."""
-    words, numbers = [], list[float]()
-    for experiment in (rules_, simple):
-        many = {
-            line: {rules: us for rules, us in each.items() if rules >= 20}
-            for line, each in curves(data, experiment, "rules").items()
-        }
-        of = {line: slope(each) for line, each in many.items() if len(each) > 1}
-        words.append(said(of))
-        numbers += of.values()
-    stands = all(0.6 < number < 1.3 for number in numbers)
-    return judged(stands, "slopes: " + "; ".join(words), "columns outgrow the cache")
-
-
-@suite.claim("10,000 rules with constants, a thousandth relevant, take 5 µs an event and load in seconds")
-def by_constants(data: Data) -> Judgement:
-    rows = [
-        row for row in data.rows(constants_, status="ok", size="full", rules=10_000)
-        if row["line"].startswith("compiled")
-    ]  # fmt: skip
-    us = {row["line"]: row["us"] for row in rows}
-    loading = max(row["load_s"] for row in rows)
-    words = f"{said(us)}; loading {loading:.0f} s"
-    return judged(us["compiled last"] < 5 and loading < 60, words, "an event triggers ten rules, each by itself")
-
-
-@suite.claim("What is accepted makes little difference on a CPU (figure 16)")
-def by_acceptance(data: Data) -> Judgement:
-    found = curves(data, accepted_, "accepted")
-    ratios = {line: each[0.9] / each[0.0001] for line, each in found.items() if {0.9, 0.0001} <= set(each)}
-    why = "composites are made of what is accepted, which costs more here"
-    return judged(max(ratios.values()) < 2, "0.9 by 0.0001: " + said(ratios), why)
-
-
-@suite.claim("The model of the GTX 460 costs the same for all small windows, and then grows (figure 10)")
-def model(data: Data) -> Judgement:
-    us = {row["window"]: row["us"] for row in data.rows(gpu_model, device="GTX 460", policy="each", rules=1)}
-    words = ", ".join(f"{window}: {each:.1f} µs" for window, each in us.items())
-    return judged(us[4_000] < 1.1 * us[1_000] and us[250_000] > 2 * us[1_000], words, "see its constants")
-
-
-@suite.claim("For equalities an index on one core is worth more than a GPU that scans, as modelled")
-def index_or_gpu(data: Data) -> Judgement:
-    """In the base scenario; the model is that of the H100."""
-    us = {line: next(iter(each.values())) for line, each in curves(data, base, "size", scanning=False).items()}
-    line, best = min(us.items(), key=lambda item: item[1])
-    of_gpu = min(row["us"] for row in data.rows(gpu_model, device="H100", window=100_000, rules=1))
-    return judged(best < of_gpu, f"{line} {best:.2f} µs, modelled {of_gpu:.1f} µs", "engines in Python are slow")
+for statement, judge in CLAIMS:
+    suite.claim(statement)(judge)

@@ -13,6 +13,8 @@ from dataclasses import replace
 from time import process_time
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from experiments.rule_loads import EventLog, RuleLoad
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.table import rule_engine, rule_engines
@@ -22,8 +24,12 @@ from workbench.tesla.rule_set import RuleSet
 SCANNING, PUSHED = " scanning", " pushed"
 ONE_BY_ONE = ("aip", "cdp")
 """The engines of the papers, which know no blocks."""
-BLOCK = 16_384
-"""Events that are given at once."""
+BLOCK, ONE_AFTER_ANOTHER = 16_384, 256
+"""Events of a stretch: as a block of columns, or one by one."""
+FEWEST = 64
+"""Of which the types, and so the triggers, are about as often as they are drawn."""
+WARMING = 3.0
+"""CPU seconds that are enough for machine code to be there."""
 
 
 def engines(*forms: str) -> list[str]:
@@ -57,13 +63,17 @@ def fed(
 ) -> Iterator[Fed]:
     """Feed a log to an engine, stretch by stretch, until it ends or this much CPU time is used.
 
+    With a budget the first stretch is short, and so are others where an event costs so much that they would be over it.
+
     Parameters
     ----------
     kept: gets the composites, untimed.
     """
     taken = getattr(engine, "process_block", None) if PUSHED not in name else None
-    stretch, at, used = BLOCK if taken else min(BLOCK, 256), 0, 0.0
+    most, at, used = BLOCK if taken else ONE_AFTER_ANOTHER, 0, 0.0
     while at < len(log) and used < budget:
+        affordable = at * (budget - used) / max(used, 1e-9) if at else 0.0
+        stretch = most if budget == float("inf") else int(min(max(most // 32, FEWEST, affordable), most))
         part = log.part(at, at + stretch)
         if taken:
             block: Any = part.block(engine.rules)
@@ -123,8 +133,6 @@ def found_matches(load: RuleLoad, asked: str, first: int) -> Fed:
     ----------
     asked: `count`, `first` (of each trigger), or `columns`.
     """
-    import numpy as np
-
     from workbench.executors.compiled.rules.matching_rules import MatchingRules
 
     text = load.text.replace("  emit", "limit 1\n  emit") if asked == "first" else load.text
@@ -154,7 +162,7 @@ def _found(engine: Any, log: EventLog) -> tuple[int, float]:
 def warmed(load: RuleLoad, name: str) -> RuleEngine:
     """An engine whose machine code is there, if it has any: another one has run the beginning of the log."""
     if name.split()[0] not in ONE_BY_ONE:
-        totals(fed(started(load.rules, name), name, load.log.part(0, 2 * BLOCK)))
+        totals(fed(started(load.rules, name), name, load.log.part(0, 2 * BLOCK), WARMING))
     return started(load.rules, name)
 
 
@@ -169,8 +177,6 @@ def filled(load: RuleLoad, name: str) -> RuleEngine:
     Events that do nothing but trigger rules leave nothing behind where nothing is consumed: the engine is not given
     those that come before it is measured, which saves what it takes to scan for them.
     """
-    import numpy as np
-
     engine = warmed(load, name)
     before = load.log.part(0, load.fill)
     for _ in fed(engine, name, before.where(~np.isin(before.types, load.triggers))):
@@ -187,3 +193,25 @@ def cost(load: RuleLoad, name: str, budget: float) -> dict[str, Any]:
     return {
         "us": 1e6 * found.seconds / found.events, "events": found.events, "composites": found.composites,
     }  # fmt: skip
+
+
+def reached(size: int) -> float:
+    """Seconds for a look at so many bytes, each of which tells where the next one is, in random order."""
+    import numba
+
+    lines = size // 64
+    order = np.random.default_rng(1).permutation(lines)
+    places: Any = np.zeros(size // 8, np.int64)
+    places[8 * order] = 8 * np.roll(order, -1)
+
+    def walk(places: Any, steps: int) -> int:
+        at = 0
+        for _ in range(steps):
+            at = places[at]
+        return at
+
+    walked, steps = numba.njit(walk), 2_000_000
+    walked(places, lines)
+    began = process_time()
+    walked(places, steps)
+    return (process_time() - began) / steps
