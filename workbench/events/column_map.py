@@ -194,7 +194,7 @@ class _Matching:
             parts.append(part)
         if all(part is None for part in parts):
             return None
-        if None in parts:
+        if None in parts and self.what != "key":
             raise self.missing(f"{path}.{labels[parts.index(None)]}")
         return tuple(parts)
 
@@ -212,8 +212,15 @@ class _Matching:
         return self.places[name]
 
     def missing(self, path: str) -> InputError:
-        hint = f"{did_you_mean(path, self.names)}; an input without events has an empty column"
-        return InputError(f"there is no {self.what} '{path}'", hint=f"{hint}; --column {path}=NAME names another one")
+        return missing(path, self.names, self.paths, self.what)
+
+
+def missing(path: str, names: Sequence[str], paths: Sequence[str], what: str) -> InputError:
+    """The error for a column, or key, that is not among these names, of which some are for other paths."""
+    likely = did_you_mean(path, [name for name in names if name not in paths] or names)
+    others = "an input without events has an empty column"
+    hint = "; ".join(filter(None, (likely, others, f"--column {path}=NAME names another one")))
+    return InputError(f"there is no {what} '{path}'", hint=hint)
 
 
 def _paths(name: str, domain: Domain) -> Iterator[str]:

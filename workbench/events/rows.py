@@ -20,7 +20,7 @@ from workbench.core.fields import Nullable, Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.clock import timed
-from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match
+from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match, missing, see_inputs
 from workbench.events.files import is_stream
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.reading import Reading, Tally
@@ -194,7 +194,8 @@ class RowReader(ABC):
                     raise error.refusal(whose, shown(cells[columns])) from error
 
             return leaf
-        assert columns is not None
+        if columns is None:  # a key that is not there
+            return lambda _: None
         assert isinstance(domain, Tuple)
         fields = list(zip(domain.names(), columns, domain.fields, strict=True))
         takers = [self._taker(f"{path}.{label}", each, field) for label, each, field in fields]
@@ -209,6 +210,9 @@ class RowReader(ABC):
                 return None
             for i in needed:
                 if found[i] is None and fill[i] is None:
+                    if columns[i] is None and self.columns is not None:
+                        paths = see_inputs(self.ports, self.reading)
+                        raise missing(f"{path}.{domain.names()[i]}", self.columns.names, paths, self.noun)
                     filled = padding(domain.fields[i]) is not None
                     raise InputError(
                         f"'{path}.{domain.names()[i]}' is empty, and other fields are not",

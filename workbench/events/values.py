@@ -167,9 +167,12 @@ _EXPECTED: tuple[tuple[type[Domain], str], ...] = (
 
 
 def padding(domain: Domain) -> Value | None:
-    """What stands for an empty field, where that is asked for: 0, false, the empty text; None if nothing does."""
+    """What stands for an empty field, where that is asked for: 0, false, no text, a record of these; else None."""
     if isinstance(domain, Texts | Bool | Reals):
         return domain.default
+    if isinstance(domain, Tuple):
+        parts = tuple(map(padding, domain.fields))
+        return None if None in parts else parts
     return 0 if domain.numeric and not isinstance(domain, Times) and 0 in domain else None
 
 
