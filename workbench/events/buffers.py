@@ -67,6 +67,19 @@ def texts_of(column: Any) -> Sequence[Any]:
     return StoredTexts.adjoining(begins, np.frombuffer(letters or b"", np.uint8))
 
 
+def bytes_column(rows: Any) -> Any:
+    """An Arrow array of texts of bytes, all of one length: the rows of a matrix of uint8."""
+    count, width = rows.shape
+    ends = np.arange(count + 1, dtype=np.int32) * np.int32(width)
+    data = pa.py_buffer(np.ascontiguousarray(rows))
+    return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(ends), data])
+
+
+def big_endian(numbers: Any, width: int) -> Any:
+    """Whole numbers from 0 on as a matrix of their last bytes, the greatest first, so that they sort as numbers do."""
+    return np.ascontiguousarray(numbers).astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - width :]
+
+
 def bits_of(column: Any, buffer: int) -> Any:
     """The bits in one of the buffers of an Arrow array, as bools."""
     found = np.frombuffer(column.buffers()[buffer] or b"", np.uint8)

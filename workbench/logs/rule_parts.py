@@ -65,13 +65,11 @@ class EventLayout:
         columns = (f"x{i} {kind(domain)}" for i, (_, domain) in enumerate(self.attributes))
         return ", ".join(["bucket long, time long, place binary, type long", *columns])
 
-    def rows(self, block: EventBlock, places: Sequence[OrderPlace]) -> Any:
-        """Events as a record batch."""
-        import pyarrow as pa
-
+    def rows(self, block: EventBlock, places: Any) -> Any:
+        """Events as a record batch; places are an Arrow array of bytes."""
         from workbench.events.buffers import shown_column
 
-        first = (shown_column(INT, self._buckets(block)), shown_column(INT, block.times), pa.array(places, pa.binary()))
+        first = (shown_column(INT, self._buckets(block)), shown_column(INT, block.times), places)
         columns = (attribute_values(block, name, domain, self.rules) for name, domain in self.attributes)
         return self._batch(*first, shown_column(INT, block.types.astype("i8")), *columns)
 
@@ -115,8 +113,8 @@ class EventLayout:
                 found[rows] = values.astype(np.int64).view(np.uint64)
         return ((found * np.uint64(_MIX)) >> np.uint64(32)).astype(np.int64) % self.buckets
 
-    def block(self, batch: Any) -> tuple[EventBlock, list[OrderPlace]] | None:
-        """The events in a record batch as columns, and their places; None where two texts have one number."""
+    def block(self, batch: Any) -> tuple[EventBlock, Any] | None:
+        """The events in a record batch as columns, and their places as one; None where two texts have one number."""
         import numpy as np
 
         from workbench.events.arrays import given_array
@@ -141,7 +139,7 @@ class EventLayout:
         types = types.astype(np.uint16)
         times = numbers_of(batch.column(1))
         made = EventBlock(self.rules.events, types, times, dense_places(types), tuple(columns), texts)
-        return made, batch.column(2).to_pylist()
+        return made, batch.column(2)
 
     def events(self, batch: Any) -> Iterator[tuple[Occurrence | None, int, OrderPlace]]:
         """The events in a record batch, their times and places; None for the clock."""
@@ -222,9 +220,17 @@ class EventReader(LogReader):
         """What the places of the events in a file begin with."""
         raise NotImplementedError
 
-    def _places(self, first: bytes, count: int) -> list[OrderPlace]:
+    def _places(self, first: bytes, count: int) -> Any:
+        """The places of the next events in a file, as an Arrow array of bytes."""
+        import numpy as np
+
+        from workbench.events.buffers import big_endian, bytes_column
+
         begin, self.given = self.given, self.given + count
-        return [first + number.to_bytes(6) for number in range(begin, self.given)]
+        rows: Any = np.empty((count, len(first) + 6), np.uint8)
+        rows[:, : len(first)] = np.frombuffer(first, np.uint8)
+        rows[:, len(first) :] = big_endian(np.arange(begin, self.given), 6)
+        return bytes_column(rows)
 
     def _blocks(self, lists: Iterator[Sequence[Occurrence]]) -> Iterator[EventBlock]:
         for events in lists:

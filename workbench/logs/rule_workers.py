@@ -66,11 +66,13 @@ class RuleJob:
 
     def made(self, run: PartialRun, rows: Any) -> Iterator[Any]:
         """What comes of some rows of a bucket, as record batches."""
+        import pyarrow as pa
+
         block = self.events.block(rows) if run.in_blocks else None
         if block is not None:
-            for places, found in run.process_block(*block):
-                if places:
-                    yield self._batch(places, found)
+            events, places = block
+            for at, behind, found in run.process_block(events):
+                yield self._batch(composite_places(events.times[at], places.take(pa.array(at)), behind), found)
         else:
             yield from map(self.batch, batched(self._singly(run, rows), SIZE))
 
@@ -78,17 +80,17 @@ class RuleJob:
         for event, time, place in self.events.events(rows):
             yield from run.advance(time - 1) if event is None else run.process(event, place)
 
-    def _batch(self, places: list[OrderPlace], found: EventBlock | list[Occurrence]) -> Any:
+    def _batch(self, places: Any, found: EventBlock | list[Occurrence]) -> Any:
         import pyarrow as pa
 
         shown = self.ports.shown
         table = None if isinstance(found, list) else composite_table(found, shown, self.scaled, self.clock, None)
         if table is None:
             singly = found if isinstance(found, list) else found.occurrences(self.scaled)
-            return self.batch(list(zip(places, singly, strict=True)))
+            return self.batch(list(zip(places.to_pylist(), singly, strict=True)))
         kinds = pa.schema([(name, arrow_type(domain)) for name, domain in shown.items()])  # times are texts there
         (batch,) = table.cast(kinds).combine_chunks().to_batches()
-        return pa.RecordBatch.from_arrays([pa.array(places, pa.binary()), *batch.columns], names=[PLACE, *shown])
+        return pa.RecordBatch.from_arrays([places, *batch.columns], names=[PLACE, *shown])
 
     def saved(self, run: PartialRun, time: int) -> bytes:
         """The state of a run at a time, for `restored`."""
@@ -113,6 +115,23 @@ class RuleJob:
         )
         places = pa.array([place for place, _ in found], pa.binary())
         return pa.RecordBatch.from_arrays([places, *columns], names=[PLACE, *self.ports.shown])
+
+
+def composite_places(times: Any, places: Any, behind: Any) -> Any:
+    """The places of composites as a column: those of `PartialRun.process`.
+
+    Parameters
+    ----------
+    times, places: of the events that have caused them; `behind`: the how many-th of its event each is, from 1 on.
+    """
+    import numpy as np
+    import pyarrow.compute as pc
+
+    from workbench.events.buffers import big_endian, bytes_column
+
+    first: Any = np.zeros((len(behind), 9), np.uint8)
+    first[:, :8] = big_endian(times.astype(np.int64).view(np.uint64) ^ np.uint64(1 << 63), 8)
+    return pc.binary_join_element_wise(bytes_column(first), places, bytes_column(big_endian(behind, 6)), b"")
 
 
 class BucketRunner:
@@ -157,8 +176,10 @@ class BucketRunner:
 
 def buckets_of(batch: Any) -> Iterator[Any]:
     """The rows of each bucket in a record batch, where those of one stand together."""
-    first = 0
-    for _, group in itertools.groupby(batch.column(0).to_pylist()):
-        count = sum(1 for _ in group)
-        yield batch.slice(first, count)
-        first += count
+    import numpy as np
+
+    from workbench.events.buffers import numbers_of
+
+    cuts: list[int] = (np.flatnonzero(np.diff(numbers_of(batch.column(0)))) + 1).tolist()
+    for first, last in itertools.pairwise([0, *cuts, len(batch)] if len(batch) else []):
+        yield batch.slice(first, last - first)

@@ -72,20 +72,29 @@ class PartialRun:
         """Whether it takes events as columns: what the clock causes has its place one by one."""
         return not self._absent and hasattr(self.engine, "process_block")
 
-    def process_block(
-        self, block: EventBlock, places: Sequence[OrderPlace]
-    ) -> Iterator[tuple[list[OrderPlace], EventBlock | list[Occurrence]]]:
-        """The same of events as columns, part by part."""
+    def process_block(self, block: EventBlock) -> Iterator[tuple[Any, Any, EventBlock | list[Occurrence]]]:
+        """The composites that events as columns cause, part by part, none of them empty.
+
+        Of each composite there is, as arrays, which event of the block has caused it, and the how many-th of it it is:
+        with the event's time and place they make its place, as in `process`.
+        """
+        import numpy as np
+
         before, made, engine = self._count, 0, cast("BlockEngine", self.engine)
+        last, behind = -1, 0
         for part in engine.process_block(block):
-            numbers = [each.number for each in part] if isinstance(part, list) else _numbers(part)
-            found, last, behind = list[OrderPlace](), -1, 0
-            for number in numbers:
-                made += 1
-                at = number - before - made  # so many events from outside come before it, and one
-                behind, last = (behind + 1 if at == last else 1), at
-                found.append(_time(int(block.times[at])) + b"\0" + places[at] + _number(behind))
-            yield found, part
+            numbers: Any = np.array([each.number for each in part]) if isinstance(part, list) else part.numbers
+            if not len(part):
+                continue
+            made += len(part)
+            # so many events from outside come before each, and one
+            at: Any = numbers - before - np.arange(made - len(part) + 1, made + 1)
+            begins = np.flatnonzero(np.diff(at, prepend=-1))  # where the composites of another event begin
+            counted = np.arange(1, len(at) + 1) - np.repeat(begins, np.diff(begins, append=len(at)))
+            if at[0] == last:
+                counted[: begins[1] if len(begins) > 1 else len(at)] += behind
+            last, behind = int(at[-1]), int(counted[-1])
+            yield at, counted, part
         self._count += made + len(block)
 
     def advance(self, time: int) -> list[tuple[OrderPlace, Occurrence]]:
@@ -130,12 +139,6 @@ class PartialRun:
         self._count, places, due, first, self._behind = state
         self._places = {number: (time, bytes.fromhex(place)) for number, time, place in places}
         self._due, self._first = None if due is None else tuple(due), bytes.fromhex(first)
-
-
-def _numbers(block: EventBlock) -> list[int]:
-    assert block.numbers is not None
-    found: list[int] = block.numbers.tolist()
-    return found
 
 
 def refuse_circles(rules: RuleSet) -> None:
