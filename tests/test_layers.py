@@ -106,6 +106,8 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/rules/placing.py", "numpy"),
     ("executors/compiled/rules/program.py", "numpy"),
     ("executors/compiled/rules/threads.py", "numpy"),
+    ("executors/compiled/rules/key_buckets.py", "numpy"),
+    ("executors/compiled/rules/stretches.py", "numpy"),
     ("executors/compiled/rules/running.py", "numpy"),
     ("executors/compiled/rules/runs.py", "numpy"),
     ("executors/compiled/rules/single.py", "numpy"),

@@ -2,15 +2,17 @@
 
 import math
 import random
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from tests.tesla.events import A, B, KeptCode, Kind
 from workbench.conformance.compare.rule_engines import same_occurrence
+from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import InputError, Refused
-from workbench.executors.compiled.rules import engine, layout, matching
+from workbench.executors.compiled.rules import engine, layout, matching, stretches
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.mixed import MixedRules, mixed_rules, rules_apart
 from workbench.executors.compiled.rules.program import RuleProgram
@@ -19,6 +21,7 @@ from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_split import RuleSplit, rule_split, shared
 from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.engines.time_split import TimeSplit, time_split
 from workbench.tesla.event_block import LargeNumberError, event_block
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence
@@ -51,12 +54,27 @@ APART = (
 )
 
 
-def fed(running, case, cuts):
-    """What an engine tells when the stream comes in blocks."""
+STRETCHED = (
+    "from A and each B within 5 from A emit P(x = B.x, f = A.f)",
+    "from P and last P as Old within 7 from P where P.f > Old.f emit Z(n = P.x)",
+    "from B and first A within 4 from B and not N between A and B emit Q(x = A.x, s = B.s)",
+    "from Q and each G(x == Q.x) emit R(x = Q.x)",
+    "from B and each A(x != B.x) as One within 3 from B and each A as Two within 6 from One emit Z(n = Two.x)",
+    "from A and $s = SUM(A.f within 9 from A) and $m = MAX(B.x within 6 from A) emit P(x = $m, f = $s)",
+    "from A and $s = AVG(P.f within 12 from A) and $c = COUNT(R within 4 from A) emit Z(n = $c) ",
+    "from N and last Q within 2 .. 6 from N and each B between Q and N limit 2 emit Z(n = B.x)",
+    "from B and each A(f > 0.5, x == B.x) within 0 from B emit P(x = A.x, f = A.f)",
+)
+
+
+def fed(running, case, cuts, singly=()):
+    """What an engine tells when the stream comes in blocks, some of them event by event."""
     found, first = [], 0
-    for last in (*cuts, len(case.events)):
+    for block_of, last in enumerate((*cuts, len(case.events))):
         some, first = case.events[first:last], last
         try:
+            if block_of in singly:
+                raise LargeNumberError("not as a block")
             block = event_block(case.rules, some, running.texts.put)
         except LargeNumberError:
             found += [each for event in some for each in running.process(event)]
@@ -94,6 +112,115 @@ def test_several_threads_tell_what_one_tells(pool, monkeypatch):
         composites, late = composites + len(found), late + (seed % 2 and bool(several.parts))
     assert composites > 80
     assert late
+
+
+def drawn(pool, rng, count):
+    """A rule set of some rules of a pool."""
+    texts = (f"rule r{i}: {each}" for i, each in enumerate(rng.sample(pool, count)))
+    return rules(TYPES + "\n".join(texts).replace("'", '"'))
+
+
+STRETCHES = 60
+"""Cases, by their numbers."""
+
+
+def by_time(made, facts, threads, code):
+    """An engine in threads that shares out nothing but time."""
+    split = RuleSplit([range(len(made.rules))], time=time_split(made))
+    assert not split.time.reason
+    return RuleThreads(made, facts, EngineSettings(threads=threads), split, code=code)
+
+
+def random_cuts(rng):
+    """Stretches of any lengths, to threads in any order."""
+
+    def cuts(self, block):
+        order = rng.sample(self.threads, len(self.threads))
+        many = min(rng.randint(1, len(order)), len(block))
+        return order, [*sorted(rng.sample(range(1, len(block)), many - 1)), len(block)]
+
+    return cuts
+
+
+def test_stretches_of_time_tell_what_one_thread_tells(monkeypatch):
+    """Whatever the threads know of what lies before a stretch, and wherever it begins."""
+    monkeypatch.setattr(RuleProgram, "machine", lambda self: KeptCode(self))
+    monkeypatch.setattr(engine, "FEW", 20)
+    monkeypatch.setattr(engine, "STRETCH", 7)
+    seen = {"composites": 0, "stretches": 0, "fed": 0, "repeated": 0, "named": 0, "late": 0}
+    for seed in range(STRETCHES):
+        rng = random.Random(seed)
+        made = drawn(STRETCHED, rng, rng.randint(1, 6))
+        case = stream_case(made, seed, 80)
+        cuts = sorted(rng.choices(range(len(case.events) + 1), k=rng.choice((0, 1, 6))))
+        monkeypatch.setattr(stretches, "LEAST", rng.choice((2, 5, 20)))
+        monkeypatch.setattr(stretches, "MOST_UNSEEN", rng.choice((3, 1000)))
+        monkeypatch.setattr(stretches, "DEAREST", rng.choice((0.1, 1.0)))
+        with monkeypatch.context() as patched:
+            if seed % 3:
+                patched.setattr(stretches.Stretches, "cuts", random_cuts(rng))
+            several = by_time(made, case.facts, rng.choice((2, 3)), None if seed % 2 else False)
+            singly = [place for place in range(7) if rng.random() < 0.3]
+            found = fed(several, case, cuts, singly)
+        expected = fed(CompiledRules(made, case.facts, EngineSettings(), code=False), case, cuts)
+        assert len(found) == len(expected), seed
+        assert all(map(same_occurrence, found, expected)), seed
+        if several.stretches is not None:
+            threads = several.stretches.threads
+            seen["stretches"] += sum(each.own[1] > 0 for each in threads) > 1
+            seen["repeated"] += any(each.repeated[1] for each in threads)
+            seen["fed"] += several.split.time.fed and bool(found)
+            seen["late"] += seed % 2
+        seen["composites"] += len(found)
+        seen["named"] += sum(len(each.sources) > 1 for each in found)
+    assert min(seen.values()) > STRETCHES // 8, seen
+
+
+ONE = "from B and each A within 5 from B emit P(x = A.x, f = A.f)"
+TWO = "from N and each P within 4 from N emit Z(n = 1)"
+
+
+@pytest.mark.parametrize(
+    ("texts", "events", "sources"),
+    [
+        ([ONE], [A(0, 1, 1.0), A(1, 2, 1.0), B(5, 1, "b"), B(6, 2, "b")], [(2, 0), (2, 1), (5, 1)]),
+        ([ONE, TWO], [A(0, 1, 1.0), B(5, 1, "b"), N(9), N(10)], [(1, 0), (3, 2)]),
+    ],
+    ids=["window", "windows of two rules"],
+)  # fmt: skip
+def test_a_stretch_knows_what_lies_at_the_end_of_its_reach(texts, events, sources, monkeypatch):
+    """An event as old as the window is long is in it. The second thread begins with the trigger."""
+    monkeypatch.setattr(stretches, "LEAST", 2)
+    monkeypatch.setattr(stretches.Stretches, "cuts", lambda self, block: (self.threads, [2, len(block)]))
+    several = by_time(rules(TYPES + " ".join(texts)), {}, 2, False)
+    found = fed(several, RuleCase(several.rules, events, {}, None), [])
+    assert [each.sources for each in found] == sources
+    assert several.stretches.threads[1].repeated[1] == 2
+
+
+def test_what_came_before_an_error_in_a_stretch_is_told(monkeypatch):
+    monkeypatch.setattr(stretches, "LEAST", 2)
+    made = rules(TYPES + "rule one: from B and each A within 2 from B emit Q(x = A.x, s = B.s)")
+    case = RuleCase(made, [A(i, i, 1.0) if i % 2 else B(i, i, "b") for i in range(12)], {}, None)
+    expected = fed(CompiledRules(made, {}, EngineSettings(), code=False), case, [])
+    several = by_time(made, {}, 2, False)
+    assert fed(several, case, []) == expected
+    failing = several.stretches.threads[several.stretches.threads[0].own[1] > 6].engine
+    whole = failing.parts_of
+
+    def parts_of(block, made, told):
+        """One event, and then an error."""
+        yield from whole(block.part(0, 1), made, told)
+        raise InputError("what is wrong")
+
+    later = [A(20, 1, 1.0), B(21, 2, "b"), A(22, 1, 1.0), B(23, 2, "b"), A(24, 1, 1.0), B(25, 2, "c"), B(25, 2, "d")]
+    both = fed(CompiledRules(made, {}, EngineSettings(), code=False), replace(case, events=[*case.events, *later]), [])
+    told = several.process_block(event_block(made, later, several.texts.put), sources=True)
+    monkeypatch.setattr(failing, "parts_of", parts_of)
+    found = []
+    with pytest.raises(InputError, match="what is wrong"):
+        found.extend(each for part in told for each in part.occurrences(made))
+    assert found == both[len(expected) :][: len(found)]
 
 
 MIXED = 15
@@ -173,15 +300,42 @@ def test_what_came_before_an_error_on_one_of_two_engines_is_told(apart):
     assert [(each.type, each.time) for each in found] == [("Q", 1), ("P", 2)]
 
 
-def test_what_cannot_be_split_says_why():
-    def reason(*texts):
-        return rule_split(rules(TYPES + "\n".join(f"rule r{i}: {each}" for i, each in enumerate(texts)))).reason
+def split_of(*texts):
+    return rule_split(rules(TYPES + "\n".join(f"rule r{i}: {each}" for i, each in enumerate(texts))))
 
-    assert "`each B within 2 from A` needs an equation" in reason("from A and each B within 2 from A emit Z(n = B.x)")
+
+def test_what_cannot_be_split_says_why():
+    unkeyed = split_of("from A and each B within 2 from A emit Z(n = B.x) consuming B").reason
+    assert "`each B within 2 from A` needs an equation" in unkeyed
+    assert unkeyed.endswith(", and rule 'r0' consumes events")
     counted = "from A[$x = x] and each B(x == $x) within 5 events from A emit Z(n = $x)"
-    assert reason(counted).startswith("rule 'r0' counts events")
+    assert split_of(counted).reason.startswith("rule 'r0' counts events")
     again = "from Q[$x = x] and absent B(x == $x) within 2 after Q emit Q(x = $x, s = Q.s)"
-    assert reason(again) == "rule 'r0' waits for what must not come since an absence was told"
+    assert split_of(again).reason.startswith("rule 'r0' waits for what must not come since an absence was told")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("from A and each B within 2 from A emit Z(n = 1) consuming B", "'r0' consumes events"),
+        ("from A emit Z(n = 1) at most once in 3", "'r0' is silent after what it has told"),
+        ("from A and absent B within 3 after A emit Z(n = 1)", "'r0' waits for what must not come"),
+        ("from A and not B within forever from A emit Z(n = 1)", "'r0' looks back for ever"),
+        ("from P and each A within 2 from P emit P(x = 1, f = 1.0)", "leads back to themselves: 'r0'"),
+    ],
+)
+def test_time_is_not_cut_where_rules_remember_what_they_have_told(text, why):
+    assert why in split_of(text).time.reason
+
+
+def test_a_reach_is_the_longest_way_back_through_windows_and_through_rules():
+    chain = "from A and last B within 5 from A and $n = COUNT(A within 7 from B) emit Q(x = $n, s = 's')"
+    chain = chain.replace("'", '"')
+    assert split_of(chain).time == TimeSplit(12)
+    between = "from A and last B within 5 from A and not N between B and A emit R(x = 1)"
+    fed = "from R and last Q within 4 from R and not R within 3 from Q emit Z(n = Q.x)"
+    assert split_of(between).time == TimeSplit(5)
+    assert split_of(chain, between, fed).time == TimeSplit(4 + 3 + 12, fed=True)
 
 
 def test_work_is_shared_out_by_what_it_costs():

@@ -61,7 +61,7 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
             for number, (of, rule, absent) in enumerate(zip(plan.plans, written.rules, plan.absent, strict=True))
         ],
         "engine": _engine(plan),
-        "threads": _threads(plan),
+        "threads": _threads(plan, timed),
         "matches": _matches(plan),
         "gpu": _devices(plan),
     }  # fmt: skip
@@ -205,11 +205,13 @@ def _engine_lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"{rule}: cdp, or aip ({why})"
 
 
-def _threads(plan: SetPlan) -> dict[str, Any]:
+def _threads(plan: SetPlan, timed: bool) -> dict[str, Any]:
     """How the work can be shared among threads."""
     split = rule_split(plan.rules)
     names = [[plan.rules.rules[rule].name for rule in group] for group in split.groups]
-    return {"groups": names, "keys": dict(split.keys), "reason": split.reason}
+    time = {"fed": split.time.fed, "reason": split.time.reason}
+    time |= {} if split.time.reason else {"reach": _span(split.time.reach, timed)}
+    return {"groups": names, "keys": dict(split.keys), "reason": split.reason, "time": time}
 
 
 def _split_lines(found: dict[str, Any]) -> Iterator[str]:
@@ -222,6 +224,12 @@ def _split_lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"{len(groups)} groups of rules do not feed each other: {shown}{' | ...' * (len(groups) > 8)}"
     if found["keys"]:
         yield f"events can be told apart by {', '.join(f'{type}.{key}' for type, key in found['keys'].items())}"
+    time = found["time"]
+    if time["reason"]:
+        yield from () if found["reason"] else (f"time cannot be cut: {time['reason']}",)
+    else:
+        again = "processed" if time["fed"] else "put into columns"
+        yield f"time can be cut: the events of the {time['reach']} before a stretch are {again} for it again"
 
 
 def draw_plan(plan: SetPlan) -> str:
@@ -286,8 +294,13 @@ def _reach(column: PlannedColumn, timed: bool) -> str:
         return "forever"
     if column.latest:
         return f"kept of the latest {column.latest} events" + (f" and for {column.reach}" if column.reach else "")
-    units = {name: size for name, size in MICROSECONDS.items() if timed and not column.reach % size}
+    return f"kept for {_span(column.reach, timed)}"
+
+
+def _span(reach: int, timed: bool) -> str:
+    """So much time."""
+    units = {name: size for name, size in MICROSECONDS.items() if timed and not reach % size}
     if not units:
-        return f"kept for {column.reach}"
+        return str(reach)
     name = max(units, key=lambda each: units[each])
-    return f"kept for {column.reach // units[name]} {name}"
+    return f"{reach // units[name]} {name}"

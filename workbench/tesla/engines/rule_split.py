@@ -1,4 +1,4 @@
-"""How a rule set can be run in parts: rules that do not feed each other, or events that no match has together.
+"""How a rule set can be run in parts: rules that do not feed each other, events that no match has together, stretches.
 
 The rule of this module: parts meet in nothing but the order of what they publish.
 """
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from heapq import heapify, heapreplace
 
 from workbench.tesla import tree as t
+from workbench.tesla.engines.time_split import TimeSplit, time_split
 from workbench.tesla.partition import rule_partition
 from workbench.tesla.rule_set import RuleSet
 
@@ -23,11 +24,13 @@ class RuleSplit:
     groups: the places of rules, those together that feed each other or the same rule.
     keys: of types of events the attribute by which they can be told apart; empty where they cannot.
     reason: why nothing can be split; empty where something can.
+    time: whether the stream can be cut into stretches.
     """
 
     groups: Sequence[Sequence[int]]
     keys: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
+    time: TimeSplit = TimeSplit(reason="it is cut in no other way")
 
 
 def rule_split(rules: RuleSet) -> RuleSplit:
@@ -35,13 +38,15 @@ def rule_split(rules: RuleSet) -> RuleSplit:
     for rule in rules.rules:
         if any(getattr(part.window, "counted", False) for part in rule.parts):
             why = f"rule '{rule.name}' counts events in a window, those of all rules and keys among them"
-            return RuleSplit([range(len(rules.rules))], reason=why)
+            return RuleSplit([range(len(rules.rules))], reason=why, time=TimeSplit(reason=why))
     groups, found = rule_groups(rules), rule_partition(rules)
     again = next(_led_back(rules), "")
     why = f"rule '{again}' waits for what must not come since an absence was told" if again else ""
     reasons = (*found.reasons, *filter(None, [why]))
-    keys = {} if reasons else found.keys
-    return RuleSplit(groups, keys, "" if len(groups) > 1 or keys else (reasons or ("there is no rule with a key",))[0])
+    keys, time = {} if reasons else found.keys, time_split(rules)
+    none = len(groups) < 2 and not keys and time.reason
+    why = f"{(reasons or ('there is no rule with a key',))[0]}, and {time.reason}" if none else ""
+    return RuleSplit(groups, keys, why, time)
 
 
 def rule_groups(rules: RuleSet) -> list[list[int]]:

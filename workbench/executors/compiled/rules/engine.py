@@ -146,7 +146,7 @@ class CompiledRules:
         if not len(block):
             return []
         see_block(block, self.now, self.passed)
-        return self.parts_of(block, partial(composite_block, sources=sources), self._as_block)
+        return self.parts_of(block, partial(composite_block, sources=sources), self.as_block)
 
     def parts_of(self, block: EventBlock, made: Makes, told: Tells) -> Iterable[Any]:
         """What comes of a block, part by part: made of `Published`, or told by `cdp`."""
@@ -176,7 +176,7 @@ class CompiledRules:
                 return count
         return len(block)
 
-    def _as_block(self, found: list[Occurrence]) -> EventBlock | list[Occurrence]:
+    def as_block(self, found: list[Occurrence]) -> EventBlock | list[Occurrence]:
         """Composites that `cdp` has told of."""
         try:
             return event_block(self.rules, found, self.texts.put)

@@ -1,4 +1,4 @@
-"""A rule set that runs as machine code in several threads: its rules are shared out, or its events by their keys.
+"""A rule set that runs as machine code in several threads: its rules are shared out, or its events, by keys or by time.
 
 The rule of this module: what is told is what one thread tells, and in its order (`placing`). Until there is machine
 code one thread does all of it (`BeforeThreads`); then what is shared out is measured, and stays where it is.
@@ -10,15 +10,13 @@ from collections import ChainMap, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from time import thread_time
 from typing import Any, NoReturn
 
 import numpy as np
 
-from workbench.core.domain import FLOAT, INT
-from workbench.errors import InputError, Refused, WorkbenchError
-from workbench.executors.compiled.rules import layout as at
+from workbench.errors import InputError, Refused
 from workbench.executors.compiled.rules.engine import PATIENCE, SOME, STRETCH, CompiledRules, added_costs, see_block
+from workbench.executors.compiled.rules.key_buckets import KeyBuckets
 from workbench.executors.compiled.rules.outputs import composite_block, composites
 from workbench.executors.compiled.rules.placing import (
     EventsBefore,
@@ -28,27 +26,22 @@ from workbench.executors.compiled.rules.placing import (
     longest_reach,
     merged,
 )
-from workbench.executors.compiled.rules.program import RuleProgram
-from workbench.executors.compiled.rules.runs import Published, kept
-from workbench.executors.compiled.rules.transfer import held_events, recorded, returnable, to_memory
-from workbench.executors.compiled.rules.words import ODD
+from workbench.executors.compiled.rules.runs import Published
+from workbench.executors.compiled.rules.shares import SAMPLE, ShareCosts, of_block, of_clock, of_event, of_some
+from workbench.executors.compiled.rules.stretches import Stretches
+from workbench.executors.compiled.rules.transfer import held_events, returnable, to_memory
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.publisher import Publisher, see_event
-from workbench.tesla.engines.rule_split import RuleSplit, rule_split, shared
+from workbench.tesla.engines.rule_split import RuleSplit, rule_split
 from workbench.tesla.engines.runner import DueAbsence
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.values import as_float
 
-SAMPLE = 1 << 13
-"""Events, of the first ones or the last ones before there is code, of which it is measured what rules cost."""
-BUNDLES = 8
-"""Groups of rules for each thread of which it is measured one by one, at most."""
-BUCKETS = 1 << 10
-"""Keys are told apart so far, and shared out by how many events they have."""
+EVEN = 1.2
+"""Where the thread that has most has so many times its share at most, no better way is looked for."""
 
 
 def compiled_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> CompiledRules | RuleThreads:
@@ -119,7 +112,8 @@ class RuleThreads(WholeState):
 
     Attributes
     ----------
-    owners: of each bucket of keys the part that has its events; None where parts differ in their rules.
+    owners: of each bucket of keys the part that has its events; None where it is not keys that are shared out.
+    stretches: what runs where it is time.
     """
 
     def __init__(
@@ -137,6 +131,8 @@ class RuleThreads(WholeState):
         self._recent = deque[Occurrence](maxlen=SAMPLE)
         self.parts: list[CompiledRules] = []
         self.owners: Any = None
+        self.stretches: Stretches | None = None
+        self._keys = KeyBuckets(rules, split.keys, self.texts.put)
         self._manager = ThreadManager(settings.threads - 1)
 
     # --- events -----------------------------------------------------------------------------------------
@@ -150,6 +146,10 @@ class RuleThreads(WholeState):
                 self._share(self._sample())
             return found
         see_event(event, self.rules, self.now, self.passed)
+        self._share(None)
+        if self.stretches is not None:
+            self.now = event.time
+            return self.stretches.event(event)
         try:
             block = event_block(self.rules, [event], self.texts.put)
         except LargeNumberError:
@@ -170,6 +170,11 @@ class RuleThreads(WholeState):
         if first < len(block):
             rest = block.part(first, len(block))
             see_block(rest, self.now, self.passed)
+            self._share(rest)
+            if self.stretches is not None:
+                self.now = int(rest.times[-1])
+                yield from self.stretches.block(rest, sources=sources)
+                return
             made = self._happened(rest, sources=sources)
             yield composite_block(made, self.program, self._known, sources=sources)
 
@@ -183,8 +188,9 @@ class RuleThreads(WholeState):
             return self._first.advance(time)
         self._share(None)
         orders = [None if self.owners is None else _NOTHING] * len(self.parts)
-        runs = [partial(_until, part, time) for part in self.parts]
-        found = self._together(runs, orders, _NOTHING, sources=True)
+        runs = [partial(of_clock, part, time) for part in self.parts]
+        timed = self.stretches is None  # what waits for nothing has nothing to tell when time goes on
+        found = self._together(runs, orders, _NOTHING, sources=True) if timed else joined_parts([])
         self.passed = time if self.passed is None else max(time, self.passed)
         self.now = self.passed if self.now is None else max(self.now, self.passed)
         return composites(found, self.program, self._known)
@@ -195,13 +201,23 @@ class RuleThreads(WholeState):
             part.running.lend(block.texts, keeps=part is self.parts[0])
         self.now = int(block.times[-1])
         if self.owners is None:
-            runs = [partial(_of_block, part, block) for part in self.parts]
+            runs = [partial(of_block, part, block) for part in self.parts]
             return self._together(runs, [None] * len(self.parts), block.times, sources=sources)
-        owners = self.owners[self._buckets(block)]
-        orders = [np.flatnonzero(owners == i) for i in range(len(self.parts))]
-        given = [block.taken(order) for order in orders]
-        runs = [partial(_of_block, part, some, self.now - 1) for part, some in zip(self.parts, given, strict=True)]
+        orders = self._orders(block)
+        runs = [partial(of_some, part, block, order) for part, order in zip(self.parts, orders, strict=True)]
         return self._together(runs, orders, block.times, sources=sources)
+
+    def _orders(self, block: EventBlock) -> list[Any]:
+        """The places of the events that each part has; all threads look for them."""
+
+        def found(first: int) -> list[Any]:
+            owners = self.owners[self._keys.of(block.part(first, first + size))]
+            return [first + np.flatnonzero(owners == i) for i in range(len(self.parts))]
+
+        size = -(-len(block) // len(self.parts))
+        others = [self._manager.start(partial(found, first)) for first in range(size, len(block), size)]
+        pieces = [found(0), *(each.wait_for() for each in others)]
+        return list(map(np.concatenate, zip(*pieces, strict=True)))
 
     def _singly(self, event: Occurrence) -> list[Occurrence]:
         """The composites of an event that has no room in words."""
@@ -210,12 +226,12 @@ class RuleThreads(WholeState):
         times, parts = np.array([event.time], np.int64), range(len(self.parts))
         orders: list[Any] = [None for _ in parts]
         if self.owners is None:
-            runs = [partial(_of_event, part, event) for part in self.parts]
+            runs = [partial(of_event, part, event) for part in self.parts]
         else:
-            owner = self._owner(event)
+            owner = self.owners[self._keys.of_event(event)]
             orders = [np.arange(int(i == owner)) for i in parts]
             runs = [
-                partial(_of_event, part, event) if i == owner else partial(_until, part, event.time - 1)
+                partial(of_event, part, event) if i == owner else partial(of_clock, part, event.time - 1)
                 for i, part in enumerate(self.parts)
             ]
         return composites(self._together(runs, orders, times, sources=True), self.program, self._known)
@@ -248,23 +264,26 @@ class RuleThreads(WholeState):
         """Share the work out, by what the first events cost, and what one thread knows until now."""
         if self._first is None:
             return
-        first, threads = self._first, self.settings.threads
-        rules = self._rule_shares(block) if len(self.split.groups) > 1 else []
-        worst = max((cost for _, cost in rules), default=1.0)
+        first, whole, threads = self._first, range(len(self.rules.rules)), self.settings.threads
+        costs = ShareCosts(self.program, self._part, block if self._code is not False else None, self.split.time)
+        longest, rules = dict[str, float](), [list(whole)]
         if self.split.keys:
-            counts = np.bincount(self._buckets(block), minlength=BUCKETS) if block is not None else np.zeros(BUCKETS)
-            counts = counts + (1 + counts.sum()) / BUCKETS / 10
-            shares = shared(counts.tolist(), threads)
-            if max(counts[share].sum() for share in shares) / counts.sum() < worst:
-                self.owners = np.zeros(BUCKETS, np.int64)
-                for i, share in enumerate(shares):
-                    self.owners[share] = i
-        programs = [self.program.of(some) for some, _ in rules] if self.owners is None else [self.program] * threads
-        parts = [self._part(program) for program in programs]
+            owners, most = self._keys.owners(block, threads)
+            longest["keys"] = costs.of_keys(most)
+        if not (self.split.time.reason or self.settings.profiled or self.by_blocks):  # nobody counts who looks at what
+            longest["time"] = costs.of_time(block, threads)
+        if len(self.split.groups) > 1 and min(longest.values(), default=1.0) > EVEN / threads:
+            rules, longest["rules"] = costs.of_rules(self.split.groups, threads)
+        chosen = min(longest, key=lambda each: longest[each], default="rules")
+        if chosen == "keys":
+            self.owners = owners
+        parts = [self._part(self.program.of(some)) for some in (rules if chosen == "rules" else [whole] * threads)]
         self._histories = [PartHistory(longest_reach(self.program.plan.plans)) for _ in parts]
         if first.exact is not None and not self._taken_over(first.exact, parts):
             first.ready, self.owners = False, None
             return
+        if chosen == "time":
+            self.stretches = Stretches(parts, self.split.time, self._manager, costs.dear, self.count)
         self._first, self.parts, self._before = None, parts, first.profile()
         self._recent.clear()
 
@@ -286,60 +305,11 @@ class RuleThreads(WholeState):
 
     def _waits(self, i: int, part: CompiledRules, rule: int, due: DueAbsence) -> bool:
         """Whether it is this part that waits for something."""
-        return rule in part.program.asked if self.owners is None else self._owner(due.trigger) == i
+        return rule in part.program.asked if self.owners is None else self.owners[self._keys.of_event(due.trigger)] == i
 
     def _part(self, program: Any) -> CompiledRules:
         code = self._code is not False
         return CompiledRules(self.rules, self.facts, self.settings, code, program, self.texts)
-
-    def _rule_shares(self, block: EventBlock | None) -> list[tuple[list[int], float]]:
-        """The places of rules for each thread, and which part of all the work that is."""
-        groups = [list(group) for group in self.split.groups]
-        most = BUNDLES * self.settings.threads
-        if len(groups) > most:
-            works = [float(sum(len(self.program.plan.plans[rule].steps) for rule in group)) for group in groups]
-            groups = [[rule for i in some for rule in groups[i]] for some in shared(works, most)]
-        works = self._measured(groups, block)
-        return [
-            (sorted(rule for i in some for rule in groups[i]), sum(works[i] for i in some) / sum(works))
-            for some in shared(works, self.settings.threads)
-        ]
-
-    def _measured(self, groups: Sequence[Sequence[int]], block: EventBlock | None) -> list[float]:
-        """What groups of rules cost, in seconds; where nothing can be measured, how many rules they are."""
-        if block is not None and self._code is not False:
-            sample = block.part(0, SAMPLE)
-            parts = [self._part(self.program.of(group)) for group in groups]
-            try:
-                _of_block(self._part(self.program), block.part(0, 1))  # now there is machine code
-                return [_seconds(part, sample) for part in parts]
-            except WorkbenchError:
-                pass  # it comes again
-        return [float(len(group)) for group in groups]
-
-    def _buckets(self, block: EventBlock) -> Any:
-        """The bucket of each event's key; events without one may be in any."""
-        found: Any = np.arange(len(block)) % BUCKETS
-        for y, name in enumerate(block.names):
-            key = self.split.keys.get(name)
-            mine = np.flatnonzero(block.types == y) if key is not None else _NOTHING
-            if key is not None and len(mine):
-                declared, places = self.rules.declarations[name], block.places[mine]
-                column = block.columns[y][declared.positions[key]]
-                buckets = _scattered(column.values[places], number=declared.domains[key] in (INT, FLOAT))
-                found[mine] = buckets if column.nulls is None else np.where(column.nulls[places], 0, buckets)
-        return found
-
-    def _owner(self, event: Occurrence) -> int:
-        """The part that an event with a large number belongs to."""
-        declared, key = self.rules.declarations[event.type], self.split.keys.get(event.type)
-        value = None if key is None else event.values[declared.positions[key]]
-        if isinstance(value, str):
-            value = self.texts.put([value])[0]
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            value = as_float(value)
-        buckets = _scattered(np.array([0 if value is None else value]), number=isinstance(value, float))
-        return int(self.owners[0 if value is None else buckets[0]])
 
     # --- the rest ---------------------------------------------------------------------------------------
 
@@ -352,48 +322,3 @@ class RuleThreads(WholeState):
 
 
 _NOTHING: Any = np.zeros(0, np.int64)
-
-
-def _scattered(values: Any, *, number: bool) -> Any:
-    """The buckets of keys; numbers that are equal as floats have the same, and those that are none have the first."""
-    if number:
-        values = values.astype(np.float64) + 0.0
-        return np.where(values == values, _hashed(values.view(np.uint64)), 0)
-    return _hashed(values.astype(np.int64).view(np.uint64))
-
-
-def _hashed(words: Any) -> Any:
-    mixed = (words ^ (words >> np.uint64(32))) * np.uint64(ODD)
-    return (mixed >> np.uint64(64 - BUCKETS.bit_length() + 1)).astype(np.int64)
-
-
-def _taken(made: Published, program: RuleProgram, texts: Any) -> Published:
-    """What is the last, or else large."""
-    return kept(made, program, texts) if made.runs or len(made.words) > at.MUCH_OUTPUT else made
-
-
-def _words(part: CompiledRules) -> Callable[[Sequence[Occurrence]], Published]:
-    """What puts what `cdp` tells of a part in words."""
-    return partial(recorded, part.running, part.program.plan.plans)
-
-
-def _of_block(part: CompiledRules, block: EventBlock, until: int | None = None) -> Published:
-    """What a part publishes of a block, and up to a time."""
-    found = list(part.parts_of(block, _taken if until is None else kept, _words(part))) if len(block) else []
-    if until is not None:
-        found += part.parts_until(until, kept, _words(part))
-    return joined_parts(found)
-
-
-def _until(part: CompiledRules, time: int) -> Published:
-    return joined_parts(list(part.parts_until(time, kept, _words(part))))
-
-
-def _of_event(part: CompiledRules, event: Occurrence) -> Published:
-    return _words(part)(part.process(event))
-
-
-def _seconds(part: CompiledRules, block: EventBlock) -> float:
-    began = thread_time()
-    _of_block(part, block)
-    return thread_time() - began

@@ -1,0 +1,84 @@
+"""How far back rules look, all in all, so that a stretch of a stream can be told without what came long before it.
+
+The rule of this module: what an event causes is said by the events of the reach before it, and by nothing else. So
+whatever a rule remembers of what it has told is in the way.
+
+Source: Balkesen, Dindar, Wetter, Tatbul, RIP: run-based intra-query parallelism for scalable complex event processing
+(DEBS 2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from workbench.tesla.engines.rule_plan import RulePlan
+from workbench.tesla.rule_set import RuleSet
+
+
+@dataclass(frozen=True)
+class TimeSplit:
+    """Whether a stream can be cut into stretches.
+
+    Attributes
+    ----------
+    reach: how long before an event those lie on which it hangs what it causes, in the unit of times.
+    fed: whether rules look at what others emit, which is then to be made again before a stretch.
+    reason: why there are no stretches; empty where there are.
+    """
+
+    reach: int = 0
+    fed: bool = False
+    reason: str = ""
+
+
+def time_split(rules: RuleSet) -> TimeSplit:
+    """How a stream can be cut for a rule set."""
+    plans = [RulePlan(rule, rules.declarations) for rule in rules.rules]
+    reason = next(_reasons(plans), "")
+    if reason:
+        return TimeSplit(reason=reason)
+    makers: dict[str, list[int]] = {}
+    for place, rule in enumerate(rules.rules):
+        makers.setdefault(rule.emits, []).append(place)
+    reaches: dict[int, int] = {}
+    left, fed = set(range(len(plans))), False
+    while left:  # from rules that look at events from outside to those that look at what comes of them
+        ready = [place for place in left if left.isdisjoint(_fed_by(plans[place], makers))]
+        if not ready:
+            names = ", ".join(f"'{rules.rules[place].name}'" for place in sorted(left))
+            return TimeSplit(reason=f"what rules emit leads back to themselves: {names}")
+        for place in ready:
+            feeding = list(_fed_by(plans[place], makers))
+            fed = fed or bool(feeding)
+            reaches[place] = _reach(plans[place]) + max((reaches[each] for each in feeding), default=0)
+        left.difference_update(ready)
+    return TimeSplit(max(reaches.values(), default=0), fed)
+
+
+def _reasons(plans: Iterable[RulePlan]) -> Iterator[str]:
+    """What rules remember, or look for where it cannot be seen beforehand."""
+    for plan in plans:
+        name = f"rule '{plan.rule.name}'"
+        windows = [step.window for step in plan.steps if step.window is not None]
+        if plan.rule.consuming:
+            yield f"{name} consumes events"
+        if plan.pause is not None:
+            yield f"{name} is silent after what it has told"
+        if plan.absent is not None:
+            yield f"{name} waits for what must not come"
+        if any(window.counted for window in windows):
+            yield f"{name} counts events in a window"
+        if any(step.window is not None and plan.horizon(step) is None for step in plan.steps):
+            yield f"{name} looks back for ever"
+
+
+def _reach(plan: RulePlan) -> int:
+    """How long before its trigger a rule looks."""
+    return max((plan.horizon(step) or 0 for step in plan.steps if step.window is not None), default=0)
+
+
+def _fed_by(plan: RulePlan, makers: dict[str, list[int]]) -> Iterator[int]:
+    """The rules that emit what a rule looks at."""
+    for type in {step.type for step in plan.steps if not step.fact}:
+        yield from makers.get(type, ())
