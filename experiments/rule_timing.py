@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -98,32 +98,87 @@ def fed(
         yield found
 
 
-def queued(engine: RuleEngine, log: EventLog, rate: int) -> dict[str, Any]:
-    """The part of the events that are dropped, and of the time in which the engine is busy, in percent.
+@dataclass
+class ServedQueue:
+    """A queue of a tenth of a second's events in front of an engine; an event that finds it full is dropped.
 
-    A queue has a tenth of a second's events; an event that finds it full is dropped. The engine has a core to itself
-    whatever else the machine does: an event is served for the CPU time that it takes, on a clock of the queue's own.
+    The engine has a core to itself whatever else the machine does: an event is served for the CPU time that it takes,
+    on a clock of the queue's own, so that nobody waits for the time of events to come.
 
     Parameters
     ----------
     log: its times count microseconds.
+    blocks: an engine that is free takes all that wait as a block of columns; else one event.
+
+    Attributes
+    ----------
+    free: when the engine will be, in seconds of the log; `busy`: for how many seconds it has not been.
     """
-    begins: deque[float] = deque()
-    free = busy = 0.0
-    dropped = 0
-    for event in list(log.occurrences()):
-        now = event.time * 1e-6
-        while begins and begins[0] <= now:
-            begins.popleft()
-        if len(begins) >= rate // 10:
-            dropped += 1
-            continue
+
+    engine: RuleEngine
+    log: EventLog
+    rate: int
+    blocks: bool = False
+    dropped: int = 0
+    free: float = 0.0
+    busy: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._waiting: deque[int] = deque()
+        self._times = (self.log.times * 1e-6).tolist()
+        self._events = [] if self.blocks else list(self.log.occurrences())
+
+    def add(self, at: int) -> None:
+        """The event at a place comes."""
+        self.serve(self._times[at])
+        if len(self._waiting) < self.rate // 10:
+            self._waiting.append(at)
+        else:
+            self.dropped += 1
+
+    def serve(self, until: float = float("inf")) -> None:
+        """What waits is served, as far as that begins up to a time."""
+        while self._waiting and (begun := max(self.free, self._times[self._waiting[0]])) <= until:
+            some = [self._waiting.popleft()]
+            while self.blocks and self._waiting and self._times[self._waiting[0]] <= begun:
+                some.append(self._waiting.popleft())
+            spent = self._spent(some)
+            self.free, self.busy = begun + spent, self.busy + spent
+
+    def _spent(self, some: list[int]) -> float:
+        if not self.blocks:
+            (at,) = some
+            began = process_time()
+            self.engine.process(self._events[at])
+            return process_time() - began
+        taken: Any = self.engine
+        block = self.log.where(np.array(some)).block(self.engine.rules)
         began = process_time()
-        engine.process(event)
-        taken = process_time() - began
-        begins.append(max(now, free))
-        free, busy = begins[-1] + taken, busy + taken
-    return {"dropped": 100 * dropped / len(log), "busy": 100 * busy / max(free, len(log) / rate)}
+        for _ in taken.process_block(block):
+            pass
+        return process_time() - began
+
+
+def queued(
+    engine: RuleEngine, log: EventLog, rate: int, *, blocks: bool = False, steady: int = 0, most: int | None = None
+) -> dict[str, Any]:  # fmt: skip
+    """The part of the events that are dropped, and of the time in which the engine is busy, in percent.
+
+    Parameters
+    ----------
+    blocks: see `ServedQueue`.
+    most: how many events are served; the others are taken to be as those from the event `steady` on.
+    """
+    queue, count = ServedQueue(engine, log, rate, blocks), min(most or len(log), len(log))
+    dropped = busy = 0.0
+    for at in range(count):
+        if at == steady:
+            dropped, busy = queue.dropped, queue.busy
+        queue.add(at)
+    queue.serve()
+    more = (len(log) - count) / max(1, count - steady)
+    dropped, busy = (now + more * (now - before) for now, before in ((queue.dropped, dropped), (queue.busy, busy)))
+    return {"dropped": 100 * dropped / len(log), "busy": min(100.0, 100 * busy / max(queue.free, len(log) / rate))}
 
 
 def found_matches(load: RuleLoad, asked: str, first: int) -> Fed:

@@ -2,14 +2,25 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 
-from experiments import static2016
+from experiments import rule_timing, static2016
 from experiments.fact_loads import FactLoad
-from experiments.rule_loads import EventChain, RuleLoad, Scenario, ThesisLoad, anchor_r5, anchor_w1, anchor_w2, banded
-from experiments.rule_timing import SCANNING, cost, started
+from experiments.rule_loads import (
+    EventChain,
+    EventLog,
+    RuleLoad,
+    Scenario,
+    ThesisLoad,
+    anchor_r5,
+    anchor_w1,
+    anchor_w2,
+    banded,
+)
+from experiments.rule_timing import SCANNING, cost, queued, started
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import EngineMissing
 from workbench.tesla.caches.table import FactCaching
@@ -78,6 +89,37 @@ def test_what_an_event_costs_is_measured_when_windows_are_full(name):
     assert found["events"] == 100
     assert found["composites"] > 0
     assert found["us"] > 0
+
+
+class Slow:
+    """An engine that takes 20 milliseconds whenever it is asked."""
+
+    rules = LOADS["r5"]().rules
+
+    def __init__(self, monkeypatch):
+        self.clock = 0.0
+        monkeypatch.setattr(rule_timing, "process_time", lambda: self.clock)
+
+    def process(self, _):
+        self.clock += 0.02
+        return []
+
+    process_block = process
+
+
+@pytest.mark.parametrize("most", [None, 600])
+def test_a_queue_that_gets_twice_as_much_as_can_be_served_drops_half(monkeypatch, most):
+    """Ten wait at most at 100 a second: of ten seconds' events what is served or waits in the end is not dropped."""
+    log = EventLog(("A", "B", "C"), np.zeros(1000, int), np.arange(1000) * 10_000, {
+        "att": np.ones(1000, int), "value": np.ones(1000, int)})  # fmt: skip
+    slow: Any = Slow(monkeypatch)
+    found = queued(slow, log, 100, steady=400, most=most)
+    assert found["dropped"] == pytest.approx(100 * (1000 - 500 - 10) / 1000, abs=0.3)
+    assert found["busy"] == pytest.approx(100, abs=0.5)
+    slow = Slow(monkeypatch)
+    found = queued(slow, log, 100, steady=400, most=most, blocks=True)
+    assert found["dropped"] == 0
+    assert found["busy"] == pytest.approx(100, abs=0.5)
 
 
 @pytest.mark.skipif("gpu" in engines_here(), reason="there is a device")
