@@ -7,6 +7,7 @@ columns are those of `columns`; what is read may also have structs, lists and ma
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 from abc import abstractmethod
@@ -24,6 +25,7 @@ from workbench.errors import InputError
 from workbench.events.column_map import has_columns
 from workbench.events.columns import arrays_of, arrow_type, as_json, to_column
 from workbench.events.files import sought
+from workbench.events.pieces import BatchPiece
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
 from workbench.events.values import Unheld, UnreadableError, Words, from_json, from_text, short
 
@@ -36,6 +38,10 @@ ODD = (date, time, timedelta, bytes)
 """What cells of Arrow may be, and events are not."""
 LARGE = 1 << 18
 """Rows that are read at a time."""
+BatchColumns = Mapping[int, Any]
+"""Arrow columns of successive rows by their positions."""
+ReadPiece = Callable[[], Sequence[BatchColumns]]
+"""Reads successive rows: columns of all of them, but where Arrow gives them in several batches."""
 
 
 @contextmanager
@@ -64,8 +70,8 @@ class BatchReader(RowReader):
     """Whether it is read from its beginning to its end."""
 
     @abstractmethod
-    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
-        """The schema of a file, and what reads record batches, of which these columns are needed."""
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[BatchPiece]]]:
+        """The schema of a file, and what reads its rows, of which these columns are needed."""
 
     def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
         with self._sought(file) as found, batches_of(self.called, shown):
@@ -79,16 +85,32 @@ class BatchReader(RowReader):
         return INT if pa.types.is_integer(kind) and kind != pa.uint64() else Words()
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
-        for first, columns in self._batches(lines, shown):
-            yield from self._numbered(first, columns)
+        for first, piece, _ in self._pieces(lines, shown):
+            for columns in piece():
+                yield from self._numbered(first, columns)
+                first += len(next(iter(columns.values()), ()))
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        for first, columns in self._batches(lines, shown):
+        for first, piece, ahead in self._pieces(lines, shown):
             yield LogBlock(
-                partial(self._steps, first, columns, shown),
-                partial(self._arrays, columns),
-                partial(self.lists_of, columns.__getitem__),
+                partial(self._piece_steps, first, piece, shown),
+                partial(self._piece_arrays, piece),
+                partial(self._piece_lists, piece),
+                ahead,
             )
+
+    def _piece_steps(self, first: int, piece: ReadPiece, shown: str) -> Iterator[InputEvents]:
+        for columns in piece():
+            yield from self._steps(first, columns, shown)
+            first += len(next(iter(columns.values()), ()))
+
+    def _piece_arrays(self, piece: ReadPiece) -> dict[str, EventArray] | None:
+        columns = piece()
+        return self._arrays(columns[0]) if len(columns) == 1 else None
+
+    def _piece_lists(self, piece: ReadPiece) -> Mapping[str, list[Value]] | None:
+        columns = piece()
+        return self.lists_of(columns[0].__getitem__ if len(columns) == 1 else None)
 
     def _steps(self, first: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
         steps = self.steps_of(columns.__getitem__) if self.flat else None
@@ -101,8 +123,8 @@ class BatchReader(RowReader):
 
         return self.arrays(lambda i, domain: given_array(domain, columns[i], stored=True))
 
-    def _batches(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, dict[int, Any]]]:
-        """The Arrow columns that are used, in successive rows, with the number of the first one."""
+    def _pieces(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, ReadPiece, Callable[[], bool]]]:
+        """Successive rows: the number of the first one, what reads their columns, and what does so with others."""
         with self._sought(cast(IO[bytes], lines.buffer)) as file:
             if not (self.streamed or file.seekable()):
                 hint = "give the file, or write CSV, JSON lines or a stream of Arrow"
@@ -113,20 +135,25 @@ class BatchReader(RowReader):
         """The same where any place is found, if the format needs that."""
         return contextlib.nullcontext(file) if self.streamed else sought(file)
 
-    def _taken(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, dict[int, Any]]]:
+    def _taken(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, ReadPiece, Callable[[], bool]]]:
         with batches_of(self.called, shown):
             schema, read = self.source(file, shown)
         self.named(schema.names, shown)
         assert self.columns is not None
         used = {i: self.columns.names[i] for i in self.columns.used}
-        first = 1 + self.part.skipped
+        begun = first = 1 + self.part.skipped
+
+        def decoded(piece: BatchPiece) -> Sequence[BatchColumns]:
+            with batches_of(self.called, shown):
+                return [{i: batch.column(name) for i, name in used.items()} for batch in piece.batches()]
+
         with batches_of(self.called, shown):
-            for batch in read(list(used.values())):
-                batch.validate(full=True)  # that buffers are what they say, and texts are UTF-8
-                for start in range(0, batch.num_rows, LARGE):
-                    part = batch.slice(start, LARGE)
-                    yield first, {i: part.column(name) for i, name in used.items()}
-                    first += part.num_rows
+            for piece in read(list(used.values())):
+                columns = functools.cache(partial(decoded, piece))
+                if self.reading.threads == 1 or first == begun:  # what is wrong with the first rows is told at once
+                    columns()
+                yield first, columns, piece.ahead
+                first += piece.rows
 
     def named(self, names: Sequence[str], shown: str) -> None:
         """The same as `opened`, with the file in its error."""
@@ -138,12 +165,11 @@ class BatchReader(RowReader):
     def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
         with self._sought(cast(IO[bytes], lines.buffer)) as file, batches_of(self.called, shown):
             schema, read = self.source(file, shown)
-            batch = next(iter(read(schema.names)), None)
+            piece = next(iter(read(schema.names)), None)
             kinds = {field.name: str(field.type) for field in schema}
-            if batch is None:
+            if piece is None or not (batches := piece.batches()):
                 return kinds, {name: [] for name in schema.names}
-            batch.validate(full=True)
-            first = batch.slice(0, count)
+            first = batches[0].slice(0, count)
             return kinds, {name: cells_of(first.column(name)) for name in kinds}
 
     def _numbered(self, first: int, columns: Mapping[int, Any]) -> Iterator[tuple[int, Sequence[Any]]]:

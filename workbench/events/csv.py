@@ -22,7 +22,7 @@ from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap, see_inputs
 from workbench.events.columns import arrow_type
 from workbench.events.files import not_text
-from workbench.events.lines import BOM, arriving, is_text, see_length, whole_rows
+from workbench.events.lines import BOM, BegunRow, arriving, is_text, whole_rows
 from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import UnreadableError, from_text, short
@@ -91,9 +91,11 @@ class CsvReader(RowReader):
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         """Rows that are there, in columns where it is beyond doubt what the rows are."""
-        first, rest = 0, b""
+        first, begun_row = 0, BegunRow(shown)
         for data, last in arriving(cast(io.BufferedReader, lines.buffer)):
-            rest += data
+            rest = begun_row.followed(data, last=last)
+            if rest is None:
+                continue
             if not first:
                 rest = rest.removeprefix(BOM)
             if last and rest and not rest.endswith(b"\n"):
@@ -101,9 +103,9 @@ class CsvReader(RowReader):
             if self.columns is None:
                 begun = self._header(rest, shown, last=last)
                 if begun is None:
+                    begun_row.keep(rest)
                     continue
                 first, rest = begun[0] + self.part.skipped, rest[begun[1] :]
-            see_length(rest, shown)
             cut = whole_rows(rest, self.between)
             if cut is None or (last and cut < len(rest)):
                 found = self._found(rest, shown, first, last=last)
@@ -121,6 +123,7 @@ class CsvReader(RowReader):
                     )
                     first += block.count(b"\n")
                 rest = rest[cut:]
+            begun_row.keep(rest)
 
     def _pieces(self, rows: bytes) -> Iterator[bytes]:
         """Whole rows: all, or some at a time where there have been odd ones, which others then need not go with."""

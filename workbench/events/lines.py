@@ -46,21 +46,58 @@ def arriving(stream: io.BufferedReader) -> Iterator[tuple[bytes, bool]]:
 
 def whole_lines(stream: io.BufferedReader, shown: str) -> Iterator[bytes]:
     """The same in lines that have come to their ends; InputError for one that does not."""
-    rest = b""
+    rest, length = list[bytes](), 0
     for data, last in arriving(stream):
         cut = len(data) if last else data.rfind(b"\n") + 1
         if cut or last:
-            if whole := rest + data[:cut]:
+            if whole := b"".join([*rest, data[:cut]]):
                 yield whole
-            rest = data[cut:]
+            rest, length = [data[cut:]], len(data) - cut
         else:
-            rest += data
-            see_length(rest, shown)
+            rest.append(data)
+            length += len(data)
+            _see_length(length, shown)
 
 
-def see_length(rest: bytes, shown: str) -> None:
-    """InputError where a line is too long to be one."""
-    if len(rest) > LONGEST + SIZE:
+class BegunRow:
+    """What has come of a row that has not come to its end.
+
+    Nobody looks through all of a long one for every few bytes behind it: they wait where none of them can end it. Where
+    quotation marks are in doubt they may wait for longer than they have to, but not beyond the length of a line.
+    """
+
+    def __init__(self, shown: str) -> None:
+        self._shown = shown
+        self.keep(b"")
+
+    def keep(self, rest: bytes) -> None:
+        """There is no whole row in these bytes; InputError where they are too many for one."""
+        _see_length(len(rest), self._shown)
+        self._parts, self._length, self._long = [rest], len(rest), len(rest) >= SIZE
+        self._odd = self._long and rest.count(b'"') % 2 > 0
+
+    def followed(self, data: bytes, *, last: bool) -> bytes | None:
+        """All that is there, with these bytes behind it; None where there is still no whole row in it."""
+        self._parts.append(data)
+        self._length += len(data)
+        if last or not self._long or self._length > LONGEST + SIZE or self._may_end(data):
+            return b"".join(self._parts)
+        self._odd ^= data.count(b'"') % 2 > 0
+        return None
+
+    def _may_end(self, data: bytes) -> bool:
+        """Whether there is an end of a line between quotation marks of which an even number has come."""
+        if b'"' not in data:
+            return not self._odd and b"\n" in data
+        import numpy as np
+
+        text = np.frombuffer(data, np.uint8)
+        before: Any = np.searchsorted(np.flatnonzero(text == QUOTE), np.flatnonzero(text == LINE))
+        return bool(((before + self._odd) % 2 == 0).any())
+
+
+def _see_length(length: int, shown: str) -> None:
+    if length > LONGEST + SIZE:
         raise InputError(f"a line is longer than {LONGEST >> 20} MB", where=shown, hint="is it a file of this format?")
 
 
@@ -84,8 +121,9 @@ def whole_rows(data: bytes, between: str) -> int | None:
     if not (np.isin(text[opening], ends).all() and np.isin(text[closing], [*ends, RETURN]).all()):
         return None
     cut = data.rfind(b"\n") + 1
-    while cut and (before := int(np.searchsorted(marks, cut))) % 2:
-        cut = data.rfind(b"\n", 0, int(marks[before - 1]) - 1) + 1
+    if np.searchsorted(marks, cut) % 2:  # it lies in a cell
+        cuts: Any = np.flatnonzero(text[1:-1] == LINE) + 1
+        cut = int(cuts[np.searchsorted(marks, cuts) % 2 == 0].max(initial=0))
     return None if _returns(data[:cut]) else cut
 
 

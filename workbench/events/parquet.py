@@ -12,11 +12,14 @@ from workbench.events import batches
 from workbench.events.batches import BatchReader, BatchWriter, batches_of
 from workbench.events.parquet_parts import ParquetParts
 from workbench.events.parts import FilePart
+from workbench.events.pieces import BatchPiece, RowSpan, RowSpans
 
 BUFFER = 1 << 20
 """Bytes of a column that are read at a time."""
 DICTIONARY = 1 << 17
 """Bytes of different texts in a column of a row group with which a table of them is given up."""
+SPAN = 4
+"""As many times the rows that are read at a time lie in row groups that are decoded one after the other, or more."""
 LARGEST, DENSEST = 1 << 28, 15_000
 """A row group of more bytes than this that are so many times fewer in the file lies in a few vast pages."""
 
@@ -26,7 +29,7 @@ class ParquetReader(BatchReader):
 
     called = "Parquet"
 
-    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[BatchPiece]]]:
         from pyarrow import parquet
 
         # what pyarrow would read ahead it would keep to the end
@@ -37,8 +40,19 @@ class ParquetReader(BatchReader):
             if unpacked > LARGEST and unpacked > DENSEST * packed:
                 what = f"row group {number} has {unpacked} bytes, and the file {packed}"
                 raise InputError(f"this is refused: {what}", where=shown, hint="write it with smaller row groups")
-        size, groups = batches.LARGE, list(range(found.metadata.num_row_groups)[slice(*self.part.groups)])
-        return found.schema_arrow, lambda names: found.iter_batches(size, groups, names, use_threads=False)
+        size, groups = batches.LARGE, range(found.metadata.num_row_groups)[slice(*self.part.groups)]
+
+        def read(names: Sequence[str]) -> Iterator[BatchPiece]:
+            spans, waiting, rows = [], list[int](), 0
+            for number in groups:
+                waiting.append(number)
+                rows += found.metadata.row_group(number).num_rows
+                if rows >= SPAN * size or number == groups[-1]:
+                    spans.append(RowSpan(rows, partial(found.iter_batches, size, waiting, names, use_threads=False)))
+                    waiting, rows = [], 0
+            return iter(RowSpans(spans, size))
+
+        return found.schema_arrow, read
 
     def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
         with batches_of(self.called, shown):

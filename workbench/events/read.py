@@ -76,7 +76,7 @@ def told_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, tally:
     """The same blocks, as long as rows are asked for; their steps count in the tally."""
     for block in blocks:
         steps = partial(_counted, block, shown, reading, tally)
-        yield LogBlock(steps, partial(_first_columns, block, reading, tally), block.lists)
+        yield LogBlock(steps, partial(_first_columns, block, reading, tally), block.lists, block.ahead)
         if enough(reading, tally):
             return
 

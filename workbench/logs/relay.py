@@ -71,9 +71,12 @@ class Passage:
         if self._gates[stage].locked():
             self._gates[stage].release()
 
-    def wait(self, stage: int) -> None:
-        """Until it has left this stage. Halted: it never will."""
-        with self._gates[stage]:
+    def wait(self, stage: int, ahead: Callable[[], bool] = lambda: False) -> None:
+        """Until it has left this stage, and do what there is to do ahead meanwhile. Halted: it never will."""
+        gate = self._gates[stage]
+        while gate.locked() and ahead():
+            pass
+        with gate:
             if self.failed:
                 raise Halted
 
@@ -226,14 +229,14 @@ def _through(
             task = make(LogBlock(block.steps, lambda: columns))
             if not task.alone:
                 mine.leave(LOOKED_AT)
-            before.wait(RUN)
+            before.wait(RUN, block.ahead)
             writer.before = before
             task.run()
             tables = writer.taken()
             mine.leave(LOOKED_AT)
             mine.leave(RUN)
             first = writer.writer.ready(tables[0]) if tables else bool  # most often the only one
-            before.wait(WRITTEN)
+            before.wait(WRITTEN, block.ahead)
             first()
             for table in tables[1:]:
                 writer.writer.table(table)

@@ -112,7 +112,8 @@ class LogRun:
         self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
         compiled = self.row.like == "numba"
         cells = CellArrays(patient=self.start.live) if compiled else None
-        self.reading = replace(Reading.of_run(options, self.program), words=compiled, cells=cells)
+        threads = start.option("threads", 1) if compiled else 1
+        self.reading = replace(Reading.of_run(options, self.program), words=compiled, cells=cells, threads=threads)
         if auto:
             start.say(f"the {self.row.name} backend runs it")
 
