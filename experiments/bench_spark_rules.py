@@ -1,6 +1,6 @@
 """Benchmark: rules on Spark, beside what Spark itself takes to read, shuffle, sort and write the same events.
 
-    python experiments/bench_spark_rules.py [--events 2000000 10000000] [--rules 1 10] [--engine compiled]
+    python -m experiments.bench_spark_rules [--events 2000000 10000000] [--rules 1 10] [--engine compiled]
 
 CPU seconds per million events of all processes (Java's and Python's), over a log of Parquet: the types of rule R5 of
 Cugola and Margara, and attributes with 1,000 values. An event is relevant to one rule; ten rules have ten times the
@@ -147,7 +147,7 @@ def main() -> None:
 
     several = " ".join(f"--{name} {' '.join(map(str, getattr(args, name)))}" for name in ("events", "rules"))
     about = {
-        "command": f"python experiments/bench_spark_rules.py {several} --engine {args.engine} --repeat {args.repeat}",
+        "command": f"python -m experiments.bench_spark_rules {several} --engine {args.engine} --repeat {args.repeat}",
         "date": time.strftime("%Y-%m-%d"), "load": os.getloadavg()[0], "pyspark": pyspark.__version__,
     }  # fmt: skip
     rows: list[tuple[int, list[Cost]]] = []

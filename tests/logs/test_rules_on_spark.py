@@ -22,7 +22,7 @@ from workbench.executors.spark.counts import Counts  # noqa: E402
 from workbench.logs.rule_parts import EventFileReader  # noqa: E402
 from workbench.logs.rule_spark import SparkRuleLog, run_batch, run_rules_on_spark  # noqa: E402
 from workbench.logs.rule_stream import BucketStepper, packed_buckets, run_stream  # noqa: E402
-from workbench.logs.rule_workers import PLACE, BucketRunner  # noqa: E402
+from workbench.logs.rule_workers import PLACE, RANGE, BucketRunner  # noqa: E402
 
 FIRES = rules("""
 declare Temp(area: int, value: float)
@@ -130,14 +130,20 @@ def by_hand(files, buckets, program=FIRES, **options):
     log.settle(counts)
     found.sort(key=lambda row: (row["bucket"], row["time"], row["place"]))
     batch = pa.RecordBatch.from_pylist(found, schema=job.events.clock(0).schema)
-    runner = BucketRunner(job, counts)
+    runner = BucketRunner(job, counts, ranges=3)
     made = pa.Table.from_batches(runner.made(batch.slice(i, 100) for i in range(0, len(batch), 100)))
-    return plain(made.sort_by(PLACE).to_pylist())
+    made = made.sort_by(PLACE)
+    ranges = made[RANGE].to_pylist()
+    assert ranges == sorted(ranges)
+    assert set(ranges) == {0, 1, 2}
+    return plain(made.to_pylist())
 
 
 def plain(rows):
     """Composites without what is null, and their places."""
-    return [{name: value for name, value in row.items() if value is not None and name != PLACE} for row in rows]
+    return [
+        {name: value for name, value in row.items() if value is not None and name not in (PLACE, RANGE)} for row in rows
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """The events of a log for rules on Spark: read in parts by workers, each event with its bucket and its place.
 
 The rule of this module: events are those of `rule_log`, with its messages. What a row of Spark's holds is said once,
-for who reads the log and for who runs the rules. A file ends with a row for each bucket that tells its last time.
+for who reads the log and for who runs the rules. A file ends with a row for each bucket that tells its last time, and
+a part of a file with rows that tell some of its times, which all buckets have before their first event: by these they
+know, all in the same way, where composites may be cut into ranges that follow each other.
 """
 
 from __future__ import annotations
@@ -33,8 +35,10 @@ from workbench.tesla.partition import RulePartition
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Declaration
 
-CLOCK = -1
-"""What stands for the type in rows that tell the time."""
+CLOCK, CUT = -1, -2
+"""What stands for the type in rows that tell the time, and in those that tell a time at which the log may be cut."""
+CUTS, EARLIEST = 8, -(2**63)
+"""Such times that a part of a file tells at most; and the time of these rows, so that they come first."""
 SIZE = 4096
 """Events that are made columns at a time."""
 _MIX = 0x9E3779B97F4A7C15
@@ -75,6 +79,25 @@ class EventLayout:
 
     def clock(self, time: int) -> Any:
         """What tells each bucket that this is the time."""
+        return self._notice(CLOCK, time, b"")
+
+    def cut(self, time: int) -> Any:
+        """What tells each bucket, before its first event, a time of the log."""
+        return self._notice(CUT, EARLIEST, time.to_bytes(8, signed=True))
+
+    @staticmethod
+    def cuts_of(batch: Any) -> tuple[set[int], Any]:
+        """The times that `cut` has told in a record batch, and what else is there."""
+        from workbench.events.buffers import numbers_of, shown_column
+
+        others = numbers_of(batch.column(3)) != CUT
+        if others.all():
+            return set(), batch
+        told = batch.filter(shown_column(BOOL, ~others)).column(2).to_pylist()
+        return {int.from_bytes(each, signed=True) for each in told}, batch.filter(shown_column(BOOL, others))
+
+    def _notice(self, type: int, time: int, place: bytes) -> Any:
+        """A row for each bucket that is no event."""
         import numpy as np
         import pyarrow as pa
 
@@ -84,8 +107,8 @@ class EventLayout:
             return shown_column(INT, np.full(self.buckets, number))
 
         nothing = (pa.nulls(self.buckets, arrow_type(domain)) for _, domain in self.attributes)
-        first = shown_column(INT, np.arange(self.buckets)), repeated(time), pa.repeat(pa.scalar(b""), self.buckets)
-        return self._batch(*first, repeated(CLOCK), *nothing)
+        first = shown_column(INT, np.arange(self.buckets)), repeated(time), pa.repeat(pa.scalar(place), self.buckets)
+        return self._batch(*first, repeated(type), *nothing)
 
     def _batch(self, *columns: Any) -> Any:
         import pyarrow as pa
@@ -121,8 +144,8 @@ class EventLayout:
         from workbench.events.buffers import numbers_of, shown_column
 
         types: Any = numbers_of(batch.column(3))
-        if (types == CLOCK).any():
-            batch = batch.filter(shown_column(BOOL, types != CLOCK))
+        if (types < 0).any():
+            batch = batch.filter(shown_column(BOOL, types >= 0))
             types = numbers_of(batch.column(3))
         texts: dict[int, str] = {}
         given = {}
@@ -206,6 +229,7 @@ class EventReader(LogReader):
         self, blocks: Iterator[LogBlock], shown: str, place: Mapping[str, Value], tally: TaskTally
     ) -> Iterator[Any]:  # fmt: skip
         first = self.first_of_place(place)
+        self.ends = list[int]()
         for piece in self.log.of_blocks(blocks, self.rows, self.declared, shown):
             some = [piece] if isinstance(piece, EventBlock) else self._blocks(batches(piece, SIZE))
             for block in some:
@@ -213,6 +237,7 @@ class EventReader(LogReader):
                     yield self.events.rows(block, self._places(first, len(block)))
                     self.note.first = int(block.times[0]) if self.note.first is None else self.note.first
                     self.note.last = int(block.times[-1])
+                    self.ends.append(self.note.last)
         if self.note.last is not None:
             yield self.events.clock(self.note.last)
 
@@ -247,6 +272,12 @@ class EventPartReader(EventReader, PartReader):
         task = place["task"]
         assert isinstance(task, int)
         return task.to_bytes(4)
+
+    def batches(
+        self, blocks: Iterator[LogBlock], shown: str, place: Mapping[str, Value], tally: TaskTally
+    ) -> Iterator[Any]:  # fmt: skip
+        yield from super().batches(blocks, shown, place, tally)
+        yield from map(self.events.cut, self.ends[:: -(-len(self.ends) // CUTS) or 1])
 
 
 class EventFileReader(EventReader, FileReader):

@@ -75,24 +75,21 @@ def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
 
 def run_batch(log: SparkRuleLog, spark: SparkSession, written: str) -> None:
     """Run a log that is there, and write composites in a format."""
-    from pyspark.sql import functions as F
-
-    from workbench.logs.rule_workers import PLACE, BucketRunner
+    from workbench.logs.rule_workers import PLACE, RANGE, BucketRunner
 
     start, counts = log.start, Counts.on(spark)
     log.choose()
     with stages_shown(start, spark) as progress, kept_rows(log.reading, start.tally):
-        job = log.job(BUCKETS_PER_TASK * int(spark.conf.get("spark.sql.shuffle.partitions") or 1))
+        tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+        job = log.job(BUCKETS_PER_TASK * tasks)
+        runner = BucketRunner(job, counts, tasks)
         events = log.events(spark, job, counts).repartition("bucket").sortWithinPartitions("bucket", "time", "place")
-        made = events.mapInArrow(BucketRunner(job, counts), job.schema).persist()  # the order is looked for first
-        ordered = made.orderBy(F.col(f"`{PLACE}`")).drop(PLACE)
-        try:
-            if start.options.output == "-":
-                _print(ordered, job, written, ClearedOutput(progress), lambda: log.settle(counts))
-            else:
-                write_rows(ordered, start.options.output, written, settle=lambda: log.settle(counts))
-        finally:
-            made.unpersist()
+        made = events.mapInArrow(runner, runner.schema).repartitionById(tasks, f"`{RANGE}`")
+        ordered = made.sortWithinPartitions(f"`{PLACE}`").drop(PLACE, RANGE)
+        if start.options.output == "-":
+            _print(ordered, job, written, ClearedOutput(progress), lambda: log.settle(counts))
+        else:
+            write_rows(ordered, start.options.output, written, settle=lambda: log.settle(counts))
 
 
 @dataclass

@@ -27,8 +27,8 @@ from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.partial_run import OrderPlace, PartialRun
 from workbench.tesla.rule_set import RuleSet
 
-PLACE = "workbench place"
-"""The column of composites that tells their order."""
+PLACE, RANGE = "workbench place", "workbench range"
+"""The columns of composites that tell their order, and in which of some ranges of it they are."""
 SIZE = 4096
 """Composites that are made columns at a time."""
 PlacedComposite = tuple[OrderPlace, Occurrence]
@@ -134,16 +134,33 @@ def composite_places(times: Any, places: Any, behind: Any) -> Any:
     return pc.binary_join_element_wise(bytes_column(first), places, bytes_column(big_endian(behind, 6)), b"")
 
 
+def times_of(places: Any) -> Any:
+    """The times of composites, by their places."""
+    import numpy as np
+
+    _, begins, letters = places.buffers()
+    at = np.frombuffer(begins, np.int32)[places.offset :][: len(places)]
+    first: Any = np.frombuffer(letters or b"", np.uint8)[at[:, None] + np.arange(8)]
+    return (first.view(">u8").ravel().astype(np.uint64) ^ np.uint64(1 << 63)).view(np.int64)
+
+
 class BucketRunner:
     """Runs rules on the buckets of a partition: the function for `mapInArrow`.
 
     Parameters
     ----------
     counts: are told how many composites come out.
+    ranges: so many ranges of times, about as long, have their composites told apart.
     """
 
-    def __init__(self, job: RuleJob, counts: Counts) -> None:
-        self.job, self.counts = job, counts
+    def __init__(self, job: RuleJob, counts: Counts, ranges: int = 1) -> None:
+        self.job, self.counts, self.ranges = job, counts, ranges
+        self._cuts = set[int]()
+
+    @property
+    def schema(self) -> str:
+        """The columns as Spark writes them."""
+        return f"{self.job.schema}, `{RANGE}` int"
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The composites of all buckets, each of which comes as a whole and in order."""
@@ -162,12 +179,25 @@ class BucketRunner:
         run: PartialRun | None = None
         bucket = -1
         for batch in batches:
-            for rows in buckets_of(batch):
-                if run is None or rows.column(0)[0].as_py() != bucket:
-                    yield from self._end(run)
-                    run, bucket = self.job.start(), rows.column(0)[0].as_py()
-                yield from self.job.made(run, rows)
-        yield from self._end(run)
+            for some in buckets_of(batch):
+                if run is None or some.column(0)[0].as_py() != bucket:
+                    yield from map(self._ranged, self._end(run))
+                    run, bucket = self.job.start(), some.column(0)[0].as_py()
+                cuts, rows = self.job.events.cuts_of(some)
+                self._cuts |= cuts  # those of other buckets are the same
+                if len(rows):
+                    yield from map(self._ranged, self.job.made(run, rows))
+        yield from map(self._ranged, self._end(run))
+
+    def _ranged(self, batch: Any) -> Any:
+        """Composites with the range of each, by its time, with which its place begins."""
+        import numpy as np
+        import pyarrow as pa
+
+        cuts = sorted(self._cuts)
+        bounds: Any = np.array([cuts[len(cuts) * i // self.ranges] for i in range(1, self.ranges) if cuts], np.int64)
+        chosen: Any = np.searchsorted(bounds, times_of(batch.column(0))).astype(np.int32)
+        return pa.RecordBatch.from_arrays([*batch.columns, pa.array(chosen)], names=[*batch.schema.names, RANGE])
 
     def _end(self, run: PartialRun | None) -> Iterator[Any]:
         if run is not None and self.job.until is not None:
