@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from workbench.lab.data import open_data
 from workbench.lab.find import load_suite
 from workbench.lab.plan import Lab
 from workbench.lab.report import write_report
-from workbench.lab.report_text import latex, macro_name, macros_latex
+from workbench.lab.report_text import latex, macro_name, macros_latex, without_paths
 from workbench.lab.store import ResultStore
 
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)
@@ -35,6 +36,36 @@ def written(tmp_path_factory):
     run(lab)
     data = open_data(lab.suite, lab.store)
     return write_report(lab, data, folder / "out"), folder / "out", lab
+
+
+def test_a_report_counts_points_and_names_no_folder_of_this_machine(written, tmp_path):
+    _, folder, lab = written
+    lab = replace(lab, options=f"--data {folder}/results")
+    report = write_report(lab, open_data(lab.suite, lab.store), tmp_path / "out")
+    assert report.options == f"--data {folder.relative_to(lab.top)}/results"
+    points = sum(len(each.region) for each in lab.suite.experiments.values())
+    found = re.fullmatch(r"(\d+) of (\d+) points(; \d+ measurements)?.*", report.facts["results"])
+    assert found is not None
+    assert int(found[1]) <= int(found[2]) == points
+    assert (found[3] is None) == (len(report.results) == int(found[1]))
+    for path in tmp_path.rglob("*.*"):
+        assert str(folder.parent) not in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('File "/home/ann/wb/experiments/x.py", line 3', 'File "experiments/x.py", line 3'),
+        (
+            "lab run x --data /tmp/a/lab --on spark://host:7077/a/b",
+            "lab run x --data .../lab --on spark://host:7077/a/b",
+        ),
+        ("/usr/lib/python3.11/json/decoder.py:355", ".../decoder.py:355"),
+        ("1/2/3 and reports/x/y, https://a.b/c/d", "1/2/3 and reports/x/y, https://a.b/c/d"),
+    ],
+)
+def test_paths_of_this_machine_are_shown_without_their_folders(text, shown):
+    assert without_paths(text, Path("/home/ann/wb")) == shown
 
 
 def test_everything_is_written(written):

@@ -7,9 +7,9 @@ the tables as CSV, LaTeX and JSON (with the ids behind each cell), the plots as 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from workbench.lab.measure.machine import commit, machine, versions
 from workbench.lab.plan import Lab, now
 from workbench.lab.plot import Dot, Plot
 from workbench.lab.result import Result
-from workbench.lab.rows import package
+from workbench.lab.rows import as_text, package
 from workbench.lab.store import newest
 from workbench.lab.suite import Suite
 from workbench.lab.table import Grid, shown
@@ -44,6 +44,8 @@ class Report:
     commit: str
     options: str = ""
     """What commands need to find the suite and its results."""
+    told: Callable[[str], str] = str
+    """How texts are shown that may name files of this machine."""
     made: str = field(default_factory=now)
 
     @cached_property
@@ -91,10 +93,12 @@ class Report:
         machines = {", ".join(f"{k} {v}" for k, v in each.items()) for each in made_on}
         other = sum(r.code != self.code for r in used)
         loaded = sum(not r.measured.reliable for r in used)
-        return {
+        points = len({(r.experiment, as_text(r.point)) for r in used})
+        found = {
             "made": f"{self.made[:16].replace('T', ' ')} UTC by {self.data.engine.name}",
             "code": f"{self.code}, commit {self.commit or 'unknown'}",
-            "results": f"{len(used)} of {sum(len(e.region) * e.repeat for e in self.suite.experiments.values())}"
+            "results": f"{points} of {sum(len(e.region) for e in self.suite.experiments.values())} points"
+            + (f"; {len(used)} measurements" if len(used) != points else "")
             + (f"; {other} measured with other code" if other else "")
             + (f"; {loaded} on a loaded machine, their timings are marked ~" if loaded else ""),
             "limits": ", ".join(sorted({r.measured.limited_by for r in used})) or "none yet",
@@ -103,6 +107,7 @@ class Report:
             "commands": "; ".join(sorted({r.command for r in used})[:5]) or f"workbench lab run {self.suite.name}",
             **({"left out": "; ".join(map(str, self.data.broken))} if self.data.broken else {}),
         }
+        return {name: self.told(value) for name, value in found.items()}
 
     def link(self, ids: Sequence[str]) -> str:
         """Where on the page some results are shown."""
@@ -111,6 +116,7 @@ class Report:
     def embedded(self) -> str:
         """The results as JSON that can stand in a page."""
         rows = [text.brief(self.suite, result) for result in self.results.values()]
+        rows = [row | {name: self.told(row[name]) for name in ("reason", "log")} for row in rows]
         return json.dumps(rows, separators=(",", ":")).replace("<", "\\u003c")
 
 
@@ -143,13 +149,14 @@ def html(report: Report, drawings: Mapping[str, str]) -> str:
 
 
 def write_report(lab: Lab, data: Data, folder: Path) -> Report:
-    """Write a report; nothing is written before all of it is made.
+    """Write a report, without the paths of this machine; nothing is written before all of it is made.
 
     Raises
     ------
     LabError: it cannot be written.
     """
-    report = gather(lab, data)
+    told = partial(text.without_paths, top=lab.top)
+    report = replace(gather(lab, data), told=told, options=told(lab.options))
     drawings = {plot.name: svg(plot, dots, report.link) for plot, dots in report.dots}
     files = {PAGE: html(report, drawings), "README.md": text.markdown(report)}
     for name, drawing in drawings.items():

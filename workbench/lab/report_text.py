@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.lab.claim import Macro, MacroValue
@@ -26,6 +27,18 @@ _LATEX = {
 _DIGITS = "Zero One Two Three Four Five Six Seven Eight Nine".split()
 _MEASURES = ("cpu_seconds", "wall_seconds", "peak_mb", "load", "steal", "reliable", "limited_by")
 LOG_SHOWN = 1500
+_PATH = re.compile(r"(?<![\w.:/~*>-])/[\w.@+=-]+(?:/[\w.@+=-]+)+")
+"""An absolute path of two parts or more: no URL, and nothing relative."""
+
+
+def without_paths(text: str, top: Path) -> str:
+    """A text in which files below the top folder are named from there, and of others only the last part is left."""
+
+    def named(found: re.Match[str]) -> str:
+        path = Path(found[0])
+        return str(path.relative_to(top)) if path.is_relative_to(top) and path != top else f".../{path.name}"
+
+    return _PATH.sub(named, text)
 
 
 def rerun(suite: str, key: str, options: str = "") -> str:
