@@ -6,7 +6,8 @@ handler all show the same text; the fields stay readable on the exception.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import NamedTuple, Self
 
 MOST_NAMES = 40
@@ -22,8 +23,13 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "there are: "
     names = list(dict.fromkeys(known))
     if close := get_close_matches(str(name), names, n=1):
         return f"did you mean '{close[0]}'?"
+    return otherwise + listed(names) if names else ""
+
+
+def listed(names: Collection[str]) -> str:
+    """Names in one line, of many the first ones; odd ones as Python writes them."""
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return otherwise + ", ".join(names[:MOST_NAMES]) + more if names else ""
+    return ", ".join(name if name and name.isprintable() else repr(name) for name in islice(names, MOST_NAMES)) + more
 
 
 def refuse_unknown(what: str, given: object, known: Iterable[str]) -> None:

@@ -1,5 +1,6 @@
 """Damaged logs of every format end in an error that names the file, or are another log: never in a traceback."""
 
+import gzip
 from random import Random
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.core.domain import INT
+from workbench.core.domain import ANY, INT
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
 from workbench.events import lines as lines_of
@@ -93,6 +94,25 @@ def test_a_header_that_does_not_end_is_read_once(lines, tmp_path):
     told = "unexpected end of data" if lines < 1000 else "field larger than field limit"
     with pytest.raises(InputError, match=rf"log\.csv:[0-9]+: not a line of CSV: {told}"):
         list(read_events(tmp_path / "log.csv", damage.LOG))
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_line_without_an_end_is_not_waited_for(header, tmp_path, monkeypatch):
+    """A small file that is packed may hold any number of letters: of names, too, as many as a line may have."""
+    monkeypatch.setattr(lines_of, "LONGEST", 1 << 20)
+    monkeypatch.setattr(lines_of, "SIZE", 1 << 18)
+    (tmp_path / "log.csv.gz").write_bytes(gzip.compress((b"" if header else b"x\n") + b"x" * (1 << 22) + b"\n1\n"))
+    with pytest.raises(InputError, match=r"log\.csv\.gz: a line is longer than 1 MB"):
+        list(read_events(tmp_path / "log.csv.gz", Ports("log", (Port("x", INT),))))
+
+
+@pytest.mark.parametrize("depth", [201, 15_000])
+@pytest.mark.parametrize("opened", ["[", '{"a":'])
+def test_what_is_nested_too_deeply_is_told(opened, depth, tmp_path):
+    closed = "]" if opened == "[" else "}"
+    (tmp_path / "log.jsonl").write_text(f'{{"x": {opened * depth}0{closed * depth}}}\n')
+    with pytest.raises(InputError, match=r"log\.jsonl:1: .*(at most 200 levels|nested too deeply)"):
+        list(read_events(tmp_path / "log.jsonl", Ports("log", (Port("x", ANY),))))
 
 
 @pytest.mark.parametrize("wide", ["first", "each"])

@@ -14,7 +14,7 @@ from typing import Any
 from workbench.core.domain import Domain
 from workbench.core.fields import Tuple
 from workbench.core.program import Ported
-from workbench.errors import did_you_mean
+from workbench.errors import did_you_mean, listed
 from workbench.events.column_map import ColumnMap, Columns
 from workbench.events.inputs import LogPath, log_files
 from workbench.events.read import opened_log
@@ -65,7 +65,9 @@ class FoundFile:
         rows = [("column", "type", "empty", "input")]
         for each in self.columns:
             inputs = ", ".join(each.inputs) or "passed over"
-            rows.append((each.name, each.kind, str(each.nulls), inputs + (f" ({each.wrong})" if each.wrong else "")))
+            rows.append(
+                (listed([each.name]), each.kind, str(each.nulls), inputs + (f" ({each.wrong})" if each.wrong else ""))
+            )
         widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
         lines = ("  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows)
         return "\n".join([f"{self.file}, first {self.rows:,} rows", *lines, *self.missing])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from workbench.budget import phase
-from workbench.errors import InputError, did_you_mean
+from workbench.errors import InputError, did_you_mean, listed
 from workbench.events.table import format_rows
 
 if TYPE_CHECKING:
@@ -189,8 +189,7 @@ class Tally:
         told = bool(self.ignored)
         self.ignored |= dict.fromkeys(names)
         if self.ignored and not told:
-            shown = ", ".join(name or "''" for name in self.ignored)
-            self.say(f"columns that no input needs are passed over: {shown} (--strict refuses them)")
+            self.say(f"columns that no input needs are passed over: {listed(self.ignored)} (--strict refuses them)")
 
 
 def reading_options(parser: argparse.ArgumentParser) -> None:

@@ -23,6 +23,8 @@ from workbench.events.clock import Times, UntimedError
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
+DEEPEST = 200
+"""Levels that a value of JSON of any type may have."""
 TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -75,7 +77,10 @@ def short(text: str) -> str:
 
 def short_json(data: Any) -> str:
     """JSON data as text, or the beginning of a long one."""
-    return short(str(data) if isinstance(data, Unheld) else json.dumps(data, default=str))
+    try:
+        return short(str(data) if isinstance(data, Unheld) else json.dumps(data, default=str))
+    except RecursionError:
+        return "a deep one"
 
 
 def parse_json(text: str) -> Any:
@@ -254,16 +259,18 @@ def _structured(data: Any, domain: Domain) -> Value:
     return _hashable(data)
 
 
-def _hashable(data: Any) -> Value:
+def _hashable(data: Any, level: int = 0) -> Value:
     if isinstance(data, Unheld):
         raise UnreadableError(data.expected)
     if isinstance(data, str):
         return _whole_text(data)
+    if level > DEEPEST:  # who compares it, or writes it, goes down as deep
+        raise UnreadableError(f"a value of at most {DEEPEST} levels")
     if isinstance(data, dict):
         for key, item in data.items():
             _whole_text(str(key))
-            _hashable(item)  # is every number held?
-    return tuple(map(_hashable, data)) if isinstance(data, list) else data
+            _hashable(item, level + 1)  # is every number held?
+    return tuple(_hashable(item, level + 1) for item in data) if isinstance(data, list) else data
 
 
 _STRUCTURED = (Tuple, Map, Nullable, Anything)
