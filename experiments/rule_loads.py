@@ -73,17 +73,18 @@ class EventLog:
 
     def block(self, made: RuleSet) -> EventBlock:
         """For engines that take columns."""
-        at = {name: self.types == place for place, name in enumerate(self.names)}
+        chosen = {self.names[place]: self.types == place for place in np.unique(self.types).tolist()}
         places: Any = np.zeros(len(self), np.int64)
         types: Any = np.zeros(len(self), np.uint16)
-        columns = []
+        nothing = AttributeColumn(np.zeros(0, np.int64))
+        columns: list[tuple[AttributeColumn, ...]] = []
         for number, name in enumerate(made.events):
-            chosen = at.get(name)
-            if chosen is not None:
-                places[chosen], types[chosen] = np.arange(chosen.sum()), number
-            empty: list[Any] = [np.zeros(0, np.int64)] * len(made.declarations[name].attributes)
-            found = empty if chosen is None else [column[chosen] for column in self.attributes.values()]
-            columns.append(tuple(AttributeColumn(each) for each in found))
+            here = chosen.get(name)
+            if here is None:
+                columns.append((nothing,) * len(made.declarations[name].attributes))
+            else:
+                places[here], types[here] = np.arange(here.sum()), number
+                columns.append(tuple(AttributeColumn(column[here]) for column in self.attributes.values()))
         return EventBlock(made.events, types, self.times, places, tuple(columns), {})
 
 
