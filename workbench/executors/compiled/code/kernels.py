@@ -21,16 +21,13 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.lib.stride_tricks import as_strided
 
+from workbench.executors.compiled.code import comparisons
 from workbench.executors.compiled.code.loop import executable
 from workbench.executors.compiled.code.objects import ENTRY, Kinds, ObjectFile, host_machine, optimised
 from workbench.executors.compiled.lower.tables import DIRECT, FIRST, SCATTER
 
 NEARLY = 9.22337203685477e18
 """A little less than 2**63: the product of two floats is off by three parts in 2**53."""
-
-
-FAR = 2.0**63
-"""Where floats begin that no word holds."""
 
 
 @numba.njit(nogil=True)
@@ -86,30 +83,9 @@ def quotient_overflows(a, b):
     return (b == -1) & (a == -(2**63))
 
 
-@numba.njit(nogil=True)
-def int_same(number, x):
-    """Whether a whole number is a float, exactly; never a NaN."""
-    if -FAR <= x < FAR:
-        return (np.int64(x) == number) & (np.float64(np.int64(x)) == x)
-    return False
-
-
-@numba.njit(nogil=True)
-def int_below(number, x):
-    """Whether a whole number is less than a float, exactly."""
-    if -FAR <= x < FAR:
-        whole = np.int64(x)  # towards 0
-        return (number < whole) | ((number == whole) & (np.float64(whole) < x))
-    return x >= FAR
-
-
-@numba.njit(nogil=True)
-def int_above(number, x):
-    """Whether a whole number is greater than a float, exactly."""
-    if -FAR <= x < FAR:
-        whole = np.int64(x)
-        return (number > whole) | ((number == whole) & (np.float64(whole) > x))
-    return x < -FAR
+int_same, int_below, int_above = (
+    numba.njit(nogil=True)(each) for each in (comparisons.int_same, comparisons.int_below, comparisons.int_above)
+)
 
 
 @intrinsic

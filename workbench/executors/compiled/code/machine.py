@@ -1,4 +1,4 @@
-"""Generated loops as machine code: kept from an earlier process, or compiled by numba, in this process or another."""
+"""Generated loops as machine code: kept from an earlier process, or compiled, in this process or another."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from workbench.executors.compiled.code.objects import Kinds, ObjectFile, ObjectFunction, keep, kept
@@ -24,11 +25,12 @@ class MachineLoop:
 
     Parameters
     ----------
-    source: Python, which may call what `kernels.SCOPE` has.
+    source: Python, which may call what its maker knows.
+    maker: the module whose `object_file` compiles it: `kernels` by numba, `llvm_program` without.
     """
 
-    def __init__(self, source: str) -> None:
-        self._source = source
+    def __init__(self, source: str, maker: str = f"{__package__}.kernels") -> None:
+        self._source, self._maker = source, maker
         self._made: dict[Kinds, ObjectFunction] = {}
         self._lock = threading.Lock()
         self.compiled = 0
@@ -72,7 +74,7 @@ class MachineLoop:
             with _ASIDE:
                 function = self._kept(kinds)
                 if function is None:
-                    _build_aside(self._source, kinds).wait()
+                    _build_aside(self._maker, self._source, kinds).wait()
                     function = self._kept(kinds)
         if function is not None:
             self._made[kinds] = function
@@ -96,22 +98,20 @@ class MachineLoop:
 
     def _compiled(self, kinds: Kinds) -> ObjectFunction:
         self.compiled += 1
-        return ObjectFunction(build(self._source, kinds))
+        return ObjectFunction(build(self._maker, self._source, kinds))
 
 
-def build(source: str, kinds: Kinds) -> ObjectFile:
+def build(maker: str, source: str, kinds: Kinds) -> ObjectFile:
     """Compile a function, and keep it where that is possible."""
-    from workbench.executors.compiled.code.kernels import object_file
-
-    made = object_file(source, kinds)
+    made: ObjectFile = import_module(maker).object_file(source, kinds)
     keep(source, kinds, made)
     return made
 
 
 def build_asked() -> None:
     """`build` what the standard input says."""
-    source, kinds = json.load(sys.stdin)
-    build(source, tuple((kind, axes) for kind, axes in kinds))
+    maker, source, kinds = json.load(sys.stdin)
+    build(maker, source, tuple((kind, axes) for kind, axes in kinds))
 
 
 def _passed(given: Sequence[Any]) -> tuple[Kinds, bytes]:
@@ -134,13 +134,13 @@ def _passed(given: Sequence[Any]) -> tuple[Kinds, bytes]:
     return tuple(kinds), struct.pack(f"={len(words)}q", *words)
 
 
-def _build_aside(source: str, kinds: Kinds) -> subprocess.Popen[bytes]:
+def _build_aside(maker: str, source: str, kinds: Kinds) -> subprocess.Popen[bytes]:
     """A process that compiles a function, and keeps it."""
     import subprocess
     import tempfile
 
     with tempfile.TemporaryFile() as asked:  # a pipe might have no room for it
-        asked.write(json.dumps((source, kinds)).encode())
+        asked.write(json.dumps((maker, source, kinds)).encode())
         asked.seek(0)
         # who waits for events comes first
         code = (

@@ -4,7 +4,7 @@ The rule of this module: it changes nothing and decides nothing. What is fetched
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# numba finds the types.
+# The kinds of values are found by `code.llvm_function`.
 
 from __future__ import annotations
 

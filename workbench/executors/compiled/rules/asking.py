@@ -6,7 +6,7 @@ has refused; and what it takes to ask each.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# numba finds the types.
+# The kinds of values are found by `code.llvm_function`.
 
 from __future__ import annotations
 

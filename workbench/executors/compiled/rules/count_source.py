@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,7 @@ from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.rules import counting
 from workbench.executors.compiled.rules.layout import NULLS
 from workbench.executors.compiled.rules.lines import RuleConstants, WordLines
-from workbench.executors.compiled.rules.program import PlainProgram, machine_loop
-from workbench.stored import checksum
+from workbench.executors.compiled.rules.program import PlainProgram, machine_loop, program_head
 from workbench.tesla import tree as t
 from workbench.tesla.engines.match_counts import CountedStep, MatchCount, Weight
 from workbench.tesla.rule_set import RuleSet
@@ -77,10 +75,9 @@ class CountSource:
         calls = (
             f"    if y == {rules.events.index(type)}: return arrive_{i}({given})\n" for i, type in enumerate(types)
         )
-        code = f"@helper\ndef arrive(y, {given}):\n{''.join(calls)}    return 0\n"
+        code = f"def arrive(y, {given}):\n{''.join(calls)}    return 0\n"
         self._body = (
-            "".join(f"@helper\ndef arrive_{i}({given}):\n{text}    return 0\n" for i, text in enumerate(functions))
-            + code
+            "".join(f"def arrive_{i}({given}):\n{text}    return 0\n" for i, text in enumerate(functions)) + code
         )
         self.texts = self._constants.texts
 
@@ -97,9 +94,7 @@ class CountSource:
     @property
     def text(self) -> str:
         """The source of `run` and what it calls."""
-        folder = Path(__file__).parent
-        marks = checksum(b"\0".join((folder / name).read_bytes() for name in ("counting.py", "machine_words.py")))
-        return _HEAD.format(marks.hex()) + self._body
+        return program_head(counting) + self._body
 
     def machine(self) -> MachineLoop:
         """The program as machine code."""
@@ -255,8 +250,3 @@ def told_total(parts: Sequence[int], most: int) -> int | None:
         found += modulus * ((part - found) * pow(modulus, -1, prime) % prime)
         modulus *= prime
     return found if most < modulus else None
-
-
-_HEAD = """from workbench.executors.compiled.rules import counting, machine_words  # {}
-machine_words.put_machine_functions(globals(), (counting,))
-"""

@@ -5,7 +5,7 @@ exact however large it is. All that is added is known when an event comes.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# numba finds the types.
+# The kinds of values are found by `code.llvm_function`.
 
 from __future__ import annotations
 

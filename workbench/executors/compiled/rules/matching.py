@@ -7,7 +7,7 @@ Sources: Di Pilla's thesis, 4.4 (listing 4.1, depth first); Cugola and Margara, 
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# numba finds the types.
+# The kinds of values are found by `code.llvm_function`.
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ floats. `NO_KEY` is the key of null and of what is no number.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# numba finds the types.
+# The kinds of values are found by `code.llvm_function`.
 
 from __future__ import annotations
 

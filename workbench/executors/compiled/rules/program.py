@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.domain import FLOAT, STR
+from workbench.executors.compiled.code import llvm_program
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.plain import PlainArray
 from workbench.executors.compiled.code.text_number import text_code
@@ -47,7 +48,8 @@ KINDS = {"==": 0, ">": 1, ">=": 2, "<": 3, "<=": 4}
 """The numbers of comparisons in an index; of floats 5 more."""
 GIVEN = {"fire": f"r, a, {ARGUMENTS}", "share": f"c, rows, a, {ARGUMENTS}"}
 """What the functions of rules, and of what they share, are given."""
-COMPILED = (sums, spans, texts, tables, orders, ahead, asking, searching, match_rows, matching)
+COMPILED = (at, sums, spans, texts, tables, orders, ahead, asking, searching, match_rows, matching)
+"""The modules that its code calls."""
 
 
 class RuleProgram:
@@ -100,7 +102,8 @@ class RuleProgram:
             self.differs[rule, columns] = np.arange(len(columns))
         accepts = self._shapes("accept", self._accepts())
         self.asks = "text_" in rules + accepts
-        self.source = _HEAD.format(_marks()) + rules + accepts
+        self._text = rules + accepts
+        self.source = program_head(*COMPILED) + self._text
         self._tables(range(len(plan.plans)))
 
     def of(self, rules: Collection[int]) -> RuleProgram:
@@ -252,13 +255,13 @@ class RuleProgram:
 
     def plain(self) -> PlainProgram:
         """The program as Python."""
-        return PlainProgram(self.source.partition(_END)[2])
+        return PlainProgram(self._text)
 
 
 @lru_cache(maxsize=8)
 def machine_loop(source: str) -> MachineLoop:
     """A program as machine code, which is compiled once for all that run it."""
-    return MachineLoop(source)
+    return MachineLoop(source, llvm_program.__name__)
 
 
 class PlainProgram:
@@ -278,7 +281,7 @@ def _dispatched(name: str, given: str, places: Mapping[str, int], none: str) -> 
     """Functions, and the one that calls them by their number."""
     lines = [text.replace(f"def {name}(", f"def {name}_{i}(", 1) for text, i in places.items()]
     calls = "".join(f"    if s == {i}: return {name}_{i}({given})\n" for i in range(len(places)))
-    return "".join(lines) + f"@helper\ndef {name}(s, {given}):\n{calls}    return {none}\n"
+    return "".join(lines) + f"def {name}(s, {given}):\n{calls}    return {none}\n"
 
 
 def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: Any) -> None:
@@ -291,14 +294,11 @@ def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: An
                 scope[name] = each
 
 
-def _marks() -> str:
-    """What tells the texts of the modules that are compiled along."""
-    folder = Path(__file__).parent
-    names = [*(module.__name__.rpartition(".")[2] for module in COMPILED), "layout", "machine_words"]
-    return checksum(b"\0".join((folder / f"{name}.py").read_bytes() for name in names)).hex()
-
-
-_END = "# rules\n"
-_HEAD = """from workbench.executors.compiled.rules.machine_words import put_machine_functions  # {}
-put_machine_functions(globals())
-""" + _END  # fmt: skip
+@cache
+def program_head(*modules: ModuleType) -> str:
+    """The first line of a program: which modules it calls, and what tells their texts and how it is compiled."""
+    code = Path(llvm_program.__file__).with_name
+    made = [code(f"{name}.py") for name in ("llvm_program", "llvm_function", "comparisons")]
+    mark = checksum(b"\0".join(path.read_bytes() for path in [*(Path(str(each.__file__)) for each in modules), *made]))
+    names = ", ".join(each.__name__.rpartition(".")[2] for each in modules)
+    return f"from {__package__} import {names}  # {mark.hex()}\n"

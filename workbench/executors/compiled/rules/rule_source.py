@@ -99,13 +99,13 @@ class RuleSource(SearchSource):
 
     def text(self, name: str) -> str:
         """The function under a name."""
-        return f"@helper\ndef {name}(r, a0, {ARGUMENTS}):\n    c = R[r, 1]\n{self.code.text()}    return {DONE}\n"
+        return f"def {name}(r, a0, {ARGUMENTS}):\n    c = R[r, 1]\n{self.code.text()}    return {DONE}\n"
 
     def judging(self, name: str) -> str:
         """The function of what it waits for, under a name: of the matches from place `first` to before `last`."""
         assert self.judged is not None
         body = self.judged.text()
-        return f"@helper\ndef {name}(r, first, last, {ARGUMENTS}):\n    c = R[r, 1]\n{body}    return {DONE}\n"
+        return f"def {name}(r, first, last, {ARGUMENTS}):\n    c = R[r, 1]\n{body}    return {DONE}\n"
 
     def _write(self) -> None:
         code, rule = self.code, self.of.rule
@@ -324,7 +324,7 @@ class AcceptSource:
 
     def text(self, name: str) -> str:
         """The function under a name."""
-        return f"@helper\ndef {name}(c, own, C, CF, W, F, H, V, X, XF):\n{self.code.text()}    return h\n"
+        return f"def {name}(c, own, C, CF, W, F, H, V, X, XF):\n{self.code.text()}    return h\n"
 
 
 __all__ = ["INT", "AcceptSource", "RuleSource"]

@@ -12,7 +12,7 @@ Then of each predicate how often it was looked for, found nothing, and what that
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# numba finds the types.
+# The kinds of values are found by `code.llvm_function`.
 
 from __future__ import annotations
 

@@ -112,4 +112,4 @@ class PrefixSource(SharedSource):
 
     def text(self, name: str) -> str:
         """The function under a name."""
-        return f"@helper\ndef {name}(c, rows, a0, {ARGUMENTS}):\n{self.code.text()}    return {DONE}\n"
+        return f"def {name}(c, rows, a0, {ARGUMENTS}):\n{self.code.text()}    return {DONE}\n"

@@ -9,7 +9,7 @@ Source: Myers, An applicative random-access stack (Information Processing Letter
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# numba finds the types.
+# The kinds of values are found by `code.llvm_function`.
 
 from __future__ import annotations
 

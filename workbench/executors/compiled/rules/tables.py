@@ -5,7 +5,7 @@ as plain Python and as machine code.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# numba finds the types.
+# The kinds of values are found by `code.llvm_function`.
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What generated code of rules calls, on plain Python numbers: hashing, memory, and exact division.
+"""What generated code of rules calls, on plain Python numbers: hashing, memory, and a clock.
 
-The rule of this module: `machine_words` has the same functions for numba; two forms of one give the same.
+The rule of this module: `code.llvm_program` has the same functions for machine code; two forms of one give the same.
 """
 
 from __future__ import annotations
@@ -13,11 +13,6 @@ from workbench.core.ops import OVERFLOWS
 
 ODD = 0x9E3779B97F4A7C15
 MASK64 = (1 << 64) - 1
-
-
-def helper(function: Any) -> Any:
-    """What is compiled in the other form."""
-    return function
 
 
 def scattered(mixed: int, word: int) -> int:
@@ -71,7 +66,7 @@ def ticks() -> int:
 
 PLAIN: dict[str, Any] = {
     **{op.name: op.exact for op in OVERFLOWS.values()},
-    "helper": helper, "scattered": scattered, "word_at": word_at, "byte_at": byte_at,
+    "scattered": scattered, "word_at": word_at, "byte_at": byte_at,
     "put_word": put_word, "fetch": fetch, "wrapped": wrapped, "ticks": ticks, "answer": answer,
     "int_same": lambda number, x: number == x,
     "int_below": lambda number, x: number < x,
