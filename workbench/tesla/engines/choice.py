@@ -66,9 +66,9 @@ class EngineCosts:
     row: for each event that is made an object for the engines in Python.
     """
 
-    load: float = 0.5
-    make: float = 8.0
-    make_line: float = 0.01
+    load: float = 0.3
+    make: float = 0.9
+    make_line: float = 0.001
     event: float = 4e-7
     speed: float = 30.0
     row: float = 2.8e-6
@@ -178,8 +178,8 @@ def _refusal(make: MakesNamed, given: EventsGiven) -> str:
     """Why there can be no machine code; empty if there can."""
     if given == "keyed":
         return "an engine for each key is none for machine code"
-    if find_spec("numba") is None:
-        return "numba is not installed, which makes machine code"
+    if find_spec("llvmlite") is None:
+        return "llvmlite is not installed, which makes machine code"
     try:
         made = make("compiled")
     except Refused as error:

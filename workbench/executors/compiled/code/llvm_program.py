@@ -15,16 +15,8 @@ from types import ModuleType
 
 from llvmlite import binding
 
-from workbench.executors.compiled.code.llvm_function import (
-    INT,
-    REAL,
-    TRUTH,
-    Callee,
-    Kind,
-    LlvmFunction,
-    MachineArray,
-    Value,
-)  # fmt: skip
+from workbench.executors.compiled.code.llvm_function import LlvmFunction
+from workbench.executors.compiled.code.llvm_values import INT, REAL, TRUTH, Callee, LlvmKind, LlvmValue, MachineArray
 from workbench.executors.compiled.code.objects import ENTRY, Kinds, ObjectFile, host_machine, optimised
 
 WRITTEN = {
@@ -150,7 +142,7 @@ class LlvmProgram:
     def __init__(self, source: str) -> None:
         self._functions: dict[str, ast.FunctionDef] = {}
         self._constants: dict[str, int | float] = {}
-        self._made: dict[tuple[str, tuple[Kind, ...]], Callee] = {}
+        self._made: dict[tuple[str, tuple[LlvmKind, ...]], Callee] = {}
         self.texts: list[str] = []
         tree = ast.parse(f"from {COMPARISONS.rpartition('.')[0]} import comparisons\n" + source)
         for each in tree.body:
@@ -163,7 +155,7 @@ class LlvmProgram:
         self._functions |= functions_of(module)
         self._constants |= {name: each for name, each in vars(module).items() if isinstance(each, int | float)}
 
-    def called(self, name: str, kinds: Sequence[Kind]) -> Callee | None:
+    def called(self, name: str, kinds: Sequence[LlvmKind]) -> Callee | None:
         """A function for arguments of these kinds."""
         if name in WRITTEN:
             given, result, _ = WRITTEN[name]
@@ -189,7 +181,7 @@ def object_file(source: str, kinds: Kinds) -> ObjectFile:
     """
     program, machine = LlvmProgram(source), host_machine()
     passed = [
-        Value(f"%a{n}", MachineArray(kind, axes) if axes else NUMBERS[kind]) for n, (kind, axes) in enumerate(kinds)
+        LlvmValue(f"%a{n}", MachineArray(kind, axes) if axes else NUMBERS[kind]) for n, (kind, axes) in enumerate(kinds)
     ]
     run = program.called("run", [each.kind for each in passed])
     assert run is not None
@@ -209,7 +201,7 @@ def _written(name: str) -> str:
     return f"define internal {kind} @{name}({', '.join(given)}) alwaysinline nounwind {{\n{body}\n}}\n"
 
 
-def _entry(run: Callee, passed: Sequence[Value]) -> str:
+def _entry(run: Callee, passed: Sequence[LlvmValue]) -> str:
     """What is called from outside: it takes the arguments of `run` from words; see `objects`."""
     lines, place = [f"define i32 @{ENTRY}(ptr %result, ptr %error, ptr %words) nounwind {{"], 0
     for each in passed:

@@ -142,10 +142,9 @@ def _build_aside(maker: str, source: str, kinds: Kinds) -> subprocess.Popen[byte
     with tempfile.TemporaryFile() as asked:  # a pipe might have no room for it
         asked.write(json.dumps((maker, source, kinds)).encode())
         asked.seek(0)
-        # who waits for events comes first
-        code = (
-            f"import os, sys; os.nice(5); sys.path[:] = {sys.path!r}; from {__name__} import build_asked; build_asked()"
-        )
+        nice = 5 if maker.endswith("kernels") else 0  # who waits for events comes first, but for a second
+        path = f"import os, sys; os.nice({nice}); sys.path[:] = {sys.path!r}"
+        code = f"{path}; from {__name__} import build_asked; build_asked()"
         return subprocess.Popen(
             [sys.executable, "-c", code], stdin=asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

@@ -4,7 +4,7 @@ The rule of this module: it changes nothing and decides nothing. What is fetched
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# The kinds of values are found by `code.llvm_function`.
+# The kinds of values are found by `code.llvm_values`.
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ exact however large it is. All that is added is known when an event comes.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# The kinds of values are found by `code.llvm_function`.
+# The kinds of values are found by `code.llvm_values`.
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ Sources: Di Pilla's thesis, 4.4 (listing 4.1, depth first); Cugola and Margara, 
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# The kinds of values are found by `code.llvm_function`.
+# The kinds of values are found by `code.llvm_values`.
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ floats. `NO_KEY` is the key of null and of what is no number.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# The kinds of values are found by `code.llvm_function`.
+# The kinds of values are found by `code.llvm_values`.
 
 from __future__ import annotations
 

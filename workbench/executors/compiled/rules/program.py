@@ -298,7 +298,7 @@ def put_functions(scope: dict[str, Any], modules: Sequence[ModuleType], made: An
 def program_head(*modules: ModuleType) -> str:
     """The first line of a program: which modules it calls, and what tells their texts and how it is compiled."""
     code = Path(llvm_program.__file__).with_name
-    made = [code(f"{name}.py") for name in ("llvm_program", "llvm_function", "comparisons")]
+    made = [code(f"{name}.py") for name in ("llvm_program", "llvm_function", "llvm_values", "comparisons")]
     mark = checksum(b"\0".join(path.read_bytes() for path in [*(Path(str(each.__file__)) for each in modules), *made]))
     names = ", ".join(each.__name__.rpartition(".")[2] for each in modules)
     return f"from {__package__} import {names}  # {mark.hex()}\n"

@@ -12,7 +12,7 @@ Then of each predicate how often it was looked for, found nothing, and what that
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# The kinds of values are found by `code.llvm_function`.
+# The kinds of values are found by `code.llvm_values`.
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ Source: Myers, An applicative random-access stack (Information Processing Letter
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# The kinds of values are found by `code.llvm_function`.
+# The kinds of values are found by `code.llvm_values`.
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ end. Words of a sum: the limbs, then how many infinities of each sign and values
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# The kinds of values are found by `code.llvm_function`.
+# The kinds of values are found by `code.llvm_values`.
 
 from __future__ import annotations
 

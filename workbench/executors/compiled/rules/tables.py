@@ -5,7 +5,7 @@ as plain Python and as machine code.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# The kinds of values are found by `code.llvm_function`.
+# The kinds of values are found by `code.llvm_values`.
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ may go at any time. A table of zeros is a right one: the number of the empty tex
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# The kinds of values are found by `code.llvm_function`.
+# The kinds of values are found by `code.llvm_values`.
 
 from __future__ import annotations
 
