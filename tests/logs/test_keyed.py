@@ -288,6 +288,21 @@ def test_texts_that_are_alike_are_told_apart():
     assert (words.keys() == numbers).all()
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_what_is_no_number_is_one_key(backend, form, tmp_path):
+    """Though it equals nothing, not even itself; and both zeros are one number."""
+    program = wb.parse("pipeline p(x: int, k: float) -> int { return cumulate(x, +) }").get()
+    keys, path = [float("nan"), 0.0, -0.0, float("nan")], tmp_path / f"in.{form}"
+    if form == "csv":
+        path.write_text("x,k\n" + "".join(f"{x},{key}\n" for x, key in enumerate(keys, 1)))
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pytest.importorskip("pyarrow").table({"x": [1, 2, 3, 4], "k": keys}), path)
+    wb.run(program, path, output=tmp_path / "out.jsonl", key="k", backend=backend)
+    assert [json.loads(line)["out"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == [1, 2, 5, 5]
+
+
 def test_names_that_clash(tmp_path):
     (tmp_path / "x.csv").write_text("user,row,x\na,1,2\n")
     named = wb.parse("pipeline p(x: int) -> row: int { return x }").get()

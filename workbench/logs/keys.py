@@ -1,11 +1,13 @@
 """The keys of a log: numbered in the order in which they first come.
 
 The rule of this module: a key is a value of a domain, and two rows have one key where these values are equal, whether
-they come as Python values or as columns. Few keys are numbered by Python, many by machine code, if there is any.
+they come as Python values or as columns; NaN is one key. Few keys are numbered by Python, many by machine code, if
+there is any.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from threading import RLock
@@ -59,6 +61,8 @@ class Keys:
         """The number of a key."""
         if self._table is not None:
             return int(self._table.codes(self._given(self._column([value])))[0])
+        if value != value:  # as what is no number
+            value = math.nan
         if value not in self._numbers:
             self._numbers[value] = len(self._values)
             self._values.append(value)
