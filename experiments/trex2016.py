@@ -148,19 +148,21 @@ def of_trex(data: Data) -> Judgement:
 @suite.claim("At 600 events a second nothing is dropped (figure 5.1)")
 def none_dropped(data: Data) -> Judgement:
     """T-Rex keeps up there; here `compiled` as a whole, and one event at a time from Python beside it."""
+    (own,) = data.rows(drops, status="ok", size="full", rate=600, window=10, line="compiled")
     rows = data.rows(drops, status="ok", size="full", rate=600, window=10)
     dropped = {row["line"]: row["dropped"] for row in rows}
     words = ", ".join(f"{line} {each:.1f} %" for line, each in dropped.items())
     why = "; Python takes longer to make each composite an object than T-Rex for it" * (max(dropped.values()) > 0)
-    return (ok if dropped["compiled"] == 0 else warns)(words + why)
+    return (ok if own["dropped"] == 0 else warns)(words + why)
 
 
 @suite.claim("At 4,000 events a second, where T-Rex loses most (figure 5.1), blocks of columns lose less than half")
 def overloaded(data: Data) -> Judgement:
+    (own,) = data.rows(drops, status="ok", size="full", rate=4000, window=10, line="compiled")
     rows = data.rows(drops, status="ok", size="full", rate=4000, window=10)
     dropped = {row["line"]: row["dropped"] for row in rows}
     words = ", ".join(f"{line} {each:.0f} %" for line, each in dropped.items())
-    return (ok if dropped["compiled"] < 50 else warns)(words)
+    return (ok if own["dropped"] < 50 else warns)(words)
 
 
 @suite.claim("The load at 600 events a second takes a tenth of T-Rex's 32.7 CPU seconds")
