@@ -14,6 +14,7 @@ from pyarrow import parquet  # noqa: E402
 
 SOURCE = wb.parse("""
 pipeline sums(x: int) -> int { return cumulate(x, +) }
+pipeline highest(x: int) -> int { return cumulate(window(x, 3, cumulate(max)), +) }
 pipeline rows(x: int, s: str) -> x: int, s: str { return x, s }
 """)
 LAYOUTS = {
@@ -126,3 +127,29 @@ def test_only_the_first_rows(head, tmp_path):
     found = [ran("sums", tmp_path / "in.parquet", tmp_path / "out.csv", n, head=head) for n in (1, 2)]
     assert found[0] == found[1]
     assert found[0].decode().split()[1:] == [str(x) for x in itertools.accumulate(range(min(head, 1010)))]
+
+
+@pytest.mark.parametrize("last", [1, 2**63 - 1])
+def test_costly_steps_are_shared_by_who_would_wait(last, tmp_path, monkeypatch):
+    """The same values, and the same error; blocks of both have run."""
+    from workbench.executors.compiled.parallel import executor
+
+    made = []
+
+    class Small(executor.Parallel):
+        def __init__(self, *given, **options):
+            super().__init__(*given, **options | {"costly": 0.0}, shortest=50, patience=-1)
+            made.append(self)
+
+    monkeypatch.setattr(executor, "Parallel", Small)
+    monkeypatch.setattr(batches, "LARGE", 1000)
+    xs = [*(x * 7919 % 1000 for x in range(9999)), last]
+    write(tmp_path / "in.parquet", [{"x": x, "s": "", "user": 1} for x in xs], [3000] * 4)
+    found = [ran("highest", tmp_path / "in.parquet", tmp_path / "out.csv", threads) for threads in (1, 2, 3)]
+    assert found[0] == found[1] == found[2]
+    assert isinstance(found[0], str) == (last > 1)
+    if last == 1:
+        sums = itertools.accumulate(max(xs[i : i + 3]) for i in range(len(xs) - 2))
+        assert found[0].decode().split()[1:] == [str(x) for x in sums]
+    assert all(each.blocks >= 4 * 9 for each in made)
+    assert [each.threads for each in made] == [2, 3]

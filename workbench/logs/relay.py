@@ -19,6 +19,7 @@ from workbench.events.files import is_stream
 from workbench.events.inputs import named_files
 from workbench.events.rows import LogBlock
 from workbench.executors.pending import Done
+from workbench.executors.threaded.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from workbench.events.rows import RowWriter
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 LOOKED_AT, RUN, WRITTEN = range(3)
 """The stages behind reading."""
+LOOK = 0.001
+"""Seconds after which who waits looks anew whether there is other work to do."""
 KEPT = {-1: 1 << 26, -3: 1 << 25}
 """Options of the C library: bytes that are kept when they are free, and that a block may have for that."""
 
@@ -71,14 +74,14 @@ class Passage:
         if self._gates[stage].locked():
             self._gates[stage].release()
 
-    def wait(self, stage: int, ahead: Callable[[], bool] = lambda: False) -> None:
-        """Until it has left this stage, and do what there is to do ahead meanwhile. Halted: it never will."""
+    def wait(self, stage: int, *others: Callable[[], bool]) -> None:
+        """Until it has left this stage; meanwhile do other work, as long as there is some. Halted: it never will."""
         gate = self._gates[stage]
-        while gate.locked() and ahead():
+        while not gate.acquire(timeout=0 if any(do() for do in others if gate.locked()) else LOOK):
             pass
-        with gate:
-            if self.failed:
-                raise Halted
+        gate.release()
+        if self.failed:
+            raise Halted
 
 
 class WriterInTurn:
@@ -93,6 +96,8 @@ class WriterInTurn:
         self.domains = writer.domains
         self.writer, self.before, self._tables = writer, Passage(), list[Any]()
         """`before`: the block before the one that is run."""
+        self.work = SharedWork()
+        """What running a block leaves to threads that would wait."""
 
     def table(self, table: Any) -> None:
         """See `RowWriter`."""
@@ -229,14 +234,14 @@ def _through(
             task = make(LogBlock(block.steps, lambda: columns))
             if not task.alone:
                 mine.leave(LOOKED_AT)
-            before.wait(RUN, block.ahead)
+            before.wait(RUN, writer.work.help, block.ahead)
             writer.before = before
             task.run()
             tables = writer.taken()
             mine.leave(LOOKED_AT)
             mine.leave(RUN)
             first = writer.writer.ready(tables[0]) if tables else bool  # most often the only one
-            before.wait(WRITTEN, block.ahead)
+            before.wait(WRITTEN, writer.work.help, block.ahead)
             first()
             for table in tables[1:]:
                 writer.writer.table(table)

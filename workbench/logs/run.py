@@ -257,6 +257,8 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     ):  # fmt: skip
         run.keep()
         writer = writer_in_turn(into, run.start, threads)
+        if isinstance(writer, WriterInTurn) and hasattr(run.backend, "share"):
+            run.backend.share(writer.work)
 
         def task(block: LogBlock) -> BlockTask:
             return BlockTask(lambda: _write(run, run.of_block(block, reuse=threads == 1), writer), alone=False)

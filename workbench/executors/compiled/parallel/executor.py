@@ -30,6 +30,7 @@ from workbench.executors.compiled.execute.executor import PATIENCE, Compiled, Lo
 from workbench.executors.compiled.execute.observe import decode_any, encode_any
 from workbench.executors.compiled.parallel.blocks import Last, Scan, Starts, blocks
 from workbench.executors.threaded.manager import ThreadManager
+from workbench.executors.threaded.shared_work import SharedWork
 from workbench.ir.ring import ENDLESS
 from workbench.ir.system import System
 
@@ -38,6 +39,12 @@ SHORTEST = 1 << 16
 
 LONGEST = 1 << 20
 """Steps of the longest block."""
+
+PROBE = 1 << 15
+"""Steps that tell what one costs."""
+
+SHARED = 4
+"""Blocks for each thread where threads take them when they have nothing else to do."""
 
 COSTLY = 25e-9
 """Seconds for a step that are more than half of what a row of a log takes, read and written."""
@@ -100,20 +107,25 @@ class Parallel(Compiled):
         self.blocks = 0
         self._shortest = shortest
         self._rounded = reassociate
-        self._manager = manager or ThreadManager(threads - 1)
+        self._manager: ThreadManager | SharedWork = manager or ThreadManager(threads - 1)
         self._misfits = 0
         self._costly, self._cost = costly, 0.0
-        self._timed = set[str]()
+        self._timed, self._measured = set[str](), set[str]()
+
+    def share(self, work: SharedWork) -> None:
+        """Have blocks run by whoever looks there for work, and by the caller, from now on."""
+        self._manager = work
 
     def _blocks(
         self, first: int, last: int, kind: str, places: bool, *, machine: bool, size: int = 1
     ) -> Iterator[tuple[int, int, Loop]]:
         able = not self.allocation.wide or self.narrow
         able = able and machine and kind in ("dense", "steady") and self.threads > 1
-        if able and self._cost < self._costly:
-            alone = super()._blocks(first, last, kind, places, machine=True, size=size)
-            yield from self._timed_blocks(first, last, kind, alone)
-            return
+        while able and self._cost < self._costly and first < last:
+            begun = first
+            first = last if kind in self._measured else min(first + max(1, PROBE // size) * size, last)
+            alone = super()._blocks(begun, first, kind, places, machine=True, size=size)
+            yield from self._timed_blocks(begun, first, kind, alone)
         length = self.threads * LONGEST // size * size
         for start in range(first, last, length):
             stop = min(start + length, last)
@@ -135,8 +147,9 @@ class Parallel(Compiled):
         """The same blocks; what a step of them costs is known then."""
         begun = time.thread_time()
         yield from made
-        if kind in self._timed and first < last:  # the first time is spent in compiling
+        if kind in self._timed:  # the first time is spent in compiling
             self._cost = (time.thread_time() - begun) / (last - first)
+            self._measured.add(kind)
         self._timed.add(kind)
 
     def _attempt(self, edges: list[int], kind: str, places: bool, size: int) -> Attempt:
@@ -147,6 +160,8 @@ class Parallel(Compiled):
         """Where the blocks begin, and where the last one ends; each a multiple of `size` steps from the first."""
         lead = (len(self.cuts.levels) + 1) * (self.cuts.history + size)
         count = min(self.threads, (last - first) // max(self._shortest, lead, 1))
+        if count > 1 and isinstance(self._manager, SharedWork):  # many, where what comes before them is short
+            count = max(count, min(SHARED * count, (last - first) // (SHARED * SHARED * lead)))
         return [first + (last - first) * k // max(count, 1) // size * size for k in range(count)] + [last]
 
     # --- the loops ------------------------------------------------------------------------------------------
