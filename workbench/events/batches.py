@@ -150,7 +150,7 @@ class BatchReader(RowReader):
         with batches_of(self.called, shown):
             for piece in read(list(used.values())):
                 columns = functools.cache(partial(decoded, piece))
-                if self.reading.threads == 1 or first == begun:  # what is wrong with the first rows is told at once
+                if first == begun:  # what is wrong with the first rows is told before anything is done with them
                     columns()
                 yield first, columns, piece.ahead
                 first += piece.rows

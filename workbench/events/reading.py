@@ -48,7 +48,6 @@ class Reading:
     pattern: what each line of a text matches as a whole, with a named group for each column.
     xml: the name of the elements of XML that are rows.
     cells: what reads cells of CSV as arrays, if something does that sooner than Arrow does.
-    threads: how many share the blocks, each of which has its rows decoded by who asks for them.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -63,7 +62,6 @@ class Reading:
     pattern: str = ""
     xml: str = ""
     cells: CellsReader | None = None
-    threads: int = 1
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Self:

@@ -112,8 +112,7 @@ class LogRun:
         self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
         compiled = self.row.like == "numba"
         cells = CellArrays(patient=self.start.live) if compiled else None
-        threads = start.option("threads", 1) if compiled else 1
-        self.reading = replace(Reading.of_run(options, self.program), words=compiled, cells=cells, threads=threads)
+        self.reading = replace(Reading.of_run(options, self.program), words=compiled, cells=cells)
         if auto:
             start.say(f"the {self.row.name} backend runs it")
 
@@ -249,7 +248,8 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     written = output_format(options.output, run.reading.format, read)
     tally, quiet = run.start.tally, is_terminal(options.output) and not getattr(options, "progress", False)
     progress = contextlib.nullcontext() if quiet else run.start.progress(tally.shown)
-    threads, numbers = getattr(run.backend, "threads", 1), number_lines(run.backend, options.output)
+    own = any(each.flag == "--threads" for each in run.row.options)  # those of a GPU carry no blocks of a log
+    threads, numbers = getattr(run.backend, "threads", 1) if own else 1, number_lines(run.backend, options.output)
     with (
         write_events(options.output, run.program, format=written, idle=options.steps, numbers=numbers) as into,
         progress,

@@ -20,6 +20,7 @@ from workbench.executors.compiled.gpu import cuda
 from workbench.executors.compiled.parallel.blocks import Last, Scan
 from workbench.executors.compiled.parallel.executor import Attempt, Parallel, offset_source
 from workbench.executors.threaded.manager import ThreadManager
+from workbench.executors.threaded.shared_work import SharedWork
 
 BLOCKS = 1 << 15
 """Most blocks at a time: what a large GPU needs to be busy."""
@@ -59,6 +60,9 @@ class ParallelGpu(Parallel):
             manager=ThreadManager(0), **options,
         )  # fmt: skip
         self._kernels: dict[tuple[Any, ...], Any] = {}
+
+    def share(self, work: SharedWork) -> None:
+        """Nothing: blocks run on the GPU."""
 
     def _edges(self, first: int, last: int, size: int) -> list[int]:
         found = super()._edges(first, last, size)
