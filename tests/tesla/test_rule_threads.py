@@ -198,6 +198,19 @@ def test_a_stretch_knows_what_lies_at_the_end_of_its_reach(texts, events, source
     assert several.stretches.threads[1].repeated[1] == 2
 
 
+def test_nobody_is_asked_twice_where_costs_are_counted():
+    """What could only be shared out by time then runs in one part."""
+    made, events = rules(TYPES + ONE), [A(i, i, 1.0) if i % 2 else B(i, i, "b") for i in range(20)]
+    case, settings = RuleCase(made, events, {}, None), EngineSettings(threads=2, profiled=True)
+    one = CompiledRules(made, {}, replace(settings, threads=1), code=False)
+    several = RuleThreads(made, {}, settings, rule_split(made), code=False)
+    assert fed(several, case, [7]) == fed(one, case, [7])
+    assert several.stretches is None
+    assert [replace(each, seconds=0) for each in several.profile()] == [
+        replace(each, seconds=0) for each in one.profile()
+    ]
+
+
 def test_what_came_before_an_error_in_a_stretch_is_told(monkeypatch):
     monkeypatch.setattr(stretches, "LEAST", 2)
     made = rules(TYPES + "rule one: from B and each A within 2 from B emit Q(x = A.x, s = B.s)")
