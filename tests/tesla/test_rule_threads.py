@@ -159,6 +159,8 @@ def test_stretches_of_time_tell_what_one_thread_tells(monkeypatch):
         with monkeypatch.context() as patched:
             if seed % 3:
                 patched.setattr(stretches.Stretches, "cuts", random_cuts(rng))
+            for module in (matching, layout):  # of every other case much is given out in parts
+                patched.setattr(module, "MUCH_OUTPUT", 20 if seed % 4 > 1 else 1 << 19)
             several = by_time(made, case.facts, rng.choice((2, 3)), None if seed % 2 else False)
             singly = [place for place in range(7) if rng.random() < 0.3]
             found = fed(several, case, cuts, singly)
