@@ -53,7 +53,7 @@ def test_parameters_on_the_command_line():
 
 
 def test_what_is_not_there(path, tmp_path):
-    with pytest.raises(LanguageError, match=r"has no pipeline 'secnod'\n  hint: did you mean 'second'"):
+    with pytest.raises(LanguageError, match=r"there is no pipeline 'secnod'\n  hint: did you mean 'second'"):
         load(f"{path}:secnod")
     with pytest.raises(InputError, match="cannot read"):
         load(tmp_path / "none.pipe")

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from workbench.builder import Builder
+from workbench.cli.main import main
 from workbench.errors import InputError, WorkbenchError
 from workbench.language import parse
 from workbench.processors import CLASSES
@@ -120,5 +121,11 @@ def test_refusals(pipeline, tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"end in \.svg"):
         render(pipeline, tmp_path / "p.bmp")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(WorkbenchError, match=r"(?s)not installed.*graphviz.*p\.dot"):
+    with pytest.raises(WorkbenchError, match=r"(?s)not installed.*graphviz.*\.dot"):
         render(pipeline, tmp_path / "p.svg")
+
+
+def test_an_ending_that_is_no_drawing_is_told_as_it_was_given(tmp_path, capsys):
+    """Not the name of the file that becomes the picture when it is complete."""
+    assert main(["draw", "models/time2021/figure_2a.pipe", "-o", str(tmp_path / "x.bmp")]) == 2
+    assert "no drawing ends in '.bmp'\n  hint: let it end in .svg" in capsys.readouterr().err

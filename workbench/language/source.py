@@ -79,7 +79,7 @@ class Source:
         name = name or self.default
         if name not in self.pipelines:
             hint = did_you_mean(name, self.pipelines, "its pipelines are: ")
-            raise LanguageError(f"{self.file} has no pipeline '{name}'", where=Location(self.file), hint=hint)
+            raise LanguageError(f"there is no pipeline '{name}'", where=Location(self.file), hint=hint)
         return self._elaborator.pipelines[name]
 
     def parameters(self, name: str | None = None) -> dict[str, Value]:

@@ -75,7 +75,7 @@ def svg(
     slots: Mapping[str, int] | None = None,
 ) -> str:
     """The picture as an SVG file's text, by graphviz; the parameters are those of `draw`."""
-    return _graphviz(pipeline, draw(pipeline, values, slots), "svg", "a .dot file").decode()
+    return _graphviz(pipeline, draw(pipeline, values, slots), "svg").decode()
 
 
 def inline(svg: str) -> str:
@@ -93,18 +93,18 @@ def render(pipeline: Drawn, path: str | Path, values: Mapping[str, str] | None =
         path.write_text(text, encoding="utf-8")
         return path
     if path.suffix not in FORMATS:
-        raise InputError(f"cannot draw to '{path.name}'", hint="let it end in .svg, .png, .pdf or .dot")
-    path.write_bytes(_graphviz(pipeline, text, FORMATS[path.suffix], path.with_suffix(".dot").name))
+        raise InputError(f"no drawing ends in '{path.suffix}'", hint="let it end in .svg, .png, .pdf or .dot")
+    path.write_bytes(_graphviz(pipeline, text, FORMATS[path.suffix]))
     return path
 
 
-def _graphviz(pipeline: Drawn, text: str, kind: str, instead: str) -> bytes:
+def _graphviz(pipeline: Drawn, text: str, kind: str) -> bytes:
     """What graphviz makes of a DOT text."""
     program = shutil.which("dot")
     if program is None:
         raise WorkbenchError(
             "the program 'dot' of graphviz is not installed",
-            hint=f"install it (apt-get install graphviz), or write {instead} instead",
+            hint="install it (apt-get install graphviz), or write a .dot file instead",
         )
     done = subprocess.run([program, f"-T{kind}"], input=text.encode(), capture_output=True, check=False)
     if done.returncode:

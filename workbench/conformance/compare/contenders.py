@@ -31,7 +31,7 @@ from workbench.conformance.compare.threaded import Plan, Scheduled, ScheduledFlo
 from workbench.core.determinism import Determinism, contracts
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
-from workbench.errors import DomainError, EngineMissing, Overflow, Refused, TypingError, WorkbenchError
+from workbench.errors import DomainError, EngineMissing, Overflow, Refused, TypingError, WorkbenchError, did_you_mean
 from workbench.executors.table import backend_row, backend_rows
 from workbench.executors.threaded.certificate import Certificate
 from workbench.processors.held.group import flatten
@@ -203,7 +203,7 @@ def chosen(names: Sequence[str], kind: str) -> tuple[Contender, ...]:
     known = [*contenders(), *(each.name for each in every)]
     for name in names:
         if name not in known:
-            raise WorkbenchError(f"there is no backend '{name}'", hint=f"there are: {', '.join(contenders())}")
+            raise WorkbenchError(f"there is no backend '{name}'", hint=did_you_mean(name, contenders()))
     if not names:
         return tuple(each for each in every if backend_row(each.backend).takes(kind))
     return tuple(each for each in every if {each.name, each.backend}.intersection(names))
