@@ -23,6 +23,7 @@ from workbench.language.depth import make_room, refuse_brackets, refuse_depth
 from workbench.language.findings import Findings
 from workbench.language.grammar import grammar
 from workbench.language.mistakes import explain
+from workbench.language.quick import parsed
 
 
 def read(text: str, file: str, start: str) -> Any:
@@ -30,7 +31,7 @@ def read(text: str, file: str, start: str) -> Any:
     make_room()
     refuse_brackets(text, file)
     try:
-        tree = grammar().parse(text, start=start)
+        tree = parsed(grammar(), text, start)
     except UnexpectedInput as error:
         if start == "start":
             from workbench.language.recovery import mistakes

@@ -21,6 +21,7 @@ from workbench.errors import InputError, LanguageError, Location, did_you_mean
 from workbench.language.depth import make_room, refuse_brackets, refuse_depth
 from workbench.language.findings import Findings
 from workbench.language.grammar import grammar
+from workbench.language.quick import parsed
 from workbench.tesla import tree as t
 from workbench.tesla.mistakes import SOURCE, mistakes
 from workbench.tesla.older import Defining, OlderAggregate, translated
@@ -129,7 +130,7 @@ def _items(text: str, file: str) -> list[Any]:
     make_room()
     refuse_brackets(text, file)
     try:
-        tree = grammar(SOURCE, ("start",)).parse(text)
+        tree = parsed(grammar(SOURCE, ("start",)), text)
     except UnexpectedInput as error:
         raise mistakes(error, text, file) from None
     findings = Findings()
