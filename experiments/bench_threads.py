@@ -1,9 +1,9 @@
 """Benchmark: whole commands with `--threads 2`, reading and writing included, in seconds of the clock.
 
-    python experiments/bench_threads.py [--rounds 3] [--only "no keys,maximum"] [--rows 20,100] [--folder FOLDER]
+    python experiments/bench_threads.py [--rounds 3] [--only "no keys,hash"] [--rows 20,100] [--folder FOLDER]
 
 Each case runs with one thread, as two such commands at the same time, which says what the machine has for two threads
-of this work (the ceiling), and with two threads, in turns; the least of the rounds counts. What two threads write is
+of this work (`ceiling`), and with two threads (`times`), in turns; the least of the rounds counts. What two threads write is
 compared with what one has written, byte by byte. `after start` is without what the same command takes for a log of
 65,536 rows, with as many threads. Without a name it is a window of 3 over `x + y`, with keys a running sum. With
 `--folder` the logs are kept there for the next time.
@@ -173,7 +173,7 @@ def main() -> None:
     args = parser.parse_args()
     rows = [int(each) for each in args.rows.split(",") if each]
     print(f"load {os.getloadavg()[0]:.1f}")
-    print("| log | one thread | two commands at once | two threads | times | of two commands | after start |")
+    print("| log | one thread | two commands at once | two threads | ceiling | times | after start |")
     print("|---|---|---|---|---|---|---|")
     with contextlib.ExitStack() as stack:
         folder = args.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -183,7 +183,7 @@ def main() -> None:
                 continue
             make(folder, case)
             one, both, two, *start = measured(folder, case, args.rounds)
-            figures = [one, both, two, one / two, 2 * one / both, (one - start[0]) / (two - start[1])]
+            figures = [one, both, two, 2 * one / both, one / two, (one - start[0]) / (two - start[1])]
             print(f"| {case.name} | {' | '.join(f'{each:.2f}' for each in figures)} |", flush=True)
             if args.folder is None:
                 (folder / case.log()).unlink()
