@@ -3,9 +3,9 @@
     python experiments/bench_threads.py [--rounds 3] [--only "no keys,hash"] [--rows 20,100] [--folder FOLDER]
 
 Each case runs with one thread, as two such commands at the same time, which says what the machine has for two threads
-of this work (`ceiling`), and with two threads (`times`), in turns; the least of the rounds counts. What two threads write is
-compared with what one has written, byte by byte. `after start` is without what the same command takes for a log of
-65,536 rows, with as many threads. Without a name it is a window of 3 over `x + y`, with keys a running sum. With
+of this work (`ceiling`), and with two threads (`times`), in turns; the least of the rounds counts. What two threads
+write is compared with what one has written, byte by byte. `after start` is without what the same command takes for a
+log of 65,536 rows, with as many threads. Without a name it is a window of 3 over `x + y`, with keys a running sum. With
 `--folder` the logs are kept there for the next time.
 """
 
