@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from sys import intern
 from typing import Any
 
 import lark
@@ -46,13 +47,24 @@ class QuickParser:
     def __init__(self, grammar: lark.Lark) -> None:
         front: Any = grammar.parser
         assert isinstance(front.lexer, ContextualLexer)
-        self._table = front.parser._parse_table
-        made = front.parser.parser.callbacks  # of which those that look for places are spared
-        self._made = {
-            rule: make.node_builder if isinstance(make, PropagatePositions) else make for rule, make in made.items()
-        }
+        self._table, self._makers = front.parser._parse_table, front.parser.parser.callbacks
+        self._begins, self._ends = self._table.start_states, self._table.end_states
+        self._states: dict[int, dict[str, Any]] = {}
         self._lexers: Any = front.lexer.lexers
         self.scans: dict[Any, tuple[Callable[..., Any], Any, Any, Any]] = {}
+
+    def _ways(self, state: int) -> dict[str, Any]:
+        """Of each word the next state, or what is made first: of how many values, how, and of what kind it is."""
+        found: dict[str, Any] = {}
+        for word, (how, to) in self._table.states[state].items():
+            if how is Shift:
+                found[intern(str(word))] = to  # lark's words are slow to compare
+            else:
+                make = self._makers[to]  # which looks for places
+                make = make.node_builder if isinstance(make, PropagatePositions) else make
+                found[intern(str(word))] = len(to.expansion), make, intern(str(to.origin.name))
+        self._states[state] = found
+        return found
 
     def _scan(self, state: Any) -> tuple[Callable[..., Any], Any, Any, Any]:
         lexer = self._lexers[state]
@@ -67,9 +79,9 @@ class QuickParser:
         As many lines as lark takes calls: each word of a text comes by here.
         """
         words: Any = Token
-        states, made, scans, new = self._table.states, self._made, self.scans, words._future_new
-        last, ended = self._table.end_states[start], words.new_borrow_pos
-        stack, values = [self._table.start_states[start]], list[Any]()
+        states, scans, new = self._states, self.scans, words._future_new
+        last, ended = self._ends[start], words.new_borrow_pos
+        stack, values = [self._begins[start]], list[Any]()
         firsts, lasts = list[Any](), list[Any]()  # of each value the words with which it begins and ends
         position, line, begin, token = 0, 1, 0, None
         while True:
@@ -93,17 +105,16 @@ class QuickParser:
                 token = ended("$END", "", token) if token is not None else Token("$END", "", 0, 1, 1)
             kind = token.type
             while True:
-                action = states[stack[-1]].get(kind)
+                action = (states.get(stack[-1]) or self._ways(stack[-1])).get(kind)
                 if action is None:
                     return None
-                how, rule = action
-                if how is Shift:
-                    stack.append(rule)
+                if action.__class__ is int:
+                    stack.append(action)
                     values.append(token)
                     firsts.append(token)
                     lasts.append(token)
                     break
-                size = len(rule.expansion)
+                size, make, name = action
                 children = values[-size:] if size else []
                 if size == 0:
                     firsts.append(None)
@@ -116,11 +127,11 @@ class QuickParser:
                 if size:
                     values.pop()
                     stack.pop()
-                value = made[rule](children)
+                value = make(children)
                 if value.__class__ is Tree and firsts[-1] is not None and value.meta.empty:
                     place(value.meta, firsts[-1], lasts[-1])
                 values.append(value)
-                stack.append(states[stack[-1]][rule.origin.name][1])
+                stack.append(states[stack[-1]][name])
                 if kind == "$END" and stack[-1] == last:
                     return value
 
