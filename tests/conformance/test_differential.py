@@ -12,6 +12,7 @@ from workbench.builder import Builder, pipeline
 from workbench.conformance.compare.contenders import terms
 from workbench.conformance.compare.differential import agree, check, check_streams
 from workbench.conformance.compare.executables import Denoting, Pulled, Running, Seen, Streams
+from workbench.conformance.compare.schedules import Deadlock
 from workbench.conformance.generate.functions import fixed_right
 from workbench.conformance.generate.pipelines import pipelines_and_traces
 from workbench.conformance.generate.python_source import body
@@ -225,3 +226,20 @@ class Lenient:
             yield from self.running.trace(steps)
         except Overflow:
             return
+
+
+class Interrupted(Running):
+    """Ctrl-C comes while it runs, and what cleans up behind it fails."""
+
+    def trace(self, steps):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            raise Deadlock("nobody can go on") from None
+
+
+def test_an_interrupt_is_no_difference():
+    """Scheduled threads cannot be joined once their caller has been interrupted: a deadlock, and no finding."""
+    passed = wb.parse("pipeline p(x: int) -> int { return x + 1 }").get().pipeline
+    with pytest.raises(KeyboardInterrupt):
+        agree(passed, [{"x": 1}], Running(passed), Interrupted(passed))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.budget import Interrupt
 from workbench.conformance.compare.executables import (
     Executable,
     InputSequence,
@@ -150,12 +151,21 @@ def _observed(executable: Executable, steps: InputSequence) -> Iterator[Observat
             yield observation
         reason: Exception = AssertionError(f"the trace ends after {count} of {len(steps)} steps")
     except Exception as error:
+        if (interrupt := _interrupt(error)) is not None:
+            raise interrupt from None
         reason = error
         if isinstance(error, Overflow) and count == 0 and len(steps) > 1:
             # an executable that makes its list at once: what it shows before the overflow counts too
             yield from _observed(executable, steps[:-1])
     while True:
         yield reason
+
+
+def _interrupt(error: BaseException | None) -> BaseException | None:
+    """Ctrl-C, or a limit, that has become this error: cleaning up behind one fails where threads are scheduled."""
+    while error is not None and not isinstance(error, KeyboardInterrupt | Interrupt):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _difference(

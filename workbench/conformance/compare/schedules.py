@@ -55,6 +55,7 @@ class Schedule:
         self._caller = ScheduledThread(self, lambda: None, "caller")
         self._dead = ""
         self._failures: list[BaseException] = []
+        self._interrupt: BaseException | None = None
         self.points = 0
         """The number of times at which another thread could have gone on."""
 
@@ -88,7 +89,11 @@ class Schedule:
         """
         caller = self._current
         self._fibers = [caller]
-        result = body()
+        try:
+            result = body()
+        finally:
+            if self._interrupt is not None:  # who cleans up behind it fails otherwise
+                raise self._interrupt
         left = [fiber.name for fiber in self._fibers if fiber is not caller]
         if left:
             self._die(f"{len(left)} threads have not ended: {', '.join(left)}")
@@ -98,7 +103,9 @@ class Schedule:
         return result
 
     def point(self) -> None:
-        """Another thread may go on here."""
+        """Another thread may go on here; not where all is over, and objects are only put away."""
+        if self._dead:
+            return
         self.points += 1
         if self._switches is not None:
             self._count_down(self._switches)
@@ -146,7 +153,11 @@ class Schedule:
         if chosen is not None and chosen is not me:
             self._current = chosen
             chosen.baton.release()
-            me.baton.acquire()
+            try:
+                me.baton.acquire()
+            except BaseException as error:  # Ctrl-C comes to the caller while another thread goes on
+                self._interrupt = error
+                raise
         if self._dead:
             raise Deadlock(self._dead)
 
