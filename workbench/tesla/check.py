@@ -18,7 +18,7 @@ from workbench.errors import LanguageError, did_you_mean
 from workbench.language.findings import Findings, FollowUp
 from workbench.tesla import tree as t
 from workbench.tesla.own_aggregates import GivenAggregates, OwnAggregates, called, declared_aggregates
-from workbench.tesla.parser import parse_rules, read_rules
+from workbench.tesla.parser import parse_rules, read_rules, uncollected
 from workbench.tesla.remarks import remarks
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.scope import RuleScope, aggregate_result
@@ -57,6 +57,7 @@ def load_rules(path: str | Path, types: Types | None = None, aggregates: GivenAg
     return checked(read_rules(path), Path(path).stem, types, aggregates)
 
 
+@uncollected()
 def checked(
     file: t.RuleFile, name: str, types: Types | None = None, aggregates: GivenAggregates | None = None
 ) -> RuleSet:

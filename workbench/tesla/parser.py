@@ -44,12 +44,12 @@ def parse_rules(text: str, file: str = "<text>", folder: Path | None = None) -> 
     LanguageError: it cannot be read; all mistakes of one file are told at once.
     InputError: an included file cannot be read.
     """
-    with _uncollected():
+    with uncollected():
         return _Reading(folder)(text, file, ())
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Nothing that is made here is garbage yet: to look for it is half of the time of a large file."""
     enabled = gc.isenabled()
     gc.disable()
