@@ -16,7 +16,7 @@ from workbench.core.domain import Domain, Range
 from workbench.core.function import same_domain
 from workbench.core.ops import EQ, GT, LT, both, conjunction, either, ite, negate
 from workbench.core.processor import Maybe, Slot, State
-from workbench.core.term import FALSE, Term, const
+from workbench.core.term import FALSE, TRUE, Term, const
 
 
 class JoinStep(NamedTuple):
@@ -197,6 +197,8 @@ class Join:
         left_ahead, right_ahead = GT(lead, 0), LT(lead, 0)
         only_left, only_right = share("only_first", both(a, negate(b))), share("only_second", both(b, negate(a)))
         together = share("together", both(a, b))
+        if together is TRUE and EQ(lead, 0) is TRUE:  # nothing waits: what follows would find that out slot by slot
+            return JoinStep(state, TRUE, (left.value, right.value), (0, 0), (FALSE, FALSE))
         width = self._sizes()[0]
         lefts, rights = rest[:width], rest[:width] if self._shared else rest[width:]
 
