@@ -98,6 +98,7 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/rules/count_source.py", "numpy"),
     ("executors/compiled/rules/counted_rules.py", "numpy"),
     ("executors/compiled/rules/arrays.py", "numpy"),
+    ("executors/compiled/rules/pages.py", "numpy"),
     ("executors/compiled/rules/outputs.py", "numpy"),
     ("executors/compiled/rules/mixed.py", "numpy"),
     ("executors/compiled/rules/placing.py", "numpy"),

@@ -497,3 +497,22 @@ def test_what_no_window_holds_is_forgotten_before_there_is_no_room():
 def firsts(program):
     """Where it is said which constraint comes first."""
     return [int(each) for each in re.findall(r"asked_first\(c \+ (\d+)", program.source)]
+
+
+def test_rows_that_have_moved_leave_nothing_behind():
+    """What is in no rows and no spans of now is zero: rows and their sums have grown, and old ones been given back."""
+    text = rules(LONG + "from E and $s = SUM(D(k == E.k).x within 5000 from E) emit S(x = $s, f = 0)")
+    engine = CompiledRules(text, {}, EngineSettings(), code=False)
+    told(engine, [Occurrence("E", i, (1,)) if i % 9 == 8 else Occurrence("D", i, (1, i, 0.5)) for i in range(3000)])
+    memory, spans = engine.memory, engine.program.spans.planned
+    used = [(row[at.BASE], (row[at.MASK] + 1) * row[at.WIDTH]) for row in memory.T[:-1].tolist()]
+    assert max(size for _, size in used) > 20 * 64  # more than at first
+    begins = memory.H[memory.V[at.SPANS] :][: len(spans)].tolist()
+    assert begins != [-1]
+    used += [
+        (begin, words * (int(memory.T[y, at.MASK]) + 1)) for begin, (_, y, words) in zip(begins, spans, strict=True)
+    ]
+    rest = memory.W.copy()
+    for begin, size in used:
+        rest[begin : begin + size] = 0
+    assert not rest.any()

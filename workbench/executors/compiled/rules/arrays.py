@@ -1,7 +1,7 @@
 """The arrays of a running rule program, and how they grow.
 
 The rule of this module: an array grows by twice at least, and what is in it keeps its meaning. Regions of `W` and `H`
-that have moved leave their place unused, less than what is used.
+that have moved give their place back: it takes no room until the next one of the same size comes there.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from workbench.errors import Refused
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.lines import OTHERS
 from workbench.executors.compiled.rules.orders import order_words
+from workbench.executors.compiled.rules.pages import give_back, longer_words
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.engines.facts.order import in_written_order
 from workbench.tesla.engines.set_plan import PlannedColumn
@@ -64,7 +65,7 @@ class RuleArrays:
         self.V[at.COSTS], self.V[at.MANY] = -1, at.MANY_COMPOSITES if program.runs else at.NEVER
         self.V[at.SPANS] = self._place("H", len(program.spans.planned))
         self.V[at.LISTS] = self._place("H", at.LIST_WORDS * program.lists)
-        self._no_spans()
+        self.H[self.V[at.SPANS] :][: len(program.spans.planned)] = -1
         self.V[at.ANSWERS] = answers
         if program.asks:
             self.V[at.JOINED], self.V[at.JOINED_MASK] = self._place("H", at.JOIN_WORDS * JOINED), JOINED - 1
@@ -83,14 +84,10 @@ class RuleArrays:
     def _place(self, name: str, size: int) -> int:
         """Where so many words begin that are zero."""
         if free := self._free.get((name, size)):
-            place = free.pop()
-            getattr(self, name)[place : place + size] = 0
-            return place
+            return free.pop()
         array, used = getattr(self, name), self._used[name]
         if used + size > len(array):
-            longer: Any = np.zeros(max(2 * len(array), used + size), np.int64)
-            longer[:used] = array[:used]
-            setattr(self, name, longer)
+            setattr(self, name, longer_words(array, max(2 * len(array), used + size)))
         self._used[name] = used + size
         return used
 
@@ -118,22 +115,28 @@ class RuleArrays:
 
     def grow_rows(self, y: int) -> None:
         """Twice as many rows of a type; its chains are to be made anew."""
-        there, mask = self._rows_at(y), int(self.T[y, at.MASK])
+        there, mask, base = self._rows_at(y), int(self.T[y, at.MASK]), int(self.T[y, at.BASE])
         start, end = self.H[2 * y : 2 * y + 2].tolist()
+        self._no_spans(y)
+        for k in self._chains(y):
+            self._leave("H", int(self.K[k, at.HEADS]), mask + 1)
         self._rows(y, 2 * (mask + 1))
-        self._no_spans()
         more, middle = self._rows_at(y), min(end, (start | mask) + 1)
         for first, last in ((start, middle), (middle, end)):  # in one piece here and there
             more[first & (2 * mask + 1) :][: last - first] = there[first & mask :][: last - first]
+        self._leave("W", base, there.size)
 
     def first_rows(self, y: int, count: int) -> Any:
         """Room for so many rows of a type that has none, where they will be when they are put into columns."""
         self._rows(y, max(int(self.T[y, at.MASK]) + 1, 1 << (2 * count).bit_length()))
         return self._rows_at(y)[:count]
 
-    def _no_spans(self) -> None:
-        begin = int(self.V[at.SPANS])
-        self.H[begin : begin + len(self.program.spans.planned)] = -1
+    def _no_spans(self, y: int) -> None:
+        """Forget the spans of a type, whose rows are as many as before still."""
+        for number, (_, of, words) in enumerate(self.program.spans.planned, int(self.V[at.SPANS])):
+            if of == y and self.H[number] >= 0:
+                self._leave("W", int(self.H[number]), words * (int(self.T[y, at.MASK]) + 1))
+                self.H[number] = -1
 
     def make_spans(self, number: int) -> None:
         """Room for spans of all rows of a type."""
@@ -152,6 +155,7 @@ class RuleArrays:
         start, end = self.H[ring - 2 : ring].tolist()
         places = np.arange(start, end)
         there = self.H[ring + (places & mask)]
+        self._leave("H", ring - 2, mask + 3)
         self._ring(k, 2 * (mask + 1))
         ring, mask = self.K[k, at.RING : at.RING_MASK + 1].tolist()
         self.H[ring - 2 : ring] = start, end
@@ -230,6 +234,7 @@ class RuleArrays:
 
     def _leave(self, name: str, place: int, size: int) -> None:
         """Words of an array are free."""
+        give_back(getattr(self, name), place, place + size)
         self._free.setdefault((name, size), []).append(place)
 
     # --- the rest ---------------------------------------------------------------------------------------
@@ -243,15 +248,15 @@ class RuleArrays:
         """Whether the table is too full to be used for long."""
         return bool(4 * self.H[self.V[at.TABLE] - 1] > self.V[at.TABLE_MASK])
 
-    def other_table(self, *, larger: bool) -> tuple[int, int]:
-        """Another table, which is empty; where the old one lies, whose place is free, and how many entries it has."""
+    def other_table(self, move: Callable[[int, int], object], *, larger: bool) -> None:
+        """Another table: what still counts is moved there, given where the old one lies and how many entries it has."""
         old, mask = self.V[at.TABLE : at.TABLE_MASK + 1].tolist()
         events = range(len(self.program.plan.rules.events))
         numbers = [int(rows[0, at.NUMBER]) for y in events if len(rows := self.rows_of(y))]
         self.V[at.LEAST] = min(numbers, default=int(self.V[at.COUNT]))
         self._table((mask + 1) * (2 if larger else 1))
+        move(old, mask + 1)
         self._leave("H", old - 1, 1 + (mask + 1) * int(self.V[at.TABLE_WIDTH]))
-        return old, mask + 1
 
     def _output(self, size: int) -> None:
         longer: Any = np.zeros(size, np.int64)

@@ -306,9 +306,9 @@ class RunningProgram:
         else:
             count = int(memory.V[at.COUNT])
             again, self._crowding = self._crowding == count, count
-            self.ask(2, *memory.other_table(larger=False))
+            memory.other_table(partial(self.ask, 2), larger=False)
             if memory.crowded or again:  # one event may want more room than what counts no more had
-                self.ask(2, *memory.other_table(larger=True))
+                memory.other_table(partial(self.ask, 2), larger=True)
 
     def ask(self, mode: int, first: int, last: int) -> int:
         """Run something else than events."""
