@@ -245,7 +245,7 @@ class Budget:
         """Interrupt the work; not where an interrupt would be lost."""
         with _LOCK:
             place = _under_way(self._thread, self._frame) if self._open else None
-            if place is None or _deaf(place):
+            if place is None or deaf(place):
                 return False
             self._interrupt.met = LimitMet(limit, self._work.phase)
             _throw_into(self._thread, self._interrupt)
@@ -290,7 +290,7 @@ def _throw_into(thread: int, error: type[BaseException]) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
-def _deaf(frame: FrameType) -> bool:
+def deaf(frame: FrameType) -> bool:
     """Whether no interrupt is caught there: at the first step out of a block, and in what Python calls by itself.
 
     That is what is called when garbage is collected, and when an object goes to which there are weak references, and

@@ -209,3 +209,22 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_an_interrupt_where_errors_are_swallowed_is_not_lost() -> None:
+    """Ctrl-C comes while garbage is collected: an error in what Python calls then is printed, and forgotten."""
+    script = textwrap.dedent("""
+        import gc, signal, sys, time
+        from workbench.cli import main
+        sent = []
+        def asked(when, _):
+            if not sent:
+                sent.append(signal.raise_signal(signal.SIGINT))
+        gc.callbacks.append(asked)
+        main._executed = lambda _: gc.collect() + time.sleep(50)
+        sys.exit(main.main(["check", "models/time2021/sum_of_odds.pipe"]))
+    """)
+    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        code = process.wait(60)
+        assert process.stderr is not None
+        assert (code, process.stderr.read()) == (130, "interrupted\n")

@@ -8,6 +8,7 @@ runs: so it starts fast.
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import contextlib
 import errno
@@ -19,12 +20,13 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 from workbench import __version__
-from workbench.budget import Budget, Interrupt, phase
+from workbench.budget import Budget, Interrupt, deaf, phase
 from workbench.cli import attended
 from workbench.cli.commands import helps
 from workbench.errors import LimitMet, Location, WorkbenchError, did_you_mean
@@ -32,6 +34,8 @@ from workbench.errors import LimitMet, Location, WorkbenchError, did_you_mean
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 DEFECT = 3
+HEARING = 0.01
+"""Seconds after which Ctrl-C is tried again where it would have been lost."""
 YOUNG = 100_000
 """New objects between two searches for garbage: nearly all that is imported and composed stays."""
 EPILOG = """exit codes: 0 all hold (within bounds counts), 1 some property fails, 2 the input or the
@@ -197,18 +201,32 @@ def _bounded(args: argparse.Namespace, *, program: bool) -> int:
 def _terminable() -> Iterator[None]:
     """SIGTERM and SIGHUP end the program as Ctrl-C does: engines are stopped, nothing is left half-written.
 
-    What is ignored, as SIGHUP is under nohup, stays so.
+    What is ignored, as SIGHUP is under nohup, stays so; and Ctrl-C is never lost.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, lambda came, _: sys.exit(128 + came)) for number in numbers}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, _interrupted)
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    """Ctrl-C; a little later where Python would print what is raised, and go on."""
+    if frame is None or not deaf(frame):
+        raise KeyboardInterrupt
+    _thread.start_new_thread(_interrupt_later, (number, threading.get_ident()))
+
+
+def _interrupt_later(number: int, thread: int) -> None:
+    time.sleep(HEARING)
+    signal.pthread_kill(thread, number)
 
 
 def _openable() -> None:
