@@ -18,9 +18,11 @@ from typing import Any
 from workbench.executors.compiled.rules.layout import NULLS, NUMBER, TIME, UNDONE, VALUES
 from workbench.executors.compiled.rules.sums import add_float
 
-SPAN_MARK, SPAN_BEFORE, SPAN_END, SPAN_LENGTH, SPAN_COUNT, SPAN_VALUE = range(6)
-"""The words of a span: which event's it is, the event before it with the same key, the first one that is older than the
-span, how many events it has, how many of them have a value, -1 where it cannot be told, and what comes of these."""
+SPAN_MARK, SPAN_BACK, SPAN_HELD, SPAN_VALUE = range(4)
+"""The words of a span: which event's it is, how far back others lie (`span_end`, `span_before`), how many events it has
+and how many of them have a value (`span_length`, `span_count`), and what comes of these."""
+HALF, LOW, FAR_BACK = 32, (1 << 32) - 1, (1 << 31) - 1
+"""A word has two numbers of so many bits; an event that lies so far back, or farther, is not there any more."""
 sum_overflows: Any = None
 """Is there where this runs."""
 NUMBERS, SUMS, MINIMA, MAXIMA, REAL_MINIMA, REAL_MAXIMA, REAL_SUMS = range(7)
@@ -39,6 +41,26 @@ def span_words(kind):
 def span_mark(i, V):
     """What tells that a span is that of the event at this place, and no other's that was there and has been undone."""
     return i + 1 + (V[UNDONE] << 40)
+
+
+def span_before(i, e, W):
+    """The event before this one, whose span it is, with the same key."""
+    return i - (W[e + SPAN_BACK] & LOW)
+
+
+def span_end(i, e, W):
+    """The first event with the same key that is older than the span of this one."""
+    return i - (W[e + SPAN_BACK] >> HALF)
+
+
+def span_length(e, W):
+    """How many events a span has."""
+    return W[e + SPAN_HELD] >> HALF
+
+
+def span_count(e, W):
+    """How many of its events have a value; -1 where it cannot be told."""
+    return (W[e + SPAN_HELD] & LOW) - 1
 
 
 def no_stretch(X):
@@ -81,7 +103,7 @@ def take_event(kind, attribute, a, W, F, X, XF):
 
 def take_span(kind, e, W, F, X, XF):
     """Put a span of older events with the others; whether there is room for what comes of them."""
-    more, x = W[e + SPAN_COUNT], SPAN_SUM + 1
+    more, x = span_count(e, W), SPAN_SUM + 1
     if more < 0:
         return False
     word = W[e + SPAN_VALUE] if kind != NUMBERS else 0
@@ -105,22 +127,22 @@ def write_span(kind, attribute, i, before, begin, b, q, w, W, F, V, X, XF):
     end, length, f, g = before, 1, 0, 0
     if before >= 0:
         f = begin + (before & q) * size
-        behind = W[f + SPAN_END]
-        if behind >= 0:
-            g = begin + (behind & q) * size
-            if W[g + SPAN_MARK] == span_mark(behind, V) and W[g + SPAN_LENGTH] == W[f + SPAN_LENGTH]:
-                end, length = W[g + SPAN_END], 1 + 2 * W[f + SPAN_LENGTH]
+        behind = span_end(before, f, W)
+        if behind >= 0 and before - behind < FAR_BACK:
+            g, more = begin + (behind & q) * size, 1 + 2 * span_length(f, W)
+            if W[g + SPAN_MARK] == span_mark(behind, V) and span_length(g, W) == span_length(f, W) and more <= FAR_BACK:
+                end, length = span_end(behind, g, W), more
     no_stretch(X)
     there = take_event(kind, attribute, a, W, F, X, XF)
     if length > 1 and not (there and take_span(kind, f, W, F, X, XF) and take_span(kind, g, W, F, X, XF)):
         no_stretch(X)
         there = take_event(kind, attribute, a, W, F, X, XF)
         end, length = before, 1
-    W[e + SPAN_MARK], W[e + SPAN_BEFORE], W[e + SPAN_END], W[e + SPAN_LENGTH] = span_mark(i, V), before, end, length
-    for n in range(size - SPAN_COUNT):
-        W[e + SPAN_COUNT + n] = X[SPAN_SUM + n]
-    if not there:
-        W[e + SPAN_COUNT] = -1
+    W[e + SPAN_MARK] = span_mark(i, V)
+    W[e + SPAN_BACK] = (min(i - end, FAR_BACK) << HALF) + min(i - before, FAR_BACK)
+    W[e + SPAN_HELD] = (length << HALF) + (X[SPAN_SUM] + 1 if there else 0)
+    for n in range(size - SPAN_VALUE):
+        W[e + SPAN_VALUE + n] = X[SPAN_SUM + 1 + n]
 
 
 def of_stretch(kind, attribute, i, start, least, most, above, below, begin, b, q, w, W, F, X, XF):
@@ -139,11 +161,11 @@ def of_stretch(kind, attribute, i, start, least, most, above, below, begin, b, q
         a, e = b + (i & q) * w, begin + (i & q) * size
         if W[a + TIME] < least or W[a + NUMBER] <= above:
             return True
-        end = W[e + SPAN_END]
+        end = span_end(i, e, W)
         o = b + (end & q) * w
         if W[a + TIME] > most or W[a + NUMBER] >= below:
             far = end >= start and (W[o + TIME] > most or W[o + NUMBER] >= below)
-            i = end if far else W[e + SPAN_BEFORE]
+            i = end if far else span_before(i, e, W)
         elif end >= start and W[o + TIME] >= least and W[o + NUMBER] > above:
             if not take_span(kind, e, W, F, X, XF):
                 return False
@@ -151,5 +173,5 @@ def of_stretch(kind, attribute, i, start, least, most, above, below, begin, b, q
         else:
             if not take_event(kind, attribute, a, W, F, X, XF):
                 return False
-            i = W[e + SPAN_BEFORE]
+            i = span_before(i, e, W)
     return True
