@@ -17,7 +17,7 @@ from workbench.errors import Refused
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.lines import OTHERS
 from workbench.executors.compiled.rules.orders import order_words
-from workbench.executors.compiled.rules.pages import give_back, longer_words
+from workbench.executors.compiled.rules.pages import LARGE, free_large, give_back, longer_words
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla.engines.facts.order import in_written_order
 from workbench.tesla.engines.set_plan import PlannedColumn
@@ -29,6 +29,9 @@ FIRST = 64
 
 BEGINS, JOINED = 1 << 12, 1 << 11
 """Beginnings of texts, at first, and texts put together that are at hand."""
+
+MUCH, SELDOM = 4 * LARGE, 1 << 15
+"""Bytes of rows of which some are given back when they are old, and after how many events that is done again."""
 
 
 class RuleArrays:
@@ -53,6 +56,7 @@ class RuleArrays:
         self.X: Any = np.zeros(at.FIXED + (1 << 10), np.int64)
         self.J: Any = np.zeros(1 << 10, np.int64)
         self._free: dict[tuple[str, int], list[int]] = {}
+        self._freed = 0
         self._told: tuple[Any, ...] = (None,)
         self._arrays: tuple[Any, ...] = ()
         self._used = {"W": 0, "H": 2 * len(program.types)}
@@ -142,6 +146,25 @@ class RuleArrays:
         """Room for spans of all rows of a type."""
         _, y, words = self.program.spans.planned[number]
         self.H[self.V[at.SPANS] + number] = self._place("W", words * (int(self.T[y, at.MASK]) + 1))
+
+    def free_pages(self) -> None:
+        """Where rows were that have made room, and their spans, large pages are given back; now and then is enough."""
+        count = int(self.V[at.COUNT])
+        if 8 * len(self.W) < MUCH or count - self._freed < SELDOM:
+            return
+        self._freed = count
+        for y in range(len(self.program.types)):
+            (start, end), (width, base, mask) = self.H[2 * y : 2 * y + 2].tolist(), self.T[y, : at.MASK + 1].tolist()
+            if 8 * width * mask < MUCH:
+                continue
+            spans = enumerate(self.program.spans.planned, int(self.V[at.SPANS]))
+            of_rows = ((int(self.H[n]), words) for n, (_, of, words) in spans if of == y and self.H[n] >= 0)
+            oldest = max(0, end - mask - 1)  # those before have others in their places
+            middle = min(start, (oldest | mask) + 1)
+            for begin, words in ((base, width), *of_rows):
+                for first, last in ((oldest, middle), (middle, start)):  # in one piece here and there
+                    low = begin + (first & mask) * words
+                    free_large(self.W, low, low + (last - first) * words)
 
     # --- columns ----------------------------------------------------------------------------------------
 

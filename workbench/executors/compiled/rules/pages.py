@@ -39,6 +39,13 @@ def give_back(words: Any, first: int, last: int) -> None:
     words[first : begin // 8] = words[end // 8 : last] = 0
 
 
+def free_large(words: Any, first: int, last: int) -> None:
+    """Give back the large pages between two places, if there are any; nobody needs what is there."""
+    first, last = -(-8 * first // LARGE) * (LARGE // 8), 8 * last // LARGE * (LARGE // 8)
+    if first < last and isinstance(words.base, mmap.mmap):
+        give_back(words, first, last)
+
+
 def longer_words(words: Any, size: int) -> Any:
     """So many words, the first of which are these; what is zero takes no room there either."""
     longer = zero_words(size)

@@ -209,6 +209,7 @@ class RunningProgram:
             return self._called(0, first, last, *inputs, given)
 
         yield from self._looped(run, last, made)
+        self.memory.free_pages()
 
     def _called(self, *given: Any) -> int:
         """Run the code on what is known."""
