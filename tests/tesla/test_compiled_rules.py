@@ -12,7 +12,7 @@ from tests.tesla.events import KeptCode, rule_engine
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import InputError, Refused
 from workbench.events import lines
-from workbench.executors.compiled.rules import asking, matching, orders
+from workbench.executors.compiled.rules import arrays, asking, matching, orders, pages, spans
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.outputs import composites
@@ -315,6 +315,7 @@ def test_an_index_finds_the_rules_that_an_event_triggers():
         assert alike(compiled.process(event), cdp.process(event))
 
 
+SUM_OF_KEY = "from E[$k = k] and $s = SUM(D(k == $k).x within {} from E) emit S(x = $s, f = 0)"
 LONG = """
 declare D(k: int, x: int, f: float) declare E(k: int) declare S(x: int, f: float)
 """
@@ -499,18 +500,61 @@ def firsts(program):
     return [int(each) for each in re.findall(r"asked_first\(c \+ (\d+)", program.source)]
 
 
+def test_what_lies_far_back_is_not_there(monkeypatch):
+    """As far as there are rows: no event before another lies so far back here, but ends of spans do."""
+    monkeypatch.setattr(spans, "FAR_BACK", 256)
+    text, choose, seen = rules(LONG + SUM_OF_KEY.format(50)), Random(1), 0
+    stream = []
+    for i in range(2500):
+        key = choose.choice((1, 1, 2))
+        stream.append(Occurrence("D", i // 4, (key, i, 0.5)) if i % 5 else Occurrence("E", i // 4, (key,)))
+    engine, cdp = CompiledRules(text, {}, EngineSettings(), code=False), rule_engine(text, "cdp")
+    for first in range(0, len(stream), 100):
+        part = stream[first : first + 100]
+        assert alike(told(engine, part), told(cdp, part))
+        memory, (_, y, words) = engine.memory, engine.program.spans.planned[0]
+        begin, rows = int(memory.H[memory.V[at.SPANS]]), int(memory.T[y, at.MASK]) + 1
+        assert rows <= 256
+        there = memory.W[begin : begin + rows * words].reshape(rows, words)[:, spans.SPAN_BACK] if begin >= 0 else 0
+        seen += ((there >> spans.HALF) == 256).sum()
+    assert seen > 5
+
+
+def test_old_rows_take_no_room(monkeypatch):
+    """They and their spans are zero but for the page or two at each end; answers are those of `cdp` all the same."""
+    monkeypatch.setattr(pages, "LARGE", 4096)
+    monkeypatch.setattr(arrays, "MUCH", 4096)
+    monkeypatch.setattr(arrays, "SELDOM", 50)
+    text, seen = rules(LONG + SUM_OF_KEY.format(700)), 0
+    stream = [Occurrence("D", i, (i % 3, i, 0.5)) if i % 5 else Occurrence("E", i, (i % 3,)) for i in range(1, 4001)]
+    engine, cdp = CompiledRules(text, {}, EngineSettings(), code=False), rule_engine(text, "cdp")
+    for first in range(0, len(stream), 100):
+        part = stream[first : first + 100]
+        found = [each for made in engine.process_block(event_block(text, part, engine.texts.put), sources=True)
+                 for each in made.occurrences(text)]  # fmt: skip
+        assert alike(found, told(cdp, part))
+        memory, (_, y, words) = engine.memory, engine.program.spans.planned[0]
+        (start, end), (width, base, mask) = memory.H[2 * y : 2 * y + 2].tolist(), memory.T[y, : at.MASK + 1].tolist()
+        old = [place & mask for place in range(max(0, end - mask - 1), start)]
+        for begin, size in ((base, width), (int(memory.H[memory.V[at.SPANS]]), words)):
+            left = memory.W[begin : begin + (mask + 1) * size].reshape(mask + 1, size)[old].any(axis=1).sum()
+            assert left * size * 8 <= 5 * 4096
+            seen += len(old) * size * 8 > 6 * 4096
+    assert seen > 10
+
+
 def test_rows_that_have_moved_leave_nothing_behind():
     """What is in no rows and no spans of now is zero: rows and their sums have grown, and old ones been given back."""
-    text = rules(LONG + "from E and $s = SUM(D(k == E.k).x within 5000 from E) emit S(x = $s, f = 0)")
+    text = rules(LONG + SUM_OF_KEY.format(5000))
     engine = CompiledRules(text, {}, EngineSettings(), code=False)
     told(engine, [Occurrence("E", i, (1,)) if i % 9 == 8 else Occurrence("D", i, (1, i, 0.5)) for i in range(3000)])
-    memory, spans = engine.memory, engine.program.spans.planned
+    memory, planned = engine.memory, engine.program.spans.planned
     used = [(row[at.BASE], (row[at.MASK] + 1) * row[at.WIDTH]) for row in memory.T[:-1].tolist()]
     assert max(size for _, size in used) > 20 * 64  # more than at first
-    begins = memory.H[memory.V[at.SPANS] :][: len(spans)].tolist()
+    begins = memory.H[memory.V[at.SPANS] :][: len(planned)].tolist()
     assert begins != [-1]
     used += [
-        (begin, words * (int(memory.T[y, at.MASK]) + 1)) for begin, (_, y, words) in zip(begins, spans, strict=True)
+        (begin, words * (int(memory.T[y, at.MASK]) + 1)) for begin, (_, y, words) in zip(begins, planned, strict=True)
     ]
     rest = memory.W.copy()
     for begin, size in used:
