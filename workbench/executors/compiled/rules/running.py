@@ -209,7 +209,6 @@ class RunningProgram:
             return self._called(0, first, last, *inputs, given)
 
         yield from self._looped(run, last, made)
-        self.memory.free_pages()
 
     def _called(self, *given: Any) -> int:
         """Run the code on what is known."""
@@ -266,6 +265,7 @@ class RunningProgram:
         self.memory.V[at.MADE] = self.memory.V[at.PUBLISHED] = 0
         if self._answers is not None:
             self._answers.make_room(self.single.moved)
+        self.memory.free_pages()
         return found
 
     def _given(self, made: Makes) -> Any:
