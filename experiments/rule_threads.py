@@ -89,15 +89,14 @@ emit Rise(low = Low.value, high = $v)
 
 
 LOADS: dict[str, Callable[[], ThreadLoad]] = {
-    "keys, 100,000 ticks": lambda: keyed(1_000_000, 100_000),
-    "keys, 100,000 ticks, 5 M": lambda: keyed(5_000_000, 100_000),
-    "keys, 1,000 ticks": lambda: keyed(1_000_000, 1_000),
-    "keys, 1,000 ticks, 5 M": lambda: keyed(5_000_000, 1_000),
-    "50 rules": lambda: indexed(1_000_000, 50),
-    "200 rules": lambda: indexed(1_000_000, 200),
-    "1 inequality": lambda: unequal(1_000_000, 1),
+    "keys, 100,000 ticks": lambda: keyed(5_000_000, 100_000),
+    "keys, 1,000 ticks": lambda: keyed(5_000_000, 1_000),
+    "50 rules": lambda: indexed(5_000_000, 50),
+    "200 rules": lambda: indexed(5_000_000, 200),
+    "200 rules, 1 M": lambda: indexed(1_000_000, 200),
+    "1 inequality": lambda: unequal(5_000_000, 1),
     "50 inequalities": lambda: unequal(1_000_000, 50),
-    "hierarchy": lambda: nested(1_000_000),
+    "hierarchy": lambda: nested(5_000_000),
 }
 
 
@@ -162,6 +161,9 @@ def commands(load: ThreadLoad, folder: Path, repeats: int) -> list[float]:
     parquet.write_table(pa.table({"type": types, "time": log.times, **log.attributes}), folder / "log.parquet")
     (folder / "rules.tesla").write_text(load.text)
     least = [float("inf")] * 2
+    env = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }  # starts would be long
     for _ in range(repeats):
         for i in range(2):
             command = [
@@ -170,7 +172,7 @@ def commands(load: ThreadLoad, folder: Path, repeats: int) -> list[float]:
                 "--engine", "compiled", "--threads", str(i + 1),
             ]  # fmt: skip
             began = time.perf_counter()
-            subprocess.run(command, check=True, capture_output=True)
+            subprocess.run(command, check=True, capture_output=True, env=env)
             least[i] = min(least[i], time.perf_counter() - began)
     one, two = (parquet.read_table(folder / f"out{i}.parquet") for i in range(2))
     assert one.equals(two), "two threads tell something else"

@@ -4,6 +4,7 @@ import math
 import random
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import InputError, Refused
 from workbench.executors.compiled.rules import engine, layout, matching, stretches
 from workbench.executors.compiled.rules.engine import CompiledRules
+from workbench.executors.compiled.rules.key_buckets import KeyBuckets
 from workbench.executors.compiled.rules.mixed import MixedRules, mixed_rules, rules_apart
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.threads import RuleThreads
@@ -22,7 +24,7 @@ from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_split import RuleSplit, rule_split, shared
 from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.engines.time_split import TimeSplit, time_split
-from workbench.tesla.event_block import LargeNumberError, event_block
+from workbench.tesla.event_block import LargeNumberError, event_block, joined
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence
 
@@ -366,3 +368,26 @@ def test_threads_are_for_engines_that_have_them_and_their_state_stays_where_it_i
     assert running.process(Occurrence("B", 1, (2**70, "b"))) == []
     with pytest.raises(Refused, match="not changed or saved"):
         running.snapshot()
+
+
+def test_equal_keys_are_in_one_bucket() -> None:
+    """In a block, in a part of it, and one by one; whole numbers and floats that are equal, and both zeros."""
+    keyed = rules("declare A(k: int) declare B(k: float) declare D(k: int) from A emit D(k = 1)")
+    found = KeyBuckets(keyed, {"A": "k", "B": "k"}, lambda texts: [])
+    values: list[tuple[str, Any]] = [
+        ("A", 3), ("B", 3.0), ("A", 0), ("B", -0.0), ("B", 0.0), ("D", 3), ("A", 2**53 + 1), ("B", 2.0**53),
+        ("B", float("nan")), ("A", None), ("B", None), ("B", 0.5), ("A", -7), ("B", -7.0),
+    ]  # fmt: skip
+    events = [Occurrence(name, time, (value,)) for time, (name, value) in enumerate(values)]
+    block = event_block(keyed, events, lambda texts: [])
+    whole = found.of(block).tolist()
+    assert whole == found.of(joined([block])).tolist()
+    assert whole[5:11] == found.of(block.part(5, 11)).tolist()
+    one_by_one = [found.of_event(event) for event in events]
+    assert [each for each, event in zip(whole, events, strict=True) if event.type != "D"] == [
+        each for each, event in zip(one_by_one, events, strict=True) if event.type != "D"
+    ]
+    for a, b in (0, 1), (2, 3), (3, 4), (6, 7), (12, 13):
+        assert whole[a] == whole[b]
+    assert whole[8] == whole[9] == whole[10] == 0
+    assert len({whole[i] for i in (0, 2, 6, 11, 12)}) > 1

@@ -2,13 +2,15 @@
 
 The rule of this module: a number is made of what a text says (`code.text_number`), so it is the same in every run, and
 in saved states. Of short texts it says all. Two others that are compared are both here, so that they never have one
-number: that is an error. Texts that no state holds any more are forgotten.
+number: that is an error. Texts that no state holds any more are forgotten. What only pipelines need is imported
+where it is used: rules start without their loop.
 """
 
 from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -18,12 +20,10 @@ from workbench.core.fields import Map
 from workbench.errors import DomainError
 from workbench.events.text_column import StoredTexts, TextColumn
 from workbench.executors.compiled.code.text_number import short_text, text_code
-from workbench.executors.compiled.execute.given_maps import GivenMaps
-from workbench.executors.compiled.execute.observe import decode_any, encode_any
-from workbench.executors.compiled.lower.given_maps import MapNumber
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.code.code_table import CodeTable
+    from workbench.executors.compiled.execute.given_maps import GivenMaps
 
 MOST_FORGOTTEN = 1 << 16
 """So many texts may be kept that nothing needs any more."""
@@ -72,8 +72,14 @@ class TextCodes:
         self._limit = MOST_FORGOTTEN
         self.lasting = False
         """Whether none is ever forgotten, since they may be in states that lie elsewhere."""
-        self.maps = GivenMaps(self)
         self.put(self._constants)
+
+    @cached_property
+    def maps(self) -> GivenMaps:
+        """The maps that have come in, by their numbers."""
+        from workbench.executors.compiled.execute.given_maps import GivenMaps
+
+        return GivenMaps(self)
 
     def __len__(self) -> int:
         return len(self._texts) if self._table is None else len(self._table)
@@ -135,6 +141,9 @@ class TextCodes:
 
     def number(self, domain: Domain, value: Value) -> Any:
         """What compiled code has for a value of a scalar domain, or for a map; texts are known already."""
+        from workbench.executors.compiled.execute.observe import encode_any
+        from workbench.executors.compiled.lower.given_maps import MapNumber
+
         of = domain.of if isinstance(domain, MapNumber) else domain
         if isinstance(of, Map):
             return int(self.maps.numbers(of, [value])[0]) if value else 0
@@ -142,6 +151,8 @@ class TextCodes:
 
     def value(self, domain: Domain, number: Any) -> Value:
         """The value of a scalar domain that compiled code has this number for."""
+        from workbench.executors.compiled.execute.observe import decode_any
+
         return self.by_code[number] if isinstance(domain, Texts) else decode_any(domain, number)
 
     def held(self, arrays: Sequence[Any]) -> list[str]:

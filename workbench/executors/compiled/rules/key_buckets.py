@@ -5,7 +5,7 @@ The rule of this module: values that an equation finds equal are in one bucket. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,23 @@ import numpy as np
 from workbench.core.domain import FLOAT, INT, STR, Domain
 from workbench.executors.compiled.rules.words import ODD
 from workbench.tesla.engines.rule_split import shared
-from workbench.tesla.event_block import CodesOfTexts, EventBlock
+from workbench.tesla.event_block import AttributeColumn, CodesOfTexts, EventBlock, joined
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import as_float
 
 BUCKETS = 1 << 10
 """Keys are told apart so far, and shared out by how many events they have."""
+COUNTED = 1 << 15
+"""Of so many events it is counted."""
+
+Together = Callable[[Callable[[int, int], None]], None]
+"""What calls a function for each of some parts: with its place, and how many they are."""
+
+
+def in_turn(function: Callable[[int, int], None]) -> None:
+    """All at once, as one part."""
+    function(0, 1)
 
 
 class KeyBuckets:
@@ -33,21 +43,44 @@ class KeyBuckets:
 
     def __init__(self, rules: RuleSet, keys: Mapping[str, str], codes: CodesOfTexts) -> None:
         self.rules, self.keys, self._codes = rules, keys, codes
+        self._columns: Any = None
+        """Those of the last block, of which others may be parts."""
+
+    def look(self, block: EventBlock, together: Together = in_turn) -> None:
+        """Find the buckets of all that stands in the columns of a block: those of parts of it are told faster then.
+
+        Parameters
+        ----------
+        together: what calls functions at the same time.
+        """
+        if block.columns is self._columns:
+            return
+        given, firsts, size = list[tuple[int, AttributeColumn, Domain]](), [], 1
+        for name, columns in zip(block.names, block.columns, strict=True):
+            firsts.append(size if name in self.keys else 0)
+            if name in self.keys:
+                declared = self.rules.declarations[name]
+                place = declared.positions[self.keys[name]]
+                given.append((size, columns[place], declared.domains[self.keys[name]]))
+                size += len(columns[place].values)
+        rows: Any = np.zeros(size, np.int16)
+
+        def found(part: int, parts: int) -> None:
+            for first, column, domain in given:
+                many = len(column.values)
+                some = slice(many * part // parts, many * (part + 1) // parts)
+                nulls = None if column.nulls is None else column.nulls[some]
+                rows[first : first + many][some] = _buckets(column.values[some], nulls, domain)
+
+        together(found)
+        self._columns, self._rows, self._firsts = block.columns, rows, np.array(firsts, np.int64)
 
     def of(self, block: EventBlock) -> Any:
         """The bucket of each event."""
-        found: Any = np.arange(len(block)) & (BUCKETS - 1)
-        order = block.types.argsort(kind="stable")
-        ends = np.bincount(block.types, minlength=len(block.names)).cumsum().tolist()
-        for y, (first, last, name) in enumerate(zip([0, *ends], ends, block.names, strict=False)):
-            key = self.keys.get(name)
-            if key is None or first == last:
-                continue
-            declared, mine = self.rules.declarations[name], order[first:last]
-            column, places = block.columns[y][declared.positions[key]], block.places[mine]
-            buckets = _scattered(column.values[places], declared.domains[key])
-            found[mine] = buckets if column.nulls is None else np.where(column.nulls[places], 0, buckets)
-        return found
+        self.look(block)
+        places: Any = self._firsts[block.types]
+        places += block.places if self._firsts.all() else np.where(places, block.places, 0)
+        return self._rows[places]
 
     def of_event(self, event: Occurrence) -> int:
         """The bucket of one, whose numbers may be large."""
@@ -58,11 +91,12 @@ class KeyBuckets:
         elif isinstance(value, int | float) and not isinstance(value, bool):
             value = as_float(value)
         domain = FLOAT if isinstance(value, float) else STR
-        return 0 if value is None else int(_scattered(np.array([value]), domain)[0])
+        return 0 if value is None else int(_buckets(np.array([value]), None, domain)[0])
 
     def owners(self, block: EventBlock | None, threads: int) -> tuple[Any, float]:
         """Of each bucket the thread that has it, and the largest part of all events that one has."""
-        counts = np.zeros(BUCKETS) if block is None else np.bincount(self.of(block), minlength=BUCKETS)
+        some = None if block is None else joined([block.part(0, COUNTED)])
+        counts = np.zeros(BUCKETS) if some is None else np.bincount(self.of(some), minlength=BUCKETS)
         counts = counts + (1 + counts.sum()) / BUCKETS / 10
         owners: Any = np.zeros(BUCKETS, np.int8)
         shares = shared(counts.tolist(), threads)
@@ -71,15 +105,13 @@ class KeyBuckets:
         return owners, float(max(counts[share].sum() for share in shares) / counts.sum())
 
 
-def _scattered(values: Any, domain: Domain | None) -> Any:
+def _buckets(values: Any, nothing: Any | None, domain: Domain) -> Any:
     """The buckets of keys; numbers that are equal as floats have the same, and those that are none have the first."""
     if domain == FLOAT:
         values = values + 0.0  # both zeros are the same
-        return np.where(values == values, _hashed(values), 0)
-    return _hashed(values.astype(np.float64 if domain == INT else np.int64))
-
-
-def _hashed(values: Any) -> Any:
-    words = values.view(np.uint64)
-    mixed = (words ^ (words >> np.uint64(32))) * np.uint64(ODD)
-    return (mixed >> np.uint64(64 - BUCKETS.bit_length() + 1)).astype(np.int64)
+        nothing = np.isnan(values) if nothing is None else nothing | np.isnan(values)
+    words = values.astype(np.float64 if domain in (INT, FLOAT) else np.int64, copy=False).view(np.uint64)
+    words = words ^ (words >> np.uint64(32))
+    words *= np.uint64(ODD)
+    words >>= np.uint64(64 - BUCKETS.bit_length() + 1)
+    return words if nothing is None else np.where(nothing, np.uint64(0), words)

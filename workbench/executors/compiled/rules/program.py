@@ -17,7 +17,6 @@ import numpy as np
 from workbench.core.domain import FLOAT, STR
 from workbench.executors.compiled.code import llvm_program
 from workbench.executors.compiled.code.machine import MachineLoop
-from workbench.executors.compiled.code.plain import PlainArray
 from workbench.executors.compiled.code.text_number import text_code
 from workbench.executors.compiled.rules import (
     ahead,
@@ -268,12 +267,17 @@ class PlainProgram:
     """A program that Python runs."""
 
     def __init__(self, source: str, modules: Sequence[ModuleType] = COMPILED) -> None:
+        from workbench.executors.compiled.code.plain import (
+            PlainArray,
+        )  # the loop of pipelines, which it comes with, is long
+
+        self._array = PlainArray
         self.scope: dict[str, Any] = dict(words.PLAIN)
         put_functions(self.scope, modules, lambda function: function)
         exec(compile(source, "<compiled rules>", "exec"), self.scope)
 
     def __call__(self, *given: Any) -> int:
-        found: int = self.scope["run"](*(PlainArray(each) if isinstance(each, np.ndarray) else each for each in given))
+        found: int = self.scope["run"](*(self._array(each) if isinstance(each, np.ndarray) else each for each in given))
         return found
 
 

@@ -27,7 +27,7 @@ SAMPLE = 1 << 13
 """Events, of the first ones or the last ones before there is code, of which it is measured what rules cost."""
 BUNDLES = 8
 """Groups of rules for each thread of which it is measured one by one, at most."""
-DEALT = 8e-9
+DEALT = 5e-9
 """Seconds that it takes to find out which thread has an event, by its key (measured)."""
 DEAR = 0.5
 """The part of the time for an event that it takes to learn of it, where it is not measured."""

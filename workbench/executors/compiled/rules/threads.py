@@ -209,15 +209,26 @@ class RuleThreads(WholeState):
 
     def _orders(self, block: EventBlock) -> list[Any]:
         """The places of the events that each part has; all threads look for them."""
+        pieces: list[list[Any]] = [[] for _ in self.parts]
 
-        def found(first: int) -> list[Any]:
-            owners = self.owners[self._keys.of(block.part(first, first + size))]
-            return [first + np.flatnonzero(owners == i) for i in range(len(self.parts))]
+        def found(part: int, parts: int) -> None:
+            first, last = (len(block) * each // parts for each in (part, part + 1))
+            owners = self.owners[self._keys.of(block.part(first, last))]
+            pieces[part] = [first + np.flatnonzero(owners == i) for i in range(len(self.parts))]
 
-        size = -(-len(block) // len(self.parts))
-        others = [self._manager.start(partial(found, first)) for first in range(size, len(block), size)]
-        pieces = [found(0), *(each.wait_for() for each in others)]
+        self._keys.look(block, self._in_threads)
+        self._in_threads(found)
         return list(map(np.concatenate, zip(*pieces, strict=True)))
+
+    def _in_threads(self, function: Callable[[int, int], None]) -> None:
+        """Call a function for each of the threads' parts of something, at the same time."""
+        parts = len(self.parts)
+        others = [self._manager.start(partial(function, part, parts)) for part in range(1, parts)]
+        try:
+            function(0, parts)
+        finally:
+            for each in others:
+                each.wait_for()
 
     def _singly(self, event: Occurrence) -> list[Occurrence]:
         """The composites of an event that has no room in words."""
