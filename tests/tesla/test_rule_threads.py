@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.tesla.events import A, B, KeptCode, Kind
@@ -13,7 +14,7 @@ from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import InputError, Refused
-from workbench.executors.compiled.rules import engine, layout, matching, stretches
+from workbench.executors.compiled.rules import engine, key_buckets, layout, matching, stretches
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.key_buckets import KeyBuckets
 from workbench.executors.compiled.rules.mixed import MixedRules, mixed_rules, rules_apart
@@ -391,3 +392,10 @@ def test_equal_keys_are_in_one_bucket() -> None:
         assert whole[a] == whole[b]
     assert whole[8] == whole[9] == whole[10] == 0
     assert len({whole[i] for i in (0, 2, 6, 11, 12)}) > 1
+    owners = np.arange(key_buckets.BUCKETS, dtype=np.int8) % 3
+    for dealer in found, KeyBuckets(keyed, {"A": "k", "B": "k"}, lambda texts: [], plain=True):
+        dealt = dealer.dealt(block, owners, 3, 2, 12)
+        assert [sorted(each.tolist()) == each.tolist() for each in dealt] == [True] * 3
+        assert {i: at for at, each in enumerate(dealt) for i in each.tolist()} == {
+            i: whole[i] % 3 for i in range(2, 12)
+        }

@@ -6,11 +6,17 @@ The rule of this module: values that an equation finds equal are in one bucket. 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from workbench.core.domain import FLOAT, INT, STR, Domain
+from workbench.executors.compiled.code import llvm_program
+from workbench.executors.compiled.code.machine import MachineLoop
+from workbench.executors.compiled.rules import dealing
+from workbench.executors.compiled.rules.program import program_head
 from workbench.executors.compiled.rules.words import ODD
 from workbench.tesla.engines.rule_split import shared
 from workbench.tesla.event_block import AttributeColumn, CodesOfTexts, EventBlock, joined
@@ -39,10 +45,12 @@ class KeyBuckets:
     ----------
     keys: of types of events the attribute by which they are told apart.
     codes: the numbers of texts.
+    plain: whether Python deals them out.
     """
 
-    def __init__(self, rules: RuleSet, keys: Mapping[str, str], codes: CodesOfTexts) -> None:
+    def __init__(self, rules: RuleSet, keys: Mapping[str, str], codes: CodesOfTexts, *, plain: bool = False) -> None:
         self.rules, self.keys, self._codes = rules, keys, codes
+        self._deal = dealing.deal if plain else _machine_deal()
         self._columns: Any = None
         """Those of the last block, of which others may be parts."""
 
@@ -93,6 +101,20 @@ class KeyBuckets:
         domain = FLOAT if isinstance(value, float) else STR
         return 0 if value is None else int(_buckets(np.array([value]), None, domain)[0])
 
+    def dealt(self, block: EventBlock, owners: Any, threads: int, first: int, last: int) -> list[Any]:
+        """The places of the events of each thread, of those from one place to before another.
+
+        Parameters
+        ----------
+        owners: int8, of each bucket the thread that has it.
+        """
+        self.look(block)
+        orders: Any = np.empty((threads, last - first), np.int64)
+        counts: Any = np.zeros(threads, np.int64)
+        some = block.types[first:last], block.places[first:last]
+        self._deal(*some, self._firsts, self._rows, owners, first, orders, counts)
+        return [order[:count] for order, count in zip(orders, counts.tolist(), strict=True)]
+
     def owners(self, block: EventBlock | None, threads: int) -> tuple[Any, float]:
         """Of each bucket the thread that has it, and the largest part of all events that one has."""
         some = None if block is None else joined([block.part(0, COUNTED)])
@@ -103,6 +125,13 @@ class KeyBuckets:
         for i, share in enumerate(shares):
             owners[share] = i
         return owners, float(max(counts[share].sum() for share in shares) / counts.sum())
+
+
+@cache
+def _machine_deal() -> MachineLoop:
+    names = ", ".join(signature(dealing.deal).parameters)
+    source = f"{program_head(dealing)}def run({names}):\n    return deal({names})\n"
+    return MachineLoop(source, llvm_program.__name__)
 
 
 def _buckets(values: Any, nothing: Any | None, domain: Domain) -> Any:

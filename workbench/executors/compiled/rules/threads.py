@@ -132,7 +132,7 @@ class RuleThreads(WholeState):
         self.parts: list[CompiledRules] = []
         self.owners: Any = None
         self.stretches: Stretches | None = None
-        self._keys = KeyBuckets(rules, split.keys, self.texts.put)
+        self._keys = KeyBuckets(rules, split.keys, self.texts.put, plain=self._code is False)
         self._manager = ThreadManager(settings.threads - 1)
 
     # --- events -----------------------------------------------------------------------------------------
@@ -213,8 +213,7 @@ class RuleThreads(WholeState):
 
         def found(part: int, parts: int) -> None:
             first, last = (len(block) * each // parts for each in (part, part + 1))
-            owners = self.owners[self._keys.of(block.part(first, last))]
-            pieces[part] = [first + np.flatnonzero(owners == i) for i in range(len(self.parts))]
+            pieces[part] = self._keys.dealt(block, self.owners, parts, first, last)
 
         self._keys.look(block, self._in_threads)
         self._in_threads(found)
