@@ -392,10 +392,9 @@ def test_equal_keys_are_in_one_bucket() -> None:
         assert whole[a] == whole[b]
     assert whole[8] == whole[9] == whole[10] == 0
     assert len({whole[i] for i in (0, 2, 6, 11, 12)}) > 1
-    owners = np.arange(key_buckets.BUCKETS, dtype=np.int8) % 3
+    owners = (np.arange(key_buckets.BUCKETS) % 3).astype(np.int8)
     for dealer in found, KeyBuckets(keyed, {"A": "k", "B": "k"}, lambda texts: [], plain=True):
         dealt = dealer.dealt(block, owners, 3, 2, 12)
         assert [sorted(each.tolist()) == each.tolist() for each in dealt] == [True] * 3
-        assert {i: at for at, each in enumerate(dealt) for i in each.tolist()} == {
-            i: whole[i] % 3 for i in range(2, 12)
-        }
+        of = {i: thread for thread, each in enumerate(dealt) for i in each.tolist()}
+        assert of == {i: whole[i] % 3 for i in range(2, 12)}
