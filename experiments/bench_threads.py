@@ -94,6 +94,7 @@ HEAVY = ("hash_of_20", "alarms_of_100", "formula_of_40")
 CASES = (
     *(Case(rows, form) for rows in (5, 20, 100) for form in ("parquet", "csv")),
     *(Case(20, form, query) for query in HEAVY for form in ("parquet", "csv")),
+    *(Case(100, "parquet", query) for query in HEAVY),
     *(Case(20, "parquet", query) for query in ("sum_of_100", "maximum_of_100")),
     *(Case(rows, "parquet", "sums", keys) for rows in (5, 20) for keys in ("1000 int", "1000 text")),
     Case(20, "csv", "sums", "1000 int"),
