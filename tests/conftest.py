@@ -18,7 +18,7 @@ from workbench.language.depth import make_room
 
 settings.register_profile(
     "default",
-    max_examples=30,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     print_blob=True,

@@ -91,6 +91,7 @@ def test_what_is_decided_is_not_lost(workbench: Run, pipe: Pipe) -> None:
     assert done.code == 3
 
 
+@pytest.mark.slow  # it waits for seconds, again and again
 def test_a_run_that_waits_for_what_does_not_come(pipe: Pipe, tmp_path: Path) -> None:
     """A stream keeps what has come out; a file is not left half-written."""
     from .conftest import command

@@ -116,6 +116,7 @@ def drop_files(folder, rows, size):
         write_csv(folder / f"f{i:05}.csv", rows[i : i + size], time=1_000_000_000 + i)
 
 
+@pytest.mark.slow
 def test_a_query_that_is_interrupted_goes_on(session, tmp_path):
     """It dies after the outputs of a micro-batch are there and before Spark has noted it: that batch is done again."""
     (tmp_path / "in").mkdir()
