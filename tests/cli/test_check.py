@@ -43,6 +43,21 @@ def test_within_bounds_says_so_and_counts_as_holding(workbench: Run) -> None:
     assert "no counterexample before a queue overflows" in done.out
 
 
+def test_strict_takes_bounds_for_undecided(workbench: Run) -> None:
+    done = workbench("check", MODELS / "figure_2a.pipe", "-p", "liveness", "--strict")
+    assert (done.code, done.out[0]) == (3, "≈")
+    assert workbench("check", MODELS / "passthrough.pipe", "-p", "liveness", "--strict").code == 0
+    assert workbench("analyse", MODELS / "figure_2a.pipe", "--only", "silence").code == 0
+    assert workbench("analyse", MODELS / "figure_2a.pipe", "--only", "silence", "--strict").code == 3
+
+
+@pytest.mark.parametrize("seconds", ["-1", "nan", "soon"])
+def test_seconds_that_are_none(workbench: Run, seconds: str) -> None:
+    done = workbench("check", MODELS / "passthrough.pipe", f"--grow={seconds}")
+    assert done.code == 2
+    assert f"'{seconds}' is no number of seconds" in done.err
+
+
 def test_json_is_one_object_a_property_and_nothing_else(workbench: Run) -> None:
     done = workbench("check", MODELS / "figure_2a.pipe", "-p", "liveness", "-p", "no-overflow", "--json")
     assert done.code == 1

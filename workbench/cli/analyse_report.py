@@ -42,12 +42,32 @@ class Section:
     data: dict[str, Any]
     decided: bool = True
 
+    @property
+    def within_bounds(self) -> bool:
+        """Whether some finding holds within bounds only."""
+        weak = [("verdict", str(Outcome.WITHIN_BOUNDS)), ("within_bounds", True)]
+        return any(item in weak for item in _items(self.data))
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether some finding is vacuous."""
+        return any(key == "vacuous" and value for key, value in _items(self.data))
+
     def text(self, *, quiet: bool = False) -> str:
         """The section."""
         lines = [colour(self.title, "1", sys.stdout), *(f"  {line}" for line in self.lines)]
         if not quiet:
             lines += [part for detail in self.details for part in ("", textwrap.indent(detail, INDENT))]
         return "\n".join(lines)
+
+
+def _items(data: Any) -> Iterator[tuple[str, Any]]:
+    """The keys and values of plain data, and of what lies in it."""
+    if isinstance(data, dict):
+        yield from data.items()
+    if isinstance(data, dict | list):
+        for part in data.values() if isinstance(data, dict) else data:
+            yield from _items(part)
 
 
 def _resolved(pipeline: Pipeline, settings: Settings) -> Pipeline:

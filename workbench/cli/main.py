@@ -38,7 +38,7 @@ HEARING = 0.01
 """Seconds after which Ctrl-C is tried again where it would have been lost."""
 YOUNG = 100_000
 """New objects between two searches for garbage: nearly all that is imported and composed stays."""
-EPILOG = """exit codes: 0 all hold (within bounds counts), 1 some property fails, 2 the input or the
+EPILOG = """exit codes: 0 all hold (within bounds counts, but for --strict), 1 some property fails, 2 the input or the
 installation is at fault, 3 undecided. WORKBENCH_DEBUG=1 shows the traceback of an error."""
 
 

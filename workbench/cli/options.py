@@ -83,6 +83,7 @@ def check_options(parser: argparse.ArgumentParser) -> None:
     """How a check is made and shown."""
     environment_options(parser)
     decision_options(parser)
+    strictness_options(parser)
 
 
 def decision_options(parser: argparse.ArgumentParser) -> None:
@@ -93,6 +94,16 @@ def decision_options(parser: argparse.ArgumentParser) -> None:
     engine_options(parser, "property")
     parser.add_argument("--json", action="store_true", help="one JSON object per property, and nothing else")
     parser.add_argument("--quiet", action="store_true", help="one line per property")
+
+
+def strictness_options(parser: argparse.ArgumentParser) -> None:
+    """How far bounds grow, and which verdicts count as undecided."""
+    parser.add_argument(
+        "--grow", type=_duration, metavar="SECONDS",
+        help="seconds for larger bounds, where those not given leave little to say; 0: none (default: 5)",
+    )  # fmt: skip
+    parser.add_argument("--strict", action="store_true", help="exit with 3 where something holds within bounds only")
+    parser.add_argument("--strict-vacuity", action="store_true", help="exit with 3 where something holds vacuously")
 
 
 def examine_option(parser: argparse.ArgumentParser) -> None:
@@ -122,6 +133,10 @@ def _seconds(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds")
     return value
+
+
+def _duration(text: str) -> float:
+    return 0.0 if text in ("0", "0.0") else _seconds(text)
 
 
 def positive(text: str) -> int:
@@ -201,7 +216,7 @@ def load_all(
 
 def settings(args: Any, pipeline: Pipeline) -> Settings:
     """What the options mean; `pipeline` knows its queues."""
-    from workbench.cli.rule_models import bounds_in, types_in
+    from workbench.cli.rule_models import bounds_in, strictness, types_in
     from workbench.core.domain import Overflowing
     from workbench.verify.answer.check import Settings
     from workbench.verify.ask.environment import Environment
@@ -218,6 +233,7 @@ def settings(args: Any, pipeline: Pipeline) -> Settings:
         rules=bounds_in(args, pipeline),
         texts=texts,
         floats=floats,
+        **strictness(args),
     )
 
 

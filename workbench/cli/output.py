@@ -52,7 +52,7 @@ def colour(text: str, code: str, stream: IO[str]) -> str:
 def headline(verdict: Verdict) -> str:
     """The verdict in one line."""
     sign, code = SIGNS[verdict.outcome]
-    word = colour(f"{sign} {verdict.outcome}", code, sys.stdout)
+    word = colour(f"{sign} {verdict.words}", code, sys.stdout)
     line = f"{word}  {colour(verdict.property, '1', sys.stdout)}  of {verdict.pipeline}"
     if verdict.system:
         line += f" over {verdict.system}"
@@ -131,7 +131,7 @@ def exit_code(verdicts: list[Verdict]) -> int:
     """The worst of the verdicts: a model gap (nothing can be trusted), fails, unknown, holds."""
     if any(map(gap, verdicts)):
         return 3
-    codes = {v.outcome.exit_code for v in verdicts}
+    codes = {v.exit_code for v in verdicts}
     return next((code for code in (1, 3) if code in codes), 0)
 
 

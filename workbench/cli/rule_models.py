@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.cli.rule_runs import fact_files
 from workbench.errors import InputError, refuse_unknown
@@ -173,9 +173,16 @@ def settings(args: argparse.Namespace) -> Settings:
         raise InputError("rules have no parameters and no faults", hint="leave --param and --fault out")
     engine = getattr(args, "engine", "auto")
     limits = getattr(args, "timeout", None), getattr(args, "memory", None)
+    environment = Environment("one", args.fair)
     return Settings(
-        {}, environment=Environment("one", args.fair), engine=engine, seconds=limits[0], memory_mb=limits[1]
+        {}, environment=environment, engine=engine, seconds=limits[0], memory_mb=limits[1], **strictness(args)
     )
+
+
+def strictness(args: argparse.Namespace) -> dict[str, Any]:
+    """What `--grow` and `--strict` say, as arguments of `Settings`."""
+    names = ("grow", "strict", "strict_vacuity")
+    return {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
 
 
 def _time(text: str, option: str) -> int:

@@ -56,7 +56,8 @@ def execute(args: argparse.Namespace) -> int:
             print(json.dumps({**head, "analysis": name, **section.data}), flush=True)
         else:
             print(("\n" if number and not args.quiet else "") + section.text(quiet=args.quiet), flush=True)
-        code = code if section.decided else UNDECIDED
+        weak = (args.strict and section.within_bounds) or (args.strict_vacuity and section.vacuous)
+        code = code if section.decided and not weak else UNDECIDED
     return code
 
 

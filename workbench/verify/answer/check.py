@@ -53,6 +53,8 @@ PATIENT = "steps without input, while no event is delayed,"
 """The steps that are left out of a model where that is sound."""
 REPLAYING = 2.0
 """Seconds that are kept for replaying what is found, at most a tenth of those that there are."""
+GROWING = 5.0
+"""Seconds for models with larger bounds than those a check begins with."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,9 @@ class Settings:
         may have of what is left of that. None: none.
     count_states: also report the number of reachable states.
     rules: what bounds the models of rules in pipelines, beside `q`; None: what is usual.
+    grow: seconds for larger models where the bounds leave little to say and nobody has chosen them; 0: none.
+    strict: verdicts within bounds have the exit code 3.
+    strict_vacuity: vacuous ones, too.
     """
 
     q: int | Mapping[str, int] = DEFAULT_CAPACITY
@@ -85,6 +90,9 @@ class Settings:
     rules: RuleBounds | None = None
     texts: Sequence[str] = ()
     floats: tuple[int, int] | None = None
+    grow: float = GROWING
+    strict: bool = False
+    strict_vacuity: bool = False
 
     def __post_init__(self) -> None:
         refuse_unknown("arithmetic", self.integers, Overflowing)

@@ -204,6 +204,27 @@ class Depth:
 
 
 @dataclass(frozen=True)
+class Vacuity:
+    """What never happens in a model, and without which its verdict says less than it seems to.
+
+    Attributes
+    ----------
+    never: in words: `out is never true`.
+    bound: the bound that prevents it, as `Q = 2`; empty where none is known to.
+    """
+
+    never: str
+    bound: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.never}{f' ({self.bound} prevents it)' if self.bound else ''}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"never": self.never, "bound": self.bound}
+
+
+@dataclass(frozen=True)
 class Verdict(Displayed):
     """The answer to one property of one pipeline.
 
@@ -217,6 +238,7 @@ class Verdict(Displayed):
     grounds: what `rests_on` says, as data.
     depth: where it was not decided, for how many steps it was; None: not for one.
     reached, advice: where it was not decided, how far each engine got and what to try next.
+    vacuity: what never happens in the model, where that makes the verdict vacuous.
     examined: what was found when the verdict's grounds were examined (`verify.examine`).
     """
 
@@ -246,6 +268,7 @@ class Verdict(Displayed):
     depth: Depth | None = None
     reached: tuple[Reached, ...] = ()
     advice: tuple[str, ...] = ()
+    vacuity: Vacuity | None = None
     problem: Problem | None = field(default=None, compare=False, repr=False)
     """What was asked."""
 
@@ -264,8 +287,29 @@ class Verdict(Displayed):
         wanted = self.outcome is Outcome.UNKNOWN and self.witness is not None
         return wanted or self.outcome is Outcome.WITHIN_BOUNDS
 
+    @builtins.property
+    def words(self) -> str:
+        """The outcome, and that it is vacuous."""
+        if self.vacuity is None or self.outcome is Outcome.UNKNOWN:  # the reason says it
+            return str(self.outcome)
+        return f"{self.outcome}, vacuously: {self.vacuity}"
+
+    @builtins.property
+    def exit_code(self) -> int:
+        """That of the outcome; 3 where the settings are strict about bounds, or vacuity, and it has them."""
+        settings = self.problem and self.problem.settings
+        bounded = settings and settings.strict and self.outcome is Outcome.WITHIN_BOUNDS
+        vacuous = settings and settings.strict_vacuity and self.vacuity and self.outcome is not Outcome.FAILS
+        return Outcome.UNKNOWN.exit_code if bounded or vacuous else self.outcome.exit_code
+
+    def mark_vacuous(self, vacuity: Vacuity, *, unknown: bool = False) -> Verdict:
+        """The verdict with what never happens; `unknown` where it then says nothing at all."""
+        if not unknown:
+            return replace(self, vacuity=vacuity)
+        return replace(self, outcome=Outcome.UNKNOWN, reason=f"vacuous: {vacuity}", vacuity=vacuity, depth=None)
+
     def __repr__(self) -> str:
-        said = f"<{self.outcome.sign} {self.outcome}: {self.property} of {self.pipeline}"
+        said = f"<{self.outcome.sign} {self.words}: {self.property} of {self.pipeline}"
         steps = "" if self.run is None else f", shown by a run of {self.run.length}"
         return f"{said}{steps}{f': {self.reason}' if self.reason else ''}>"
 
@@ -298,6 +342,8 @@ class Verdict(Displayed):
             found["rests_on_checked"] = [item.to_json() for item in self.examined]
         if self.reason:
             found["reason"] = self.reason
+        if self.vacuity is not None:
+            found["vacuous"] = self.vacuity.to_json()
         if self.phase:
             found["phase"] = self.phase
         if self.depth is not None:
