@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench import BOOL, Integer, Outcome, Pipeline, Settings, parse, read_file
+from workbench import BOOL, Integer, Outcome, Pipeline, Reference, Settings, parse, read_file
 from workbench.conformance.generate.pipelines import pipelines, values
 from workbench.core.pipeline import Node
 from workbench.errors import Overflow
 from workbench.processors.held.group import flatten
 from workbench.processors.passthrough import Passthrough
 from workbench.verify.analyses import dead_paths
-from workbench.verify.analyses.dead_paths import EARLY, DeadPaths, compare
+from workbench.verify.analyses.dead_paths import EARLY, FULLER, DeadPaths, compare
 from workbench.verify.analyses.truncate import truncations, without_unread
+from workbench.verify.answer.replay import events_of
 
 from .brute import Explored
 
@@ -110,10 +113,35 @@ def test_a_join_can_be_dead_by_one_of_its_inputs() -> None:
 
 
 def test_no_conclusion_where_nothing_was_compared() -> None:
-    """Without trim of Figure 2b, with Q = 1, the values of b fill their queue before the first comparison."""
-    found = of_model("figure_2b", q=1)
-    assert {item.node: item.reason for item in found.needed if not item.decided} == {"trim": EARLY}
-    assert all(item.decided for item in of_model("figure_2b", q=2).needed)
+    """With Q = 1 the first events of x fill their queue before the fourth comes."""
+    text = "pipeline p(x: int) -> int { return x + trim(x, 3) }"
+    assert {item.node: item.reason for item in of(text, q=1).needed} == {"trim": EARLY, "add": EARLY}
+    assert all(item.decided for item in of(text, q=3).needed)
+
+
+@pytest.mark.parametrize("q", [1, 2])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return prefix(stutter(x, 2), 2)",
+        "return prefix(multiplex(x, x), 2)",
+        "return prefix(stutter(x, 3), 3)",
+        "y = stutter(x, 2)\n return filter(y, trim(y, 1))",
+    ],
+)
+def test_an_overflow_of_what_is_left_hides_no_difference(body: str, q: int) -> None:
+    """Each of these processors changes the output within three steps."""
+    found = of(f"pipeline p(x: bool) -> bool {{ {body} }}", q=q)
+    assert found.deletable == ()
+    assert all(item.decided for item in found.needed)
+
+
+def test_what_is_left_may_need_longer_queues() -> None:
+    """Without one of the decimates the other stream of ones waits, more and more of it: the outputs are the same."""
+    branches = "d = decimate(x, 2)\n e = decimate(x, 2)"
+    found = of(f"pipeline p(x: bool) -> int {{ {branches}\n return turn(d, 1) + turn(e, 1) }}", n=2, q=1)
+    assert found.deletable == ()
+    assert {item.node: item.reason for item in found.needed if not item.decided} == {"d": FULLER, "e": FULLER}
 
 
 def test_a_fork_is_deleted_with_all_its_branches() -> None:
@@ -151,6 +179,53 @@ def test_random_pipelines(data: st.DataObject) -> None:
             assert item.verdict.counterexample is not None
             assert item.verdict.counterexample.replay == "confirmed by execution"
     assert set(found.deletable) | {item.node for item in found.needed} == {node.name for node in found.pipeline.nodes}
+
+
+@given(st.data())
+@examples(40)
+def test_what_is_proposed_can_be_deleted(data: st.DataObject) -> None:
+    """Run on all short inputs, as far as the whole pipeline has room: also of wide pipes, and within bounds."""
+    wide = pipelines(max_bits=8, max_nodes=4, depth=0, inputs=st.sampled_from([BOOL, Integer(2)]), max_inputs=1)
+    drawn, q = without_unread(flatten(data.draw(wide))), data.draw(st.integers(1, 2))
+    found = dead_paths(drawn, Settings(q=q, grow=0))
+    proposed = [(dead.truncation.pipeline, dead.mode) for dead in found.dead]
+    if found.reduced is not None:
+        proposed.append((found.reduced.pipeline, found.reduced.mode))
+    if not proposed:
+        return
+    ((name, domain),) = drawn.inputs
+    for events in itertools.product(domain.values(), repeat=5):
+        steps = [{name: event} for event in events]
+        whole = _records(drawn, steps, dict.fromkeys(drawn.queues, q) | dict(drawn.capacities))
+        for truncated, mode in proposed:
+            for each in range(drawn.out_arity):
+                _compare_runs(whole, _records(truncated, steps[: len(whole)], {}), each, mode, max(q, 1))
+
+
+def _records(pipeline: Pipeline, steps: list[dict[str, Any]], room: dict[str, int]) -> list[list[list[Any]]]:
+    """What each output carries at each step, up to the first overflow."""
+    running, found = Reference(pipeline, room), list[list[list[Any]]]()
+    for step in steps:
+        try:
+            pipes = running.step(step).pipes
+        except Overflow:
+            break
+        found.append([events_of(pipes[pipe]) for _, pipe in pipeline.outputs])
+    return found
+
+
+def _compare_runs(whole: list[Any], cut: list[Any], output: int, mode: str, lead: int) -> None:
+    ours, theirs = ([step[output] for step in run] for run in (whole, cut))
+    assert len(theirs) == len(ours)
+    if mode == "stepwise":
+        assert ours == theirs
+        return
+    emitted, wanted = list[Any](), list[Any]()
+    for more, other in zip(theirs, ours, strict=True):
+        emitted += more
+        wanted += other
+        assert emitted[: len(wanted)] == wanted
+        assert len(emitted) <= len(wanted) + lead
 
 
 @given(st.data())

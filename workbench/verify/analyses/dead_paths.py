@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from workbench.core.ops import EQ, LE
+from workbench.core.ops import EQ, LE, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.ir.compose import DEFAULT_CAPACITY
@@ -32,7 +32,7 @@ from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode, side_by_side
 from workbench.verify.ask.formula import atom, build
-from workbench.verify.ask.properties import Property, Question, always, conjoined
+from workbench.verify.ask.properties import Property, Question, always, conjoined, invariant, overflow_of
 
 PathMode = Literal["stepwise", "up to pace"]
 MODES: tuple[PathMode, ...] = ("stepwise", "up to pace")
@@ -164,15 +164,44 @@ def lead(settings: Settings) -> int:
     return max(settings.q if isinstance(settings.q, int) else DEFAULT_CAPACITY, 1)
 
 
+ROOMS = 1, 2, 4
+"""How many times the room of the pipeline's queues those of a truncation have, in turn."""
+
+
 def compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: Settings) -> Verdict:
-    """Whether a truncation is as good as the pipeline, both flat and resolved."""
-    both, same, sizes = _beside(pipeline, truncated, "stepwise" if mode == "stepwise" else "sequence", settings)
-    if mode == "stepwise":
-        return check(both, same, replace(settings, q=sizes))
-    comparisons = [name for name, _ in both.outputs]
-    for name in comparisons:  # room for one event more than may wait: overflow would hide that it does
-        sizes |= {f"{name}.left": 1, f"{name}.right": lead(settings) + 1}
+    """Whether a truncation is as good as the pipeline, both flat and resolved.
+
+    Within bounds a verdict is about the runs on which no queue of the pipeline overflows; where it is not, since one of
+    the truncation overflows first whatever room it has, nothing is known.
+    """
+    for times in ROOMS:
+        verdict = _compare(pipeline, truncated, mode, settings, times)
+        if verdict.outcome is not Outcome.WITHIN_BOUNDS:
+            return verdict
+        both, _, sizes = _beside(pipeline, truncated, "stepwise", settings, times)
+        if check(both, _fits(), replace(settings, q=sizes)).outcome is Outcome.HOLDS:
+            return verdict
+    return replace(verdict, outcome=Outcome.UNKNOWN, reason=FULLER)
+
+
+def _fits() -> Property:
+    """Where a queue of the truncation overflows, one of the whole pipeline does at that step, or has."""
+
+    def term(system: System) -> Any:
+        ours = [queue for name, queue in system.queues.items() if name.startswith("whole.")]
+        theirs = [queue for name, queue in system.queues.items() if not name.startswith("whole.")]
+        return either(negate(overflow_of(theirs)), overflow_of(ours))
+
+    return invariant("fits", term, "a queue of the truncation overflows first", about_overflow=True)
+
+
+def _compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: Settings, times: int) -> Verdict:
+    sense: EquivalenceMode = "stepwise" if mode == "stepwise" else "sequence"
+    both, same, sizes = _beside(pipeline, truncated, sense, settings, times)
     given = replace(settings, q=sizes)
+    if mode == "stepwise":
+        return check(both, same, given)
+    comparisons = [name for name, _ in both.outputs]
     verdict = check(both, conjoined("the same, earlier", [same, *_pace(comparisons, lead(settings))]), given)
     for name in comparisons:
         if verdict.outcome in PROVED:
@@ -182,11 +211,17 @@ def compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: S
 
 
 def _beside(
-    pipeline: Pipeline, truncated: Pipeline, mode: EquivalenceMode, settings: Settings
+    pipeline: Pipeline, truncated: Pipeline, mode: EquivalenceMode, settings: Settings, times: int = 1
 ) -> tuple[Pipeline, Property, dict[str, int]]:
-    """Both side by side, that they agree, and the capacities of the queues."""
+    """Both side by side, that they agree, and the capacities of the queues; see `ROOMS`."""
     both, same = side_by_side(replace(pipeline, name="whole"), replace(truncated, name="truncated"), mode)
-    return both, same, _spread(flatten(both), settings)
+    sizes = _spread(flatten(both), settings)
+    sizes |= {queue: sizes[queue] * times for queue in sizes if queue.startswith("truncated.")}
+    for node in both.nodes if mode == "sequence" else ():
+        if node.queues:  # overflow would hide that more wait than may
+            left, right = (both.widths[pipe] or 1 for pipe in node.inputs)
+            sizes |= {f"{node.name}.left": left, f"{node.name}.right": lead(settings) + right}
+    return both, same, sizes
 
 
 def _pace(comparisons: Iterable[str], most: int) -> Iterator[Property]:
@@ -257,6 +292,7 @@ def _silent(pipeline: Pipeline, settings: Settings) -> tuple[dict[str, Verdict],
 
 
 EARLY = "queues overflow before anything can be compared; choose a larger Q"
+FULLER = "with less in it, the pipeline needs longer queues"
 
 
 def _short_cuts(
