@@ -20,7 +20,6 @@ from workbench.processors.passthrough import Passthrough
 from workbench.verify.analyses import dead_paths
 from workbench.verify.analyses.dead_paths import EARLY, FULLER, DeadPaths, compare
 from workbench.verify.analyses.truncate import truncations, without_unread
-from workbench.verify.answer.replay import events_of
 
 from .brute import Explored
 
@@ -207,10 +206,10 @@ def _records(pipeline: Pipeline, steps: list[dict[str, Any]], room: dict[str, in
     running, found = Reference(pipeline, room), list[list[list[Any]]]()
     for step in steps:
         try:
-            pipes = running.step(step).pipes
+            outputs = running.step(step).outputs
         except Overflow:
             break
-        found.append([events_of(pipes[pipe]) for _, pipe in pipeline.outputs])
+        found.append([outputs.get(name, []) for name, _ in pipeline.outputs])
     return found
 
 
