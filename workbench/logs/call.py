@@ -122,7 +122,8 @@ def _ran(found: Program, data: Any, output: Place | None, start: Start) -> Any:
     columns = not isinstance(data, Sequence | Iterator) or named_files(data) is not None
     if isinstance(data, Mapping):
         columns = not all(isinstance(each, Sequence) for each in data.values())
-    running = LogRun(found, start, options.get("integers"), columns=columns)
+    twice = named_files(data) is not None or not answers_as_it_comes(data)
+    running = LogRun(found, start, options.get("integers"), columns=columns, twice=twice)
     if start.options.key is not None:
         if output is not None or running.row.keyed is None:
             raise InputError("logs with keys are written from files", hint="write what comes out of this")
@@ -152,7 +153,8 @@ def _keyed(data: Any, running: LogRun, backend: Any) -> Any:
     key, numbers = Port(name, ports.domains.get(name) or domain), Port(ROW, INT)
     inputs = ports.inputs if name in ports.domains else (key, *ports.inputs)
     rows = Ports("rows", inputs, (key, *[numbers][: len(added) - 1], *ports.outputs))
-    parts = keyed_parts(running.program, rows, backend, _blocks(data, running, rows), running.start.tally)
+    blocks = _blocks(data, running, rows)
+    parts = keyed_parts(running.program, rows, backend, blocks, running.start.tally, running.fallback)
     made: Iterator[Any] = (
         iter([{n: [value] for n, value in part.items()}]) if isinstance(part, Mapping) else part
         for some in parts for part in some
@@ -224,6 +226,8 @@ def _blocks(data: Any, running: LogRun, program: Ported) -> Iterator[LogBlock]:
     """The rows of the data, for the inputs of a program."""
     if named_files(data):
         return blocks_of(data, running, program)
+    if running.auto and not answers_as_it_comes(data):
+        running.fallback.read_again = lambda tally: _reader(data, program, running.reading, tally)
     return _reader(data, program, running.reading, running.start.tally)
 
 

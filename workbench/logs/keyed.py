@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps, keyless, told
 from workbench.executors.table import Start, given
 from workbench.logs.batches import batches
+from workbench.logs.fallback import Fallback
 from workbench.logs.keys import Keys
 from workbench.logs.relay import BlockTask, WriterInTurn, write_blocks, writer_in_turn
 
@@ -37,9 +39,16 @@ BATCH = 4096
 """Rows that are made columns at a time."""
 
 
-def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: Start, reading: Reading) -> None:
+def run_keyed_log(
+    pipeline: Program,
+    backend: KeyedColumns | KeyedSteps,
+    start: Start,
+    reading: Reading,
+    read: Callable[[Ported], Iterator[LogBlock]],
+    fallback: Fallback,
+) -> None:
     """Run and write: each output with its key, and with the number of its row where that is asked for."""
-    from workbench.events.read import key_domain, read_blocks
+    from workbench.events.read import key_domain
     from workbench.events.write import output_format, write_events
 
     args, ports = start.options, pipeline.ports
@@ -59,14 +68,14 @@ def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: 
     log = shown_name(files[0]) if len(files) == 1 else "the log"
     quiet = is_terminal(args.output) and not start.option("progress")
     progress = contextlib.nullcontext() if quiet else start.progress(start.tally.shown)
-    blocks = read_blocks(args.input, rows, reading, tally=start.tally)
+    blocks = read(rows)
     with (
         write_events(args.output, rows, format=written, numbers=number_lines(backend, args.output)) as into,
-        progress, contextlib.closing(blocks),
-    ):  # fmt: skip
+        progress,
+    ):
         threads = getattr(backend, "threads", 1)
         writer = writer_in_turn(into, start, threads)
-        run = _KeyedRun(pipeline, key, backend, writer, log, start.tally)
+        run = _KeyedRun(pipeline, key, backend, writer, log, start.tally, fallback)
         write_blocks(blocks, run.task, run.end, writer, start, threads)
 
 
@@ -74,15 +83,22 @@ class _KeyedRun:
     """A log that is being run."""
 
     def __init__(
-        self, pipeline: Program, key: Port, backend: Any, writer: RowWriter | WriterInTurn, log: str, tally: Tally
+        self,
+        pipeline: Program,
+        key: Port,
+        backend: Any,
+        writer: RowWriter | WriterInTurn,
+        log: str,
+        tally: Tally,
+        fallback: Fallback,
     ) -> None:
         self.ports, self.key, self.backend, self.writer = pipeline.ports, key, backend, writer
-        self.log, self.tally = log, tally
-        self.numbered = ROW in writer.domains and ROW not in pipeline.ports.shown
+        self.log, self.tally, self.fallback = log, tally, fallback
+        self.numbered = ROW in writer.domains and ROW not in self.ports.shown
         self.columns: KeyedColumns | None = backend if hasattr(backend, "feed") else None
         self.plain = all(map(has_columns, self.ports.shown.values()))
         self.keys = Keys(key.domain, machine=self.columns is not None)
-        self.seen = tally.rows
+        self.seen = self.tally.rows
         """The rows that have been looked at."""
 
     def task(self, block: LogBlock) -> BlockTask:
@@ -93,11 +109,9 @@ class _KeyedRun:
         return BlockTask(partial(self._by_rows, block), alone=True)
 
     def _by_rows(self, block: LogBlock) -> None:
-        if self.columns is not None:
-            for steps in batches(((self.tally.rows, step) for step in block.steps()), BATCH):
-                self._as_columns(steps)
-        else:
-            self._by_steps(block.steps())
+        numbered = ((self.tally.rows, step) for step in block.steps())
+        for steps in [numbered] if self.columns is None else batches(numbered, BATCH):
+            self._by_steps(steps) if self.columns is None else self._as_columns(list(steps))
         self.seen = self.tally.rows
 
     def end(self) -> None:
@@ -107,8 +121,12 @@ class _KeyedRun:
 
             made = self.columns.finish()
             self._write(made, np.arange(len(self.keys)), None, None)
-            return
-        for key, value in enumerate(self.keys.values(range(len(self.keys)))):
+        else:
+            self._end_keys(0)
+
+    def _end_keys(self, first: int) -> None:
+        """Run the end of the streams of the keys from this one on."""
+        for key, value in enumerate(self.keys.values(range(first, len(self.keys))), first):
             try:
                 outputs = self.backend.end(key)
             except WorkbenchError as error:
@@ -117,9 +135,8 @@ class _KeyedRun:
 
     # --- row by row -----------------------------------------------------------------------------------------
 
-    def _by_steps(self, steps: Iterator[Mapping[str, Value]]) -> None:
-        for step in steps:
-            row = self.tally.rows
+    def _by_steps(self, steps: Iterable[tuple[int, Mapping[str, Value]]]) -> None:
+        for row, step in steps:
             if (value := self._key_of(step, row)) is None:
                 continue
             key = self.keys.number(value)
@@ -159,6 +176,13 @@ class _KeyedRun:
         """The error of a row, or of the end of the log, with what tells where it is."""
         return told(self.key.name, repr(self.keys.values([key])[0]), row, self.log, error)
 
+    def _replay(self, error: WorkbenchError, done: float) -> None:
+        """Have the reference executor, which makes the rows up to this one once more; else raise the error."""
+        self.backend, self.columns = self.fallback.keyed_reference(error), None
+        for _, step in self.fallback.rows(1, done):
+            if (value := step.get(self.key.name)) is not None:
+                self.backend.step(self.keys.number(value), self._events(step))
+
     # --- in columns -----------------------------------------------------------------------------------------
 
     def _as_columns(self, steps: Sequence[tuple[int, Mapping[str, Value]]]) -> None:
@@ -195,7 +219,7 @@ class _KeyedRun:
         keys = given[self.key.name] if self.key.name in self.ports.domains else given.pop(self.key.name)
         counted, first, problem = dict(given), self.seen + 1, None
         self.seen += keys.rows
-        rows = np.arange(first, first + keys.rows)
+        rows, last = np.arange(first, first + keys.rows), first + keys.rows - 1
         if keys.present is not None:
             there: Any = np.zeros(keys.rows, np.bool_)
             for each in given.values():
@@ -211,8 +235,10 @@ class _KeyedRun:
         def run() -> None:
             from workbench.executors.compiled.execute.columns import column
 
-            assert self.columns is not None
             self.tally.take(counted)
+            if self.columns is None:  # a block before this one has been too much for it
+                self._by_steps(self.fallback.rows(first, last))
+                return
             texts, domains = self.columns.one.texts, self.ports.domains
             columns = {n: column(n, domains[n], each.fields, each.present, texts) for n, each in given.items()}
             self._write(self.columns.feed(codes, columns, size), codes, rows, keys.events)
@@ -227,9 +253,15 @@ class _KeyedRun:
             self._write_table(made, codes, rows, keys)
         else:
             self._write_rows(made, codes, rows)
-        if made.wrong is not None:
-            at, error = made.wrong
-            raise self._told(int(codes[at]), None if rows is None else int(rows[at]), error) from error
+        if made.wrong is None:
+            return
+        at, error = made.wrong
+        row = None if rows is None else int(rows[at])
+        self._replay(self._told(int(codes[at]), row, error), math.inf if row is None else row - 1)
+        if row is None:
+            self._end_keys(at)
+        else:
+            self._by_steps(self.fallback.rows(row, int(rows[-1])))
 
     def _write_table(self, made: KeyedOutputs, codes: Any, rows: Any, keys: Any) -> None:
         import pyarrow as pa
@@ -259,7 +291,12 @@ class _KeyedRun:
 
 
 def keyed_parts(
-    pipeline: Program, rows: Ports, backend: KeyedColumns | KeyedSteps, blocks: Iterator[LogBlock], tally: Tally
+    pipeline: Program,
+    rows: Ports,
+    backend: KeyedColumns | KeyedSteps,
+    blocks: Iterator[LogBlock],
+    tally: Tally,
+    fallback: Fallback,
 ) -> Iterator[Sequence[Any]]:
     """What comes out of each block, and of the end: rows (a mapping of one event each) and Arrow tables.
 
@@ -269,7 +306,7 @@ def keyed_parts(
         for, and the outputs.
     """
     kept = RowKeeper(rows)
-    run = _KeyedRun(pipeline, rows.outputs[0], backend, kept, "the log", tally)
+    run = _KeyedRun(pipeline, rows.outputs[0], backend, kept, "the log", tally, fallback)
     for block in blocks:
         run.task(block).run()
         yield kept.taken()

@@ -10,7 +10,7 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Union, cast
 
@@ -25,6 +25,7 @@ from workbench.executors.compiled.code.cells import CellArrays
 from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
 from workbench.logs.batches import batches
+from workbench.logs.fallback import Fallback, may_exceed_words
 from workbench.logs.pipeline_facts import with_facts
 from workbench.logs.relay import BlockTask, WriterInTurn, write_blocks, writer_in_turn
 
@@ -77,11 +78,13 @@ class LogRun:
     Parameters
     ----------
     columns: whether the log has columns, for who chooses the backend by that.
+    twice: whether its rows can be read once more.
 
     Attributes
     ----------
     row: the backend; who runs a program has closed `closing` when it is done.
     reading: how the log is read.
+    fallback: what goes on where a backend that `auto` has chosen cannot.
 
     Raises
     ------
@@ -96,6 +99,7 @@ class LogRun:
         struck: Say = lambda _: None,
         *,
         columns: bool = True,
+        twice: bool = True,
     ) -> None:
         program = with_facts(program, start)
         self.program = program if integers is None else program.pipeline.resolve(integers)
@@ -104,7 +108,7 @@ class LogRun:
         options, auto = start.options, start.options.backend == AUTO
         self.row = backend_row("reference" if auto else options.backend)
         if auto and columns:
-            self._take(backend_row("numba"), start)
+            self._take(backend_row("numba"), start, twice=twice and not start.live)
         refuse_foreign(self.row, options)
         refuse_kind(self.row, self.program)
         if getattr(options, "with_row", False) and options.key is None:
@@ -112,20 +116,22 @@ class LogRun:
         self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
         compiled = self.row.like == "numba"
         cells = CellArrays(patient=self.start.live) if compiled else None
-        self.reading = replace(Reading.of_run(options, self.program), words=compiled, cells=cells)
+        self.reading = replace(Reading.of_run(options, self.program), words=compiled and not auto, cells=cells)
+        self.auto, self.fallback = auto and self._made is not None, Fallback(self.program, self.start)
         if auto:
             start.say(f"the {self.row.name} backend runs it")
 
-    def _take(self, row: BackendRow, start: Start) -> None:
-        """Run it on this backend, if that runs it on columns."""
+    def _take(self, row: BackendRow, start: Start, *, twice: bool) -> None:
+        """Run it on this backend, if that runs it on columns, and gives way where its numbers are too short."""
         ports = self.program.ports
         if row.make is not None and all(
             (*map(has_arrays, ports.domains.values()), *map(has_columns, ports.shown.values()))
         ):
             with contextlib.suppress(InputError, Refused):
                 refuse_foreign(row, start.options)
-                self._made = row.make(self.program, start)
-                self.row = row
+                made = row.make(self.program, start)
+                if twice or not may_exceed_words(cast("Compiled", made)):
+                    self._made, self.row = made, row
 
     @cached_property
     def backend(self) -> Backend:
@@ -144,7 +150,11 @@ class LogRun:
         keyed = self.row.keyed
         assert keyed is not None
         self.keep()
-        run_keyed_log(self.program, keyed(self.program, self.start), self.start, self.reading)
+        log = self.start.options.input
+        backend = keyed(self.program, self.start)
+        run_keyed_log(
+            self.program, backend, self.start, self.reading, lambda rows: blocks_of(log, self, rows), self.fallback
+        )
 
     def keep(self) -> None:
         """Bad rows are kept where the user wants them, if the run comes to its end."""
@@ -176,11 +186,15 @@ class LogRun:
             return columns
         if lists is not None:
             return self._lockstep(lists)
-        return _outputs(self.backend, block.steps(), self.struck if self.start.oracle else None)
+        return self._outputs(block.steps())
 
     def ended(self) -> BlockOutputs:
         """What comes out at the end of the log."""
-        last = self.backend.end()
+        try:
+            last = self.backend.end()
+        except WorkbenchError as error:
+            self._fall_back(error)
+            last = self.backend.end()
         return iter([last] if any(last.values()) else [])
 
     def _lists(self, block: LogBlock) -> Mapping[str, list[Value]] | None:
@@ -216,19 +230,62 @@ class LogRun:
         present = {name: given.present for name, given in columns.items() if given.present is not None}
         try:
             made = backend.feed(events, present, steps=len(shown) > 1, reuse=reuse)
-        except WorkbenchError:  # nothing has happened: the row in which it does is found
-            if exact:
+        except WorkbenchError as error:  # nothing has happened: the row in which it does is found
+            if exact or self.fallback.is_for(error):
                 return None
             raise
         self.start.tally.take(columns)
         return made
+
+    def _outputs(self, events: Iterator[Mapping[str, Any]]) -> Iterator[Mapping[str, list[Any]]]:
+        """What comes out in each step."""
+        backend, struck = self.backend, self.struck if self.start.oracle else None
+        if hasattr(backend, "outputs"):
+            yield from self._compiled(events, LARGE if getattr(backend, "threads", 1) > 1 else BATCH)
+            return
+        emitted = None if struck else getattr(backend, "streamed", None) or getattr(backend, "emitted", None)
+        if emitted:
+            yield from emitted(events)
+            return
+        for record in map(backend.step, events):
+            yield record.outputs
+            if struck:
+                _tell_strikes(cast("Reference", backend), record, struck)
+
+    def _compiled(self, events: Iterator[Mapping[str, Any]], size: int) -> Iterator[Mapping[str, list[Any]]]:
+        """The same, so many steps at a time."""
+        for steps in batches(events, size):
+            made: Iterable[Mapping[str, list[Any]]]
+            try:
+                made = cast(Any, self.backend).outputs(steps) if self.row.like == "numba" else self._singly(steps)
+            except WorkbenchError:  # in one of the steps, before which there are others
+                made = self._singly(steps) if len(steps) <= BATCH else self._compiled(iter(steps), BATCH)
+            yield from made
+
+    def _fall_back(self, error: WorkbenchError) -> None:
+        """Go on with the reference executor; raise the error where that cannot be."""
+        self.backend = self.fallback.reference(error, cast(Any, self.backend).steps)
+        self.row = backend_row("reference")
+
+    def _singly(self, steps: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, list[Any]]]:
+        """The same, step by step."""
+        for step in steps:
+            try:
+                made = self.backend.step(step).outputs
+            except WorkbenchError as error:
+                self._fall_back(error)
+                made = self.backend.step(step).outputs
+            yield made
 
 
 def blocks_of(path: LogPath | Sequence[LogPath], run: LogRun, program: Ported | None = None) -> Iterator[LogBlock]:
     """The rows of a file or of several, the first of which is there."""
     from workbench.events.read import read_blocks
 
-    read = read_blocks(path, program or run.program, run.reading, tally=run.start.tally)
+    read_from = partial(read_blocks, path, program or run.program)
+    if run.auto and not run.start.live:
+        run.fallback.read_again = lambda tally: read_from(replace(run.reading, cells=None), tally=tally)
+    read = read_from(run.reading, tally=run.start.tally)
     run.closing.callback(read.close)
     return _started(read)
 
@@ -285,34 +342,6 @@ def _write(run: LogRun, made: BlockOutputs, writer: RowWriter | WriterInTurn) ->
 def _started(events: Iterator[T]) -> Iterator[T]:
     """The same, the first one read already."""
     return itertools.chain(list(itertools.islice(events, 1)), events)
-
-
-def _outputs(
-    backend: Backend, events: Iterator[Mapping[str, Any]], struck: Say | None
-) -> Iterator[Mapping[str, list[Any]]]:
-    """What comes out in each step."""
-    if hasattr(backend, "outputs"):
-        yield from _compiled(backend, events, LARGE if getattr(backend, "threads", 1) > 1 else BATCH)
-        return
-    emitted = None if struck else getattr(backend, "streamed", None) or getattr(backend, "emitted", None)
-    if emitted:
-        yield from emitted(events)
-        return
-    for record in map(backend.step, events):
-        yield record.outputs
-        if struck:
-            _tell_strikes(cast("Reference", backend), record, struck)
-
-
-def _compiled(backend: Any, events: Iterator[Mapping[str, Any]], size: int) -> Iterator[Mapping[str, list[Any]]]:
-    """The same, so many steps at a time."""
-    for steps in batches(events, size):
-        try:
-            made: Iterable[Mapping[str, list[Any]]] = backend.outputs(steps)
-        except WorkbenchError:  # in one of the steps, before which there are others
-            few = len(steps) <= BATCH
-            made = (backend.step(step).outputs for step in steps) if few else _compiled(backend, iter(steps), BATCH)
-        yield from made
 
 
 def _faults(options: argparse.Namespace, pipeline: Program) -> RandomFaults | None:
