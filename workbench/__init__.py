@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         EQ as EQ, EVEN as EVEN, GE as GE, GET as GET, GT as GT, HAS as HAS, IF as IF, IMPLIES as IMPLIES,
         LE as LE, LT as LT, MAX as MAX, MIN as MIN, MOD as MOD, MUL as MUL, NE as NE, NEG as NEG, NOT as NOT,
         ODD as ODD, OR as OR, SIZE as SIZE, SUB as SUB, SUM_VALUES as SUM_VALUES, Function as Function,
-        user_function as user_function,
+        ite as ite, user_function as user_function,
     )
     from workbench.core.pipeline import Node as Node, Pipeline as Pipeline
     from workbench.core.processor import END as END, Processor as Processor

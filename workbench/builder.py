@@ -13,21 +13,48 @@ variable they are given to with `.named(...)`, else after their processor.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.core.domain import INT, Domain
-from workbench.core.function import Function, as_function
+from workbench.core.function import ABS, NEG, NOT, Function, as_function
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
-from workbench.core.term import Overloaded
-from workbench.errors import Location, PipelineError, did_you_mean
+from workbench.core.term import Overloaded, overload, refuse
+from workbench.errors import Location, PipelineError, TypingError, did_you_mean
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
 
+_NO_TRUTH = refuse(
+    TypingError,
+    "is neither true nor false while the pipeline is built",
+    "write & for and, | for or, ~ for not, (a < b) & (b < c) for a < b < c, wb.ite(c, a, b) for if, wb.MAX(a, b) and "
+    "wb.MIN(a, b) for max and min; test whether two names stand for one stream with 'is'",
+)
+_NO_ITEMS = refuse(
+    TypingError, "has no items while the pipeline is built", "use a processor, e.g. wb.Prefix, wb.Trim or wb.Window"
+)
+_NO_NUMBER = refuse(
+    TypingError, "is not a number while the pipeline is built", "convert its events with wb.Cast(wb.INT)(stream)"
+)
+
 
 class BuiltStream(Overloaded):
-    """A pipe of a pipeline under construction."""
+    """A pipe of a pipeline under construction.
+
+    Operators build streams: `+ - * // %`, comparisons (`==` and `!=`, too), `& | ~` for and, or, not.
+
+    Raises
+    ------
+    TypingError: where Python asks for its truth, its items or its number.
+    """
+
+    __and__, __rand__ = overload("&")
+    __or__, __ror__ = overload("|")
+    __bool__ = _NO_TRUTH
+    __iter__ = __len__ = __getitem__ = __contains__ = _NO_ITEMS
+    __int__ = __float__ = __index__ = __complex__ = __round__ = __trunc__ = _NO_NUMBER
+    __truediv__ = __rtruediv__ = refuse(TypingError, "cannot be divided by /", "write // for whole numbers")
 
     def __init__(self, builder: Builder, pipe: str) -> None:
         self.builder = builder
@@ -43,6 +70,18 @@ class BuiltStream(Overloaded):
             a for a in arguments if isinstance(a, BuiltStream)
         ])  # fmt: skip
 
+    def __invert__(self) -> Any:
+        return NOT(self)
+
+    def __neg__(self) -> Any:
+        return NEG(self)
+
+    def __abs__(self) -> Any:
+        return ABS(self)
+
+    def __repr__(self) -> str:
+        return f"<stream {self.pipe} of pipeline {self.builder.name}>"
+
     def named(self, name: str) -> BuiltStream:
         """This stream, its pipe and processor called `name`."""
         self.builder.rename(self.pipe, name)
@@ -51,6 +90,12 @@ class BuiltStream(Overloaded):
 
 def partial(function: Function, arguments: Sequence[Any]) -> Function:
     """`function` with the arguments that are not streams filled in: `x * 2` has one input."""
+    for argument in arguments:
+        if argument is None or (isinstance(argument, tuple) and any(isinstance(a, BuiltStream) for a in argument)):
+            raise PipelineError(
+                f"{function.name} is applied to {argument!r}, which is neither a stream nor a value",
+                hint="give one stream for each argument" if argument else "no event is not a value; see wb.Insert",
+            )
     holes = [isinstance(a, BuiltStream) for a in arguments]
     if all(holes):
         return function
@@ -75,7 +120,15 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
     )
 
 
-class NamedStreams(tuple[BuiltStream, ...]):
+class Streams(tuple[BuiltStream, ...]):
+    """The output streams of a processor with several: take them apart, `left, right = wb.Fork(2)(x)`."""
+
+    __bool__ = __mul__ = __rmul__ = __lt__ = __le__ = __gt__ = __ge__ = refuse(
+        TypingError, "are several streams", "take them apart first: `left, right = ...`"
+    )
+
+
+class NamedStreams(Streams):
     """The output streams of a processor whose outputs have names: `fires.Fire`."""
 
     builder: Builder
@@ -173,7 +226,7 @@ class Builder:
             name = self.fresh(f"{wanted}_")
             wanted, outputs = name, _output_names(name, processor)
         self._put(len(self.nodes), Node(name, processor, tuple(s.pipe for s in streams), outputs, where))
-        made = tuple(map(self.stream, outputs))
+        made = Streams(map(self.stream, outputs))
         if processor.results_named:
             return NamedStreams(made, self, len(self.nodes) - 1)
         return made if len(made) > 1 else made[0]
@@ -228,7 +281,13 @@ class Builder:
         """The finished pipeline; unnamed outputs are `out`, or `out1`, `out2`, ..."""
         if isinstance(outputs, BuiltStream):
             outputs = {"out": outputs}
-        elif not isinstance(outputs, Mapping):
+        each: Any = outputs.values() if isinstance(outputs, Mapping) else outputs
+        each = tuple(each) if isinstance(each, Iterable) else ()
+        if not each or not all(isinstance(stream, BuiltStream) for stream in each):
+            raise PipelineError(
+                f"pipeline {self.name} returns {outputs!r}, not a stream", hint="return a stream, or several in a tuple"
+            )
+        if not isinstance(outputs, Mapping):
             outputs = {f"out{i}": s for i, s in enumerate(outputs, 1)} if len(outputs) > 1 else {"out": outputs[0]}
         shown = tuple((name, stream.pipe) for name, stream in outputs.items())
         return Pipeline(self.name, tuple(self.inputs), tuple(self.nodes), shown, doc=doc)

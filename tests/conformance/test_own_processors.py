@@ -103,7 +103,7 @@ def compared(processor: Processor) -> dict[str, Conformity]:
     ("processor", "reason", "hint"),
     [
         (WithoutSlots(), "a state of 1, and `slots` names 0", "`slots`"),
-        (PythonIf(), "the truth of the symbolic term", "use ite"),
+        (PythonIf(), "is a symbolic term", "use ite"),
         (PythonCall(), "cannot be run on symbols: TypeError", "overloaded operators"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Processor) else "",
@@ -150,7 +150,7 @@ def test_a_wrong_step_is_refused_by_the_model_outside_conformance_too() -> None:
     def mine(x: Any) -> Any:
         return PythonIf()(x).named("out")
 
-    with pytest.raises(Refused, match=r"PythonIf.*the truth of the symbolic term"):
+    with pytest.raises(Refused, match=r"PythonIf.*is a symbolic term"):
         wb.check(mine, wb.liveness())
 
 

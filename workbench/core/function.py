@@ -316,7 +316,7 @@ EQ, NE = Function("=", 2, ops.equal), Function("!=", 2, lambda a, b: ops.negate(
 LT, LE, GT, GE = _of(ops.LT), _of(ops.LE), _of(ops.GT), _of(ops.GE)
 NOT, IMPLIES = _of(ops.NOT), _of(ops.IMPLIES)
 AND, OR = _of(ops.AND, True, associative=_truth), _of(ops.OR, False, associative=_truth)
-IF = Function("if", 3, ops.ite)
+IF = ite = Function("if", 3, ops.ite)
 GET, HAS, SIZE = Function("get", 3, maps.get), Function("has", 2, maps.has), Function("size", 1, maps.size)
 ALL_VALUES, ANY_VALUE = Function("all_values", 1, maps.all_values), Function("any_value", 1, maps.any_value)
 PUT, REMOVE = Function("put", 3, maps.put), Function("remove", 2, maps.remove)

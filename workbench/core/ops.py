@@ -268,7 +268,10 @@ PRESENT = Operator(
 )  # fmt: skip
 """A value that is not null, as one of the domain without null."""
 
-OVERLOADS |= {"+": ADD, "-": SUB, "*": MUL, "//": DIV, "%": MOD, "<": LT, "<=": LE, ">": GT, ">=": GE}
+OVERLOADS |= {
+    "+": ADD, "-": SUB, "*": MUL, "//": DIV, "%": MOD, "<": LT, "<=": LE, ">": GT, ">=": GE, "=": EQ, "!=": NE,
+    "&": AND, "|": OR,
+}  # fmt: skip
 
 CAST = Operator("cast", 1, "cast", _no_typing, lambda a: a, "{0}")
 

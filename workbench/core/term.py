@@ -5,6 +5,8 @@ terms are one object, so identity is equality and a fold's memo is a plain dicti
 carries its type and its sign, because Python's `True == 1` and `0.0 == -0.0` would otherwise merge them. Equal terms
 have the same value, which need not be equal to itself: it may be NaN.
 
+That is compared with `is` and `same`: `==` on terms is an operator of the language, and builds a term.
+
 Values of tuple and record domains are never terms: they are Python tuples whose leaves are terms. A value of a
 finite map is such a tuple too, `Entries`: for each key a flag and a value. One of a map that is not finite is a term,
 or where it lies in a table a `Change`.
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from workbench.core.domain import BOOL, Domain, Label, Reals, Value
 from workbench.core.fields import Map, Record, Tuple, joined, parts, scalars, split
-from workbench.errors import Refused, TypingError
+from workbench.errors import Refused, TypingError, WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.core.ops import Operator
@@ -31,9 +33,18 @@ OVERLOADS: dict[str, Callable[[Any, Any], Any]] = {}
 O = TypeVar("O", bound="Overloaded")
 
 
-def _overloaded(sign: str) -> tuple[Callable[[O, Any], O], Callable[[O, Any], O]]:
+def overload(sign: str) -> tuple[Callable[[O, Any], O], Callable[[O, Any], O]]:
     """A method for what is on the left of an operator, and one for what is on the right."""
     return lambda self, other: OVERLOADS[sign](self, other), lambda self, other: OVERLOADS[sign](other, self)
+
+
+def refuse(error: type[WorkbenchError], what: str, hint: str) -> Callable[..., Any]:
+    """A method for a use of Python's that cannot be had of an object without events."""
+
+    def method(self: object, *_: object) -> Any:
+        raise error(f"{self!r} {what}", hint=hint)
+
+    return method
 
 
 class Overloaded:
@@ -41,13 +52,15 @@ class Overloaded:
 
     __slots__ = ()
 
-    __add__, __radd__ = _overloaded("+")
-    __sub__, __rsub__ = _overloaded("-")
-    __mul__, __rmul__ = _overloaded("*")
-    __floordiv__, __rfloordiv__ = _overloaded("//")
-    __mod__, __rmod__ = _overloaded("%")
-    __lt__, __le__ = _overloaded("<")[0], _overloaded("<=")[0]
-    __gt__, __ge__ = _overloaded(">")[0], _overloaded(">=")[0]
+    __add__, __radd__ = overload("+")
+    __sub__, __rsub__ = overload("-")
+    __mul__, __rmul__ = overload("*")
+    __floordiv__, __rfloordiv__ = overload("//")
+    __mod__, __rmod__ = overload("%")
+    __lt__, __le__ = overload("<")[0], overload("<=")[0]
+    __gt__, __ge__ = overload(">")[0], overload(">=")[0]
+    __eq__, __ne__ = overload("=")[0], overload("!=")[0]  # type: ignore[assignment]
+    __hash__ = object.__hash__
 
 
 class Term(Overloaded):
@@ -82,11 +95,11 @@ class Term(Overloaded):
             return str(self.payload)
         return f"{self.op.name}({', '.join(map(repr, self.args))})"
 
-    def __bool__(self) -> bool:
-        raise Refused(
-            f"the truth of the symbolic term {self!r} is not known",
-            hint="in a processor's step use ite, both, either and negate instead of if, and, or, not",
-        )
+    __bool__ = refuse(
+        Refused,
+        "is a symbolic term, whose truth is not known",
+        "in a processor's step use ite, both, either and negate instead of if, and, or, not",
+    )
 
 
 class Name(str):
@@ -272,6 +285,13 @@ def is_symbolic(value: Any) -> bool:
                 return True
         return False
     return isinstance(value, Term)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are the same: terms by identity (`==` builds a term), plain values by `==`."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a is b if isinstance(a, Term) or isinstance(b, Term) else bool(a == b)
 
 
 def domain_of(value: Any) -> Domain:

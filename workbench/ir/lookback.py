@@ -16,7 +16,7 @@ from workbench.core.domain import Domain, Value
 from workbench.core.evaluate import compile_terms
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.processor import Machine, Processor, Slot
-from workbench.core.term import Term, const, leaves, var
+from workbench.core.term import Term, const, leaves, same, var
 from workbench.errors import WorkbenchError
 from workbench.processors.held.holding import as_state
 
@@ -80,7 +80,7 @@ class _Unrolled:
             longer = self._next(longer, fresh)
             if fronts > 1:
                 shorter = self._next(shorter, fresh)
-            if longer == shorter:
+            if same(longer, shorter):
                 return fronts
         return None
 
@@ -109,7 +109,7 @@ class _Unrolled:
 
     def _stays(self, state: Any, case: dict[Term, Term]) -> bool:
         after = _normal(substitute(self.after, case), self.symbols)
-        if after == state:
+        if same(after, state):
             return True
         inputs = [leaf for leaf in leaves(self.front) if isinstance(leaf, Term)]
         events = _cases(inputs)

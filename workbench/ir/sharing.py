@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.core.fold import postorder
-from workbench.core.term import Term, intern, leaves, like
+from workbench.core.term import Term, intern, leaves, like, same
 
 LEAST = 24
 """How many parts a term has that gets a name where it is used in several places."""
@@ -29,7 +29,7 @@ def named(values: Sequence[Any], define: Callable[[Term], Term]) -> list[Any]:
     sizes: dict[Term, int] = {}
     for node in order:
         args = tuple(found[arg] for arg in node.args)
-        here = node if args == node.args else intern(node.op, args, node.domain)
+        here = node if same(args, node.args) else intern(node.op, args, node.domain)
         sizes[node] = 1 + sum(sizes[arg] for arg in node.args)
         if uses[node] > 1 and sizes[node] >= LEAST:
             here, sizes[node] = define(here), 1

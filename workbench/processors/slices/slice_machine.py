@@ -9,7 +9,7 @@ from workbench.core.domain import BOOL, Domain
 from workbench.core.ops import both, disjunction, either, equal, ite, negate
 from workbench.core.processor import Emission, Machine, Maybe, Slot, State, event
 from workbench.core.strict import when
-from workbench.core.term import FALSE, TRUE, Entries, const
+from workbench.core.term import FALSE, TRUE, Entries, const, same
 from workbench.processors.held.holding import advance, ended, symbolic_step
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ class SliceMachine:
         if self.slice.until is not None or self.inner.finish is not None:
             return None
         after, out = symbolic_step(self.inner, inputs)
-        if not isinstance(out, Maybe) or out.present not in (True, TRUE):
+        if not isinstance(out, Maybe) or not (out.present is True or out.present is TRUE):
             return None
         slots = zip(after, self.inner.slots, strict=True)
         return next(
-            (i for i, (new, slot) in enumerate(slots) if new == out.value and slot.domain == self.map.value), None
+            (i for i, (new, slot) in enumerate(slots) if same(new, out.value) and slot.domain == self.map.value), None
         )
 
     def machine(self) -> Machine:

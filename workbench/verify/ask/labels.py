@@ -147,7 +147,7 @@ class Labels(Evaluator):
         if rest == ["present"]:
             return found.present
         slot = found.slots[self.chosen.setdefault(pipe, 0) if found.width > 1 else 0]
-        if slot.present not in self.mentioned and slot.present is not TRUE:
+        if all(slot.present is not each for each in (TRUE, *self.mentioned)):
             self.mentioned.append(slot.present)
         value, domain = slot.value, self.system.domains_of_pipes[pipe]
         for label in rest[1:] if rest[:1] == ["value"] else rest:

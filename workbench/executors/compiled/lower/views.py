@@ -14,7 +14,7 @@ from workbench.core.domain import BOOL, INT, WORDS, Integers, Texts
 from workbench.core.fields import Map, Tuple, scalars
 from workbench.core.memory import ENTRIES, FIND_ENTRY, MOST_WORDS, READ, SOME_ENTRY, Cells, KeyedArray
 from workbench.core.ops import GT, as_term, both, equal, ite, negate
-from workbench.core.term import FALSE, TRUE, Content, Term, const, var, whole
+from workbench.core.term import FALSE, TRUE, Content, Term, const, same, var, whole
 from workbench.core.term import Change as Entry
 from workbench.errors import Refused
 from workbench.executors.compiled.lower.given_maps import MapHeap, MapNumber
@@ -95,6 +95,12 @@ class MapView:
 
     domain: Map
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and same(tuple(vars(self).values()), tuple(vars(other).values()))
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
     def look(self, key: Any) -> tuple[Any, Any]:
         """Whether a key is there, and its value."""
         raise NotImplementedError
@@ -110,7 +116,7 @@ class MapView:
         return Entry.of(self.domain, (), content)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NoEntries(MapView):
     """The empty map."""
 
@@ -121,7 +127,7 @@ class NoEntries(MapView):
         return FALSE, NoEntries(value) if isinstance(value, Map) else const(value.default, value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InTable(MapView):
     """What is in a table before the step: all of it, or the value that is a map of a key."""
 
@@ -149,7 +155,7 @@ class InTable(MapView):
         return InTable(self.table).look(self.prefix[0])[0] if self.prefix else TRUE
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WithEntry(MapView):
     """A map with another entry, or (`there` is false) without one."""
 
@@ -164,11 +170,11 @@ class WithEntry(MapView):
 
     def look(self, key: Any) -> tuple[Any, Any]:
         present, value = self.before.look(key)
-        same = equal(as_term(key, self.domain.key), as_term(self.key, self.domain.key))
-        return ite(same, self.there, present), chosen(same, self.value, value)
+        found = equal(as_term(key, self.domain.key), as_term(self.key, self.domain.key))
+        return ite(found, self.there, present), chosen(found, self.value, value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OneOf(MapView):
     """One of two maps."""
 
@@ -185,7 +191,7 @@ class OneOf(MapView):
         return ite(self.condition, p, q), chosen(self.condition, v, w)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GivenMap(MapView):
     """A map that has come in, by its number."""
 
@@ -239,7 +245,7 @@ def number_of(view: MapView) -> Term:
 
 def chosen(condition: Any, then: Any, otherwise: Any) -> Any:
     """A conditional, of values that may be maps."""
-    if condition is TRUE or then == otherwise:
+    if condition is TRUE or same(then, otherwise):
         return then
     if condition is FALSE:
         return otherwise

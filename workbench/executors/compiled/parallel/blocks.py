@@ -225,7 +225,8 @@ class _Analysis:
                 where = [k for k, value in enumerate(values) if _occurs(symbol, value)]
                 if not where:
                     continue
-                if len(slots) > 1 or present not in (TRUE, happens) or any(values[k] is not changed for k in where):
+                happening = present is TRUE or present is happens
+                if len(slots) > 1 or not happening or any(values[k] is not changed for k in where):
                     return None
                 shown += [(j, k) for k in where]
         return tuple(shown) or None

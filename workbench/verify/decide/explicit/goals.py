@@ -97,9 +97,11 @@ class Agenda:
 
     def _label(self, term: Term) -> int:
         """The number of a label, a new one if need be."""
-        if term not in self.labels:
-            self.labels.append(term)
-        return self.labels.index(term)
+        for number, label in enumerate(self.labels):
+            if label is term:
+                return number
+        self.labels.append(term)
+        return len(self.labels) - 1
 
 
 def _recurrence(formula: Formula) -> tuple[Term | None, Term] | None:
