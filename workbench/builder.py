@@ -1,4 +1,4 @@
-"""Streams: pipelines written in Python.
+"""BuiltStreams: pipelines written in Python.
 
     @pipeline(x=INT)
     def sum_of_odds(x):
@@ -120,7 +120,7 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
     )
 
 
-class Streams(tuple[BuiltStream, ...]):
+class BuiltStreams(tuple[BuiltStream, ...]):
     """The output streams of a processor with several: take them apart, `left, right = wb.Fork(2)(x)`."""
 
     __bool__ = __mul__ = __rmul__ = __lt__ = __le__ = __gt__ = __ge__ = refuse(
@@ -128,7 +128,7 @@ class Streams(tuple[BuiltStream, ...]):
     )
 
 
-class NamedStreams(Streams):
+class NamedStreams(BuiltStreams):
     """The output streams of a processor whose outputs have names: `fires.Fire`."""
 
     builder: Builder
@@ -226,7 +226,7 @@ class Builder:
             name = self.fresh(f"{wanted}_")
             wanted, outputs = name, _output_names(name, processor)
         self._put(len(self.nodes), Node(name, processor, tuple(s.pipe for s in streams), outputs, where))
-        made = Streams(map(self.stream, outputs))
+        made = BuiltStreams(map(self.stream, outputs))
         if processor.results_named:
             return NamedStreams(made, self, len(self.nodes) - 1)
         return made if len(made) > 1 else made[0]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.builder import SHORT, TIME, Builder, BuiltStream, NamedStreams, Streams, partial
+from workbench.builder import SHORT, TIME, Builder, BuiltStream, NamedStreams, BuiltStreams, partial
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Tuple
 from workbench.core.function import Function
@@ -426,4 +426,4 @@ def _several(e: s.Expression, value: tuple[Any, ...]) -> LanguageError:
 
 def _is_many(value: Any) -> bool:
     """Whether a value is the several outputs of one processor (a tuple constant is not)."""
-    return isinstance(value, Streams)
+    return isinstance(value, BuiltStreams)
