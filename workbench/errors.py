@@ -172,6 +172,12 @@ class InputError(WorkbenchError, ValueError):
     """Input data (a row of a CSV file, a JSON line) cannot be read as the events it should hold."""
 
 
+class LostRows(WorkbenchError, RuntimeError):
+    """A run has not done something with each row that it has read, once: its output is not to be used."""
+
+    exit_code = 3
+
+
 class EndlessChain(InputError):
     """Composites cause composites, and more of them than are followed."""
 

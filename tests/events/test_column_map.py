@@ -92,7 +92,7 @@ def test_rows_and_columns_of_every_format(form, tmp_path):
     expected = [{"e": (1, True), "x": 5}, {"x": 6}, {"e": (2, False)}]
     assert list(read_events(path, program, reading, tally=Tally(told.append))) == expected
     assert told == ["columns that no input needs are passed over: t (--strict refuses them)"]
-    (block,) = read_blocks(path, program, reading)
+    block, *_ = read_blocks(path, program, reading)
     if form != "jsonl":
         columns = block.columns()
         assert columns is not None
@@ -109,7 +109,7 @@ def test_half_a_record_is_an_error(form, tmp_path):
     row = 3 if form == "csv" else 2
     with pytest.raises(InputError, match=rf"log\.{form}:{row}: 'e\.user' is empty, and other fields are not"):
         list(read_events(path, ports(e=USER)))
-    blocks = list(read_blocks(path, ports(e=USER)))
+    blocks = list(read_blocks(path, ports(e=USER)))[:-1]  # without the one that sees the end of the file
     assert [block.columns() for block in blocks] == [None]
 
 

@@ -85,18 +85,19 @@ class BatchReader(RowReader):
         return INT if pa.types.is_integer(kind) and kind != pa.uint64() else Words()
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
-        for first, piece, _ in self._pieces(lines, shown):
+        for first, piece, *_ in self._pieces(lines, shown):
             for columns in piece():
                 yield from self._numbered(first, columns)
                 first += len(next(iter(columns.values()), ()))
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        for first, piece, ahead in self._pieces(lines, shown):
+        for first, piece, ahead, count in self._pieces(lines, shown):
             yield LogBlock(
                 partial(self._piece_steps, first, piece, shown),
                 partial(self._piece_arrays, piece),
                 partial(self._piece_lists, piece),
                 ahead,
+                count,
             )
 
     def _piece_steps(self, first: int, piece: ReadPiece, shown: str) -> Iterator[InputEvents]:
@@ -123,7 +124,7 @@ class BatchReader(RowReader):
 
         return self.arrays(lambda i, domain: given_array(domain, columns[i], stored=True))
 
-    def _pieces(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, ReadPiece, Callable[[], bool]]]:
+    def _pieces(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, ReadPiece, Callable[[], bool], int]]:
         """Successive rows: the number of the first one, what reads their columns, and what does so with others."""
         with self._sought(cast(IO[bytes], lines.buffer)) as file:
             if not (self.streamed or file.seekable()):
@@ -135,7 +136,7 @@ class BatchReader(RowReader):
         """The same where any place is found, if the format needs that."""
         return contextlib.nullcontext(file) if self.streamed else sought(file)
 
-    def _taken(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, ReadPiece, Callable[[], bool]]]:
+    def _taken(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, ReadPiece, Callable[[], bool], int]]:
         with batches_of(self.called, shown):
             schema, read = self.source(file, shown)
         self.named(schema.names, shown)
@@ -152,7 +153,7 @@ class BatchReader(RowReader):
                 columns = functools.cache(partial(decoded, piece))
                 if first == begun:  # what is wrong with the first rows is told before anything is done with them
                     columns()
-                yield first, columns, piece.ahead
+                yield first, columns, piece.ahead, piece.rows
                 first += piece.rows
 
     def named(self, names: Sequence[str], shown: str) -> None:

@@ -22,7 +22,7 @@ from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap, see_inputs
 from workbench.events.columns import arrow_type
 from workbench.events.files import not_text
-from workbench.events.lines import BOM, BegunRow, arriving, is_text, whole_rows
+from workbench.events.lines import BOM, BegunRow, arriving, count_rows, is_text, whole_rows
 from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import UnreadableError, from_text, short
@@ -78,6 +78,7 @@ class CsvReader(RowReader):
                 return
             except csv.Error as error:
                 problem = InputError(f"not a line of CSV: {error}")
+                self.tally.exact = False  # its lines are rows, or none
                 if kept is None:
                     raise problem.retold(where=f"{shown}:{first + found.line_num}") from error
                 if kept.over and not whole:
@@ -110,7 +111,7 @@ class CsvReader(RowReader):
             if cut is None or (last and cut < len(rest)):
                 found = self._found(rest, shown, first, last=last)
                 if found.rows or found.error:
-                    yield LogBlock(partial(self._told, found, shown))
+                    yield LogBlock(partial(self._told, found, shown), rows=len(found.rows))
                     if found.error:
                         return
                 first, rest = found.lines, rest[found.used :]
@@ -120,6 +121,7 @@ class CsvReader(RowReader):
                         partial(self._steps, block, shown, first),
                         partial(self._arrays, block),
                         partial(self._lists, block),
+                        rows=count_rows(block),
                     )
                     first += block.count(b"\n")
                 rest = rest[cut:]

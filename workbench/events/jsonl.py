@@ -20,7 +20,7 @@ from workbench.events import lines as lines_of
 from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type, as_json
-from workbench.events.lines import BOM, braced_lines, is_text, whole_lines
+from workbench.events.lines import BOM, braced_lines, count_lines, is_text, numbered_lines, whole_lines
 from workbench.events.packing import ready_bytes
 from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.reading import Reading, Tally
@@ -53,36 +53,35 @@ class JsonReader(RowReader):
         first = self.part.skipped
         for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
             block = block if first else block.removeprefix(BOM)
+            count = count_lines(block)
             yield LogBlock(
-                partial(self._steps, block, shown, first), partial(self._arrays, block), partial(self._lists, block)
-            )
-            first += len(block.splitlines()) if b"\r" in block else block.count(b"\n")
+                partial(self._steps, block, shown, first), partial(self._arrays, block), partial(self._lists, block),
+                rows=count,
+            )  # fmt: skip
+            first += count
 
     def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
         return parts_of_lines(file, size, b"", lambda rows: rows.rfind(b"\n") + 1)
 
     def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
-        table = self._table(block) if self.flat else None
-        steps = None if table is None else self.steps_of(table.column)
-        if steps is not None:
-            return steps
-        lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
-        return self.located(self.rows(lines, shown, first), shown)
+        table, columns = self._table(block) if self.flat else (None, None)
+        steps = None if table is None else self.steps_of(table.column, columns)
+        return self.located(numbered_lines(block, first), shown) if steps is None else steps
 
     def _lists(self, block: bytes) -> Mapping[str, list[Value]] | None:
-        table = self._table(block) if self.flat else None
-        return self.lists_of(None if table is None else table.column)
+        table, columns = self._table(block) if self.flat else (None, None)
+        return self.lists_of(None if table is None else table.column, columns)
 
     def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
-        table = self._table(block) if self.plain else None
+        table, columns = self._table(block) if self.plain else (None, None)
         if table is None:
             return None
         from workbench.events.arrays import given_array
 
-        return self.arrays(lambda i, domain: given_array(domain, table.column(i).combine_chunks()))
+        return self.arrays(lambda i, domain: given_array(domain, table.column(i).combine_chunks()), columns)
 
-    def _table(self, lines: bytes) -> Any:
-        """The events as an Arrow table; None where Arrow finds less in the lines, or more, than we do.
+    def _table(self, lines: bytes) -> tuple[Any, ColumnMap | None]:
+        """The events as an Arrow table, and what its columns are for; None where Arrow finds less, or more, than we do.
 
         To Arrow an object may go over several lines, and a line may have several: not where each line begins with a
         brace and ends with one, and there are as many objects as lines.
@@ -92,7 +91,7 @@ class JsonReader(RowReader):
             or any(isinstance(domain, Tuple) or as_json(domain) for domain in self.domains.values())
             or (count := braced_lines(lines)) is None
         ):  # fmt: skip
-            return None
+            return None, None
         import pyarrow as pa
 
         first = _first(lines)
@@ -103,7 +102,7 @@ class JsonReader(RowReader):
         found = [key for key in unseen if f'"{key}"'.encode() in lines]
         untold = len(unseen) > len(found) and (self.reading.columns or (not found and len(unseen) == len(names)))
         if others is None or len(set(names)) < len(names) or untold:  # which keys there are is for the rows to tell
-            return None
+            return None, None
         kinds = [_kind(domain, first.get(key)) for key, domain in zip(names, self.domains.values(), strict=True)]
         # what no input needs is not read: keys that each stand in one line only would be columns of all lines
         unexpected = "ignore" if others else "error"
@@ -111,16 +110,18 @@ class JsonReader(RowReader):
         if table is None and (timed := _with_fractions(self.domains.values(), kinds)) != kinds:
             table = _parsed(lines, pa.schema(zip(names, timed, strict=True)), unexpected)
         if table is None or table.num_rows != count:
-            return None
-        self.opened([*table.column_names, *others])
+            return None, None
+        columns = self.matched([*table.column_names, *others])
+        self.tally.pass_over(columns.ignored)
         self._seen.update(others, found)
-        return table
+        return table, columns
 
     def _others(self, first: Collection[str], wanted: set[str]) -> Collection[str] | None:
         """Keys that no input needs, of the first line, or of lines before; None where the rows must tell."""
         if not first:
             return None
-        others = [key for key in first if key not in wanted] or [key for key in self.tally.ignored if key not in wanted]
+        known = list(self.tally.ignored)  # which other threads may add to
+        others = [key for key in first if key not in wanted] or [key for key in known if key not in wanted]
         return None if others and self.reading.strict else others
 
     def cells(self, row: str) -> Sequence[Any] | None:

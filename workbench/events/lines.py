@@ -29,8 +29,7 @@ def arriving(stream: io.BufferedReader) -> Iterator[tuple[bytes, bool]]:
 
     What comes last is empty.
     """
-    raw = getattr(stream, "raw", None)
-    file = (raw.source if isinstance(raw, Decompressed) else stream).seekable()
+    raw, file = getattr(stream, "raw", None), is_whole(stream)
     data = b"-"
     while data:
         parts, found = [], 0
@@ -42,6 +41,24 @@ def arriving(stream: io.BufferedReader) -> Iterator[tuple[bytes, bool]]:
         if parts:
             yield b"".join(parts) if len(parts) > 1 else parts[0], False
     yield b"", True
+
+
+def is_whole(stream: io.BufferedReader) -> bool:
+    """Whether all of it is there: a file, and no pipe."""
+    raw = getattr(stream, "raw", None)
+    return (raw.source if isinstance(raw, Decompressed) else stream).seekable()
+
+
+def count_lines(data: bytes) -> int:
+    """How many lines there are, the last of which may have no end."""
+    if b"\r" in data:
+        return len(data.splitlines())
+    return data.count(b"\n") + (not data.endswith(b"\n"))
+
+
+def numbered_lines(data: bytes, first: int) -> Iterator[tuple[int, str]]:
+    """The lines of a text, with their numbers, so many lines behind the first of its file."""
+    return enumerate(io.TextIOWrapper(io.BytesIO(data), "utf-8", newline=""), first + 1)
 
 
 def whole_lines(stream: io.BufferedReader, shown: str) -> Iterator[bytes]:
@@ -130,6 +147,17 @@ def whole_rows(data: bytes, between: str) -> int | None:
 def _returns(data: bytes) -> bool:
     """Whether lines end otherwise than others do, which cells might, too."""
     return b"\0" in data or (b"\r" in data and data.replace(b"\r\n", b"").count(b"\r") > 0)
+
+
+def count_rows(data: bytes) -> int:
+    """How many rows of CSV these are, which are whole ones (`whole_rows`)."""
+    if b'"' not in data:
+        return count_lines(data)
+    import numpy as np
+
+    text = np.frombuffer(data, np.uint8)
+    quoted: Any = np.bitwise_xor.accumulate((text == QUOTE).view(np.uint8))
+    return int(((text == LINE) & (quoted == 0)).sum())
 
 
 def is_text(data: bytes) -> bool:

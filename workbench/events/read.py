@@ -68,22 +68,37 @@ def read_blocks(
     """
     reading, tally = reading or Reading(), tally or Tally()
     for file in _files(path, program, reading, tally):
-        with opened_log(file, program, reading, tally, stdin) as (reader, lines, shown):
+        with _opened(file, program, reading, tally, stdin) as (reader, lines, shown):
             yield from told_blocks(reader.blocks(lines, shown), shown, reading, tally)
+            if not enough(reading, tally):  # what all rows have in common is known when they have been taken
+                yield LogBlock(partial(_ended, reader, shown), rows=0)
 
 
 def told_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, tally: Tally) -> Generator[LogBlock]:
     """The same blocks, as long as rows are asked for; their steps count in the tally."""
+    tally.exact &= reading.head is None
     for block in blocks:
+        tally.read += block.rows or 0
         steps = partial(_counted, block, shown, reading, tally)
-        yield LogBlock(steps, partial(_first_columns, block, reading, tally), block.lists, block.ahead)
+        yield replace(block, steps=steps, columns=partial(_first_columns, block, reading, tally))
         if enough(reading, tally):
             return
 
 
+def _ended(reader: RowReader, shown: str) -> Iterator[InputEvents]:
+    try:
+        reader.end()
+    except InputError as error:
+        raise error.retold(where=shown) from error
+    return iter(())
+
+
 def _counted(block: LogBlock, shown: str, reading: Reading, tally: Tally) -> Iterator[InputEvents]:
+    before = tally.rows + tally.blank
     with readable(shown):
         yield from tally.counted(block.steps(), reading.head)
+    if block.rows is None:
+        tally.read += tally.rows + tally.blank - before
 
 
 def _first_columns(block: LogBlock, reading: Reading, tally: Tally) -> Mapping[str, EventArray] | None:
@@ -121,14 +136,19 @@ def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -
 def opened_log(
     path: LogPath, program: Ported, reading: Reading, tally: Tally, stdin: IO[bytes] | None = None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
-    """One file of a log: what reads it, its lines, and what messages call it."""
-    with opened(path, stdin) as stream, log_reader(stream, path, program, reading, tally) as (reader, lines, shown):
+    """One file of a log: what reads it, its lines, and what messages call it; it is at its end then."""
+    with _opened(path, program, reading, tally, stdin) as (reader, lines, shown):
         yield reader, lines, shown
         if not enough(reading, tally):
-            try:
-                reader.end()
-            except InputError as error:
-                raise error.retold(where=shown) from error
+            _ended(reader, shown)
+
+
+@contextmanager
+def _opened(
+    path: LogPath, program: Ported, reading: Reading, tally: Tally, stdin: IO[bytes] | None
+) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
+    with opened(path, stdin) as stream, log_reader(stream, path, program, reading, tally) as found:
+        yield found
 
 
 @contextmanager

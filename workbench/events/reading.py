@@ -8,10 +8,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from workbench.budget import phase
-from workbench.errors import InputError, did_you_mean, listed
+from workbench.errors import InputError, LostRows, did_you_mean, listed
 from workbench.events.table import format_rows
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ Null = Literal["absent", "error", "zero"]
 CellsReader = Callable[[bytes, str, int, "Mapping[int, Domain]"], "dict[int, EventArray] | None"]
 """Given rows of CSV without quotation marks, what is between cells, how many columns there are, and which are used for
 what, it reads these; None where others have to look."""
+_TELLING = Lock()
+"""Held while ignored columns are noted, which threads may read at the same time."""
 SHAPES = ("header", "pattern", "xml")
 """What says how rows lie in files that do not say it."""
 
@@ -130,6 +133,10 @@ class Tally:
     events, made: how many events have come in and out.
     ignored: the columns that no input needs.
     first: the first bad row.
+    read: how many rows readers have given away, whoever has taken them.
+    computed, late: how many of them a program has been run on, and came too late.
+    blank, apart: lines that are no rows, and rows that belong to nothing that is run.
+    exact: whether all of them are read, and their number was known before they were.
     doing: what is being done; `tell` says how far it is.
     notes: what else the summary says, of who runs the log; empty where there is nothing to say.
     """
@@ -141,6 +148,12 @@ class Tally:
     events: int = 0
     made: int = 0
     first: InputError | None = None
+    read: int = 0
+    computed: int = 0
+    late: int = 0
+    blank: int = 0
+    apart: int = 0
+    exact: bool = True
     doing: phase = field(default_factory=lambda: phase("running the log"))
     ignored: dict[str, None] = field(default_factory=dict)
     notes: list[Callable[[], str]] = field(default_factory=list)
@@ -172,6 +185,21 @@ class Tally:
         self.first = self.first or error
         self.keep(file, row, error.what, text)
 
+    def settle(self) -> None:
+        """All that was read has been computed, or it is known why not.
+
+        Raises
+        ------
+        LostRows: some rows are missing, or are there twice.
+        """
+        ignored = self.blank + self.apart
+        if self.exact and self.read != self.computed + self.bad + self.late + ignored:
+            raise LostRows(
+                f"not all rows are accounted for: {self.read:,} were read, {self.computed:,} were computed,"
+                f" {self.bad:,} are bad, {self.late:,} came too late, {ignored:,} were ignored",
+                hint="do not use the output; this is a defect of workbench, please report it with the command",
+            )
+
     def shown(self) -> str:
         """How far it is."""
         return f"{self.rows:,} rows, {self.made:,} events out" if self.rows else ""
@@ -184,8 +212,9 @@ class Tally:
 
     def pass_over(self, names: Iterable[str]) -> None:
         """Some columns feed no input; the user is told so once, of the first ones."""
-        told = bool(self.ignored)
-        self.ignored |= dict.fromkeys(names)
+        with _TELLING:
+            told = bool(self.ignored)
+            self.ignored |= dict.fromkeys(names)
         if self.ignored and not told:
             self.say(f"columns that no input needs are passed over: {listed(self.ignored)} (--strict refuses them)")
 

@@ -22,13 +22,17 @@ from workbench.errors import InputError
 from workbench.events.clock import timed
 from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match, missing, see_inputs
 from workbench.events.files import is_stream
+from workbench.events.lines import is_whole
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.reading import Reading, Tally
+from workbench.events.row_batches import batches
 from workbench.events.values import UnreadableError, Words, in_words, padding
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
 
+BLOCK = 4096
+"""Rows of a block of a file, where the format does not say how many."""
 InputEvents = dict[str, Value]
 """What a row holds: input name to event."""
 NumbersWriter = Callable[[Sequence[Any], str], "memoryview | None"] | None
@@ -40,7 +44,7 @@ Taker = Callable[[Sequence[Any]], "Value | None"]
 
 @dataclass(frozen=True)
 class LogBlock:
-    """Successive rows of a log.
+    """Successive rows of a log. It owns them: they are read as well when blocks behind it have been asked for.
 
     Attributes
     ----------
@@ -48,12 +52,14 @@ class LogBlock:
     columns: reads the events of every input, where each cell is plainly an event or none; None where rows must tell.
     lists: reads them as Python values, where all rows have all of them; None where rows must tell.
     ahead: reads some rows that come later, for who has to wait; whether there were any to be read.
+    rows: how many there are, lines that are no steps among them; None where only reading them tells.
     """
 
     steps: Callable[[], Iterator[InputEvents]]
     columns: Callable[[], Mapping[str, EventArray] | None] = lambda: None
     lists: Callable[[], Mapping[str, list[Value]] | None] = lambda: None
     ahead: Callable[[], bool] = lambda: False
+    rows: int | None = None
 
 
 class RowReader(ABC):
@@ -250,6 +256,8 @@ class RowReader(ABC):
                 continue
             if step is not None:
                 yield step
+            else:
+                self.tally.blank += 1
 
     def bad(self, error: InputError, shown: str, number: int, row: Any) -> None:
         """A row cannot be read: it is passed over, or an error."""
@@ -272,34 +280,55 @@ class RowReader(ABC):
         """
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        """All rows of a file, in blocks of columns where the format has them and all inputs have arrays."""
-        yield LogBlock(lambda: self.located(self.rows(lines, shown), shown))
+        """All rows of a file, in blocks of columns where the format has them and all inputs have arrays.
 
-    def arrays(self, given: Callable[[int, Domain], EventArray | None]) -> dict[str, EventArray] | None:
-        """The events of all inputs, from those of single columns; None where rows must tell."""
-        assert self.columns is not None
-        found = self.columns.arrays(given, self.pads)
+        Threads may read a block while others read the next ones: what its columns are does not change the reader.
+        """
+        size = BLOCK if is_whole(cast(io.BufferedReader, lines.buffer)) else 1  # nobody waits for the next row
+        for some in batches(self.rows(lines, shown), size):
+            yield self.block(some, shown)
+
+    def block(self, rows: Sequence[tuple[int, Any]], shown: str) -> LogBlock:
+        """These rows, with their numbers."""
+        return LogBlock(lambda: self.located(iter(rows), shown), rows=len(rows))
+
+    def arrays(
+        self, given: Callable[[int, Domain], EventArray | None], columns: ColumnMap | None = None
+    ) -> dict[str, EventArray] | None:
+        """The events of all inputs, from those of single columns; None where rows must tell.
+
+        Parameters
+        ----------
+        columns: what they are for, where that differs from block to block.
+        """
+        columns = columns or self.columns
+        assert columns is not None
+        found = columns.arrays(given, self.pads)
         if found is not None and self.reading.null == "error":
             all_there = len(found) == len(self.domains) and all(each.present is None for each in found.values())
             return found if all_there else None
         return found
 
-    def steps_of(self, column: Callable[[int], Any]) -> Iterator[InputEvents] | None:
+    def steps_of(self, column: Callable[[int], Any], columns: ColumnMap | None = None) -> Iterator[InputEvents] | None:
         """The same as steps, of Arrow columns by their positions."""
         from workbench.events.tables import table_steps
 
-        assert self.columns is not None
+        columns = columns or self.columns
+        assert columns is not None
         nulls = self.reading.null != "error"
-        return table_steps(self.columns, column, nulls=nulls, pads=self.pads) if self.flat else None
+        return table_steps(columns, column, nulls=nulls, pads=self.pads) if self.flat else None
 
-    def lists_of(self, column: Callable[[int], Any] | None) -> Mapping[str, list[Value]] | None:
+    def lists_of(
+        self, column: Callable[[int], Any] | None, columns: ColumnMap | None = None
+    ) -> Mapping[str, list[Value]] | None:
         """The events of all inputs, where all rows have all of them, of Arrow columns by their positions."""
         if column is None or not self.flat or self.reading.head is not None:
             return None
         from workbench.events.tables import table_lists
 
-        assert self.columns is not None
-        found = table_lists(self.columns, column, self.pads)
+        columns = columns or self.columns
+        assert columns is not None
+        found = table_lists(columns, column, self.pads)
         return None if found is None or any(None in each for each in found.values()) else found
 
     @property

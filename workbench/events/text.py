@@ -6,14 +6,18 @@ group that takes no part, or takes nothing, is an empty cell. Empty lines are pa
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import cast
 
 from workbench.core.domain import Domain, Value
 from workbench.core.program import Ported
 from workbench.errors import InputError
+from workbench.events.lines import BOM, count_lines, numbered_lines, whole_lines
 from workbench.events.reading import Reading, Tally
-from workbench.events.rows import RowReader
+from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import from_text, short
 
 
@@ -40,6 +44,18 @@ class TextReader(RowReader):
     def rows(self, lines: Iterable[str], shown: str) -> Iterator[tuple[int, str]]:
         del shown
         return enumerate(lines, 1)
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        """Lines that are there."""
+        first = 0
+        for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
+            block = block if first else block.removeprefix(BOM)
+            count = count_lines(block)
+            yield LogBlock(partial(self._steps, block, shown, first), rows=count)
+            first += count
+
+    def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
+        return self.located(numbered_lines(block, first), shown)
 
     def cells(self, row: str) -> Sequence[str] | None:
         text = row.rstrip("\r\n")

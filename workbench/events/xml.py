@@ -23,7 +23,7 @@ from workbench.core.program import Ported
 from workbench.errors import InputError, did_you_mean
 from workbench.events.lines import BOM, arriving
 from workbench.events.reading import Reading, Tally
-from workbench.events.rows import RowReader
+from workbench.events.rows import BLOCK, LogBlock, RowReader
 from workbench.events.values import UnreadableError, from_text, short
 from workbench.events.xml_paths import Element, KeyedPlaces, Places, paths_in, place, plain_elements
 from workbench.events.xml_shape import PlainCell, RowShapes, plain_value
@@ -65,10 +65,32 @@ class XmlReader(RowReader):
         """What plain texts say, as they stood in the rows before: from one to the next hardly anything changes."""
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Element | WrittenRow]]:
-        for number, row in enumerate(self._elements(cast(io.BufferedReader, lines.buffer), shown), 1):
-            if self.columns is None:
-                self._open(_element(row), f"{shown}:{number}")
-            yield number, row
+        for some in self._arrived(lines, shown):
+            yield from some
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        """Rows that are there, in blocks of those that end in so many bytes."""
+        for some in self._arrived(lines, shown):
+            yield self.block(some, shown)
+
+    def _arrived(self, lines: io.TextIOWrapper, shown: str) -> Iterator[Sequence[tuple[int, Element | WrittenRow]]]:
+        """The rows with their numbers, as soon as the bytes that have come are read."""
+        some: list[tuple[int, Element | WrittenRow]] = []
+        number = 0
+        try:
+            for row in self._elements(cast(io.BufferedReader, lines.buffer), shown):
+                if row is not None:
+                    number += 1
+                    if self.columns is None:
+                        self._open(_element(row), f"{shown}:{number}")
+                    some.append((number, row))
+                if some and (row is None or len(some) == BLOCK):
+                    yield some
+                    some = []
+        except Exception:  # the rows before it are there
+            if some:
+                yield some
+            raise
 
     def _open(self, first: Element, where: str) -> None:
         """Columns are the paths in the first row, and those that the user names."""
@@ -85,14 +107,17 @@ class XmlReader(RowReader):
             None if self._all else RowShapes([None if path is None else plain_elements(path) for path in self._paths])
         )
 
-    def _elements(self, stream: io.BufferedReader, shown: str) -> Iterator[Element | WrittenRow]:
-        """The rows as they come; those of a piece are forgotten with it."""
+    def _elements(self, stream: io.BufferedReader, shown: str) -> Iterator[Element | WrittenRow | None]:
+        """The rows as they come, and None where more bytes have to come; those of a piece are forgotten with it."""
         parser: ElementTree.XMLPullParser[Any] = ElementTree.XMLPullParser(("start", "end"))
         document: list[Element] = []
         begun, ended, written = False, None, WrittenRows(self.tag)
         for data in self._data(stream, written):
             if isinstance(data, WrittenRow):
                 yield data
+                continue
+            if data == b"":
+                yield None
                 continue
             failed = None
             try:
@@ -160,7 +185,10 @@ class XmlReader(RowReader):
             self._others[other.tag] = None
 
     def _data(self, stream: io.BufferedReader, written: WrittenRows) -> Iterator[bytes | WrittenRow | None]:
-        """The bytes in pieces, and None behind them, with an element around rows that have none."""
+        """The bytes in pieces, with an element around rows that have none.
+
+        There are none where more have to come, and None where there are no more.
+        """
         begun: bytes | None = b""
         plain = not self._all
         for data, last in arriving(stream):
@@ -178,8 +206,9 @@ class XmlReader(RowReader):
                 yield from written.parts(data, PIECE)
             else:
                 yield from (data[i : i + PIECE] for i in range(0, len(data), PIECE))
+            yield None if last else b""
             if last:
-                yield None
+                yield b""
 
     def cells(self, row: Element | WrittenRow) -> Sequence[Any]:
         plain = row.cells if isinstance(row, WrittenRow) else self._shapes and self._shapes.cells(row)

@@ -154,13 +154,16 @@ def _keyed(data: Any, running: LogRun, backend: Any) -> Any:
     inputs = ports.inputs if name in ports.domains else (key, *ports.inputs)
     rows = Ports("rows", inputs, (key, *[numbers][: len(added) - 1], *ports.outputs))
     blocks = _blocks(data, running, rows)
-    parts = keyed_parts(running.program, rows, backend, blocks, running.start.tally, running.fallback)
-    made: Iterator[Any] = (
-        iter([{n: [value] for n, value in part.items()}]) if isinstance(part, Mapping) else part
-        for some in parts for part in some
-    )  # fmt: skip
+
+    def made() -> Iterator[Any]:
+        with running.closing:
+            running.keep()
+            for some in keyed_parts(running.program, rows, backend, blocks, running.start.tally, running.fallback):
+                for part in some:
+                    yield iter([{n: [value] for n, value in part.items()}]) if isinstance(part, Mapping) else part
+
     collected = (answers.listed, answers.masked)
-    return _answered(data, made, rows.shown, collected, backend=running.row.name)
+    return _answered(data, made(), rows.shown, collected, backend=running.row.name)
 
 
 def _key_domain(data: Any, name: str, running: LogRun) -> tuple[Any, Domain]:

@@ -56,7 +56,8 @@ class TableReader(BatchReader):
         first, used = 1, list(self.columns.used)
         for batch in self._given[1]:
             columns = {i: batch.column(i) for i in used}
-            yield LogBlock(partial(self._parts, first, batch.num_rows, columns, shown), partial(self._arrays, columns))
+            steps = partial(self._parts, first, batch.num_rows, columns, shown)
+            yield LogBlock(steps, partial(self._arrays, columns), rows=batch.num_rows)
             first += batch.num_rows
 
     def _parts(self, first: int, count: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
@@ -117,8 +118,11 @@ class ArraysReader(RowReader):
             yield from enumerate(zip(*lists, strict=True), start + 1)
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        for block in super().blocks(lines, shown):
-            yield LogBlock(block.steps, self._arrays) if self.plain else block
+        steps = partial(self._steps, lines, shown)
+        yield LogBlock(steps, self._arrays if self.plain else lambda: None, rows=self._length)
+
+    def _steps(self, lines: io.TextIOWrapper, shown: str) -> Iterator[InputEvents]:
+        return self.located(self.rows(lines, shown), shown)
 
     def _arrays(self) -> Mapping[str, EventArray] | None:
         return self.arrays(lambda i, domain: _array(self._given[i], domain))

@@ -19,11 +19,11 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.events.column_map import has_columns
 from workbench.events.files import is_terminal, shown_name
 from workbench.events.inputs import named_files
+from workbench.events.row_batches import batches
 from workbench.events.rows import RowWriter
 from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps, keyless, told
 from workbench.executors.table import Start, given
-from workbench.logs.batches import batches
 from workbench.logs.fallback import Fallback
 from workbench.logs.keys import Keys
 from workbench.logs.relay import BlockTask, WriterInTurn, write_blocks, writer_in_turn
@@ -115,7 +115,8 @@ class _KeyedRun:
         self.seen = self.tally.rows
 
     def end(self) -> None:
-        """Run the end of all keys' streams."""
+        """Run the end of all keys' streams, when each row has been run."""
+        self.tally.settle()
         if self.columns is not None:
             import numpy as np
 
@@ -138,12 +139,14 @@ class _KeyedRun:
     def _by_steps(self, steps: Iterable[tuple[int, Mapping[str, Value]]]) -> None:
         for row, step in steps:
             if (value := self._key_of(step, row)) is None:
+                self.tally.apart += 1
                 continue
             key = self.keys.number(value)
             try:
                 outputs = self.backend.step(key, self._events(step))
             except WorkbenchError as error:
                 raise self._told(key, row, error) from error
+            self.tally.computed += 1
             self._write_step(value, row, outputs)
 
     def _key_of(self, step: Mapping[str, Value], row: int) -> Value | None:
@@ -202,6 +205,7 @@ class _KeyedRun:
                 problem = error
                 break
         assert self.columns is not None
+        self.tally.apart += len(steps) - len(kept)
         codes = self.keys.given([step[self.key.name] for step in kept])
         columns = {}
         for name, domain in self.ports.domains.items():
@@ -235,10 +239,12 @@ class _KeyedRun:
         def run() -> None:
             from workbench.executors.compiled.execute.columns import column
 
+            before = self.tally.rows
             self.tally.take(counted)
             if self.columns is None:  # a block before this one has been too much for it
                 self._by_steps(self.fallback.rows(first, last))
                 return
+            self.tally.apart += self.tally.rows - before - len(codes)
             texts, domains = self.columns.one.texts, self.ports.domains
             columns = {n: column(n, domains[n], each.fields, each.present, texts) for n, each in given.items()}
             self._write(self.columns.feed(codes, columns, size), codes, rows, keys.events)
@@ -248,7 +254,9 @@ class _KeyedRun:
         return run
 
     def _write(self, made: KeyedOutputs, codes: Any, rows: Any, keys: Any) -> None:
-        """What has come out of rows, and the error of the one that could not be made."""
+        """What has come out of rows, if it is of rows, and the error of the one that could not be made."""
+        if rows is not None:
+            self.tally.computed += len(codes) if made.wrong is None else made.wrong[0]
         if self.plain and all(hasattr(each, "fields") for each in made.outputs.values()):
             self._write_table(made, codes, rows, keys)
         else:
@@ -261,7 +269,9 @@ class _KeyedRun:
         if row is None:
             self._end_keys(at)
         else:
+            apart = self.tally.apart  # of the whole block
             self._by_steps(self.fallback.rows(row, int(rows[-1])))
+            self.tally.apart = apart
 
     def _write_table(self, made: KeyedOutputs, codes: Any, rows: Any, keys: Any) -> None:
         import pyarrow as pa

@@ -1,13 +1,15 @@
 """Blocks of a log that threads carry from the file that is read to the one that is written, a block a thread.
 
-The rule of this module: a block enters each stage when the one before it has left that. So values, order and errors are
-those of one thread; and as a block stays with its thread, hardly anybody waits, or brings memory to another core.
+The rule of this module: a block owns its rows, and enters each stage when the one before it has left that. So values,
+order and errors are those of one thread; and as a block stays with its thread, hardly anybody waits, or brings memory
+to another core.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -231,7 +233,7 @@ def _through(
         if block is not None:
             columns = block.columns()
             before.wait(LOOKED_AT)
-            task = make(LogBlock(block.steps, lambda: columns))
+            task = make(replace(block, columns=lambda: columns))
             if not task.alone:
                 mine.leave(LOOKED_AT)
             before.wait(RUN, writer.work.help, block.ahead)

@@ -57,6 +57,7 @@ class RuleLog:
         """
         if len(inputs) == 1:
             return self._file(*self.named(inputs[0]))
+        self.tally.exact &= self.reading.head is None
         head, self.reading = self.reading.head, replace(self.reading, head=None)  # which rows are the first, times tell
         streams = [self._file(*self.named(each)) for each in inputs]
         found = merged(streams, self.rules, in_order=self.clock.late is None)

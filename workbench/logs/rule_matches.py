@@ -128,19 +128,24 @@ class MatchRun(RuleRun):
 
     def _all(self) -> Iterator[MatchColumns]:
         engine = cast(Any, self._engine)
+        tally = self._start.tally
         for piece in self._pieces:
             if isinstance(piece, EventBlock):
+                tally.computed += len(piece)
                 for first in range(0, len(piece), STRETCH):
                     yield from engine.matches(piece.part(first, first + STRETCH))
-                    self._start.tally.tell(max(0, len(piece) - first - STRETCH))
+                    tally.tell(max(0, len(piece) - first - STRETCH))
             elif self._numbers:  # what comes of an event is told before the next one is asked for
                 for event in piece:
                     yield from engine.matches_singly([event])
-                    self._start.tally.tell()
+                    tally.computed += 1
+                    tally.tell()
             else:
                 for some in itertools.takewhile(bool, (list(itertools.islice(piece, TOLD)) for _ in itertools.count())):
                     yield from self._of_some(engine, some)
-                    self._start.tally.tell()
+                    tally.computed += len(some)
+                    tally.tell()
+        self._settle()
         until = self._start.option("until")
         if until is not None:
             yield from engine.matches_until(instant(self._clock, str(until)))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from workbench.events.clock import Clock
-from workbench.logs.batches import batches
+from workbench.events.row_batches import batches
 from workbench.logs.rule_columns import text_codes
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block, joined
 from workbench.tesla.occurrence import Occurrence

@@ -20,11 +20,11 @@ from workbench.errors import InputError
 from workbench.events.clock import Clock
 from workbench.events.columns import arrow_type, kind
 from workbench.events.reading import Reading
+from workbench.events.row_batches import batches
 from workbench.events.rows import LogBlock
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.reader import FileReader, LogReader, PartReader, TaskTally
 from workbench.executors.spark.runner import Layout
-from workbench.logs.batches import batches
 from workbench.logs.rule_columns import attribute_of_rows, coded, text_codes
 from workbench.logs.rule_composites import attribute_values
 from workbench.logs.rule_log import RuleLog, log_ports

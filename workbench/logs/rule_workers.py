@@ -15,9 +15,9 @@ from typing import Any
 from workbench.core.program import Ports
 from workbench.events.clock import Clock
 from workbench.events.columns import arrow_type, kind, to_column
+from workbench.events.row_batches import batches as batched
 from workbench.executors.spark.carry import carried
 from workbench.executors.spark.counts import Counts
-from workbench.logs.batches import batches as batched
 from workbench.logs.rule_composites import composite_table, event_row
 from workbench.logs.rule_parts import EventLayout
 from workbench.tesla.engines.engine import EngineSettings

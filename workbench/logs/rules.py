@@ -197,6 +197,7 @@ class RuleRun:
             for piece in self._pieces:
                 yield from self._of_block(piece) if isinstance(piece, EventBlock) else self._singly(piece, wait=0)
                 self._start.tally.tell()
+            self._settle()
             until = self._start.option("until")
             if until is not None:
                 end = instant(self._clock, str(until))
@@ -204,6 +205,12 @@ class RuleRun:
                     yield from self._changed(self._control, end)
                 yield self._rows(self._engine.advance(end), 0)
         self._tell()
+
+    def _settle(self) -> None:
+        """All events have been taken, or came too late, or are of types that no rule knows."""
+        tally = self._start.tally
+        tally.late, tally.apart = self._late.count, self._log.unknown.total()
+        tally.settle()
 
     def _of_block(self, block: EventBlock) -> Iterator[RowsMade]:
         engine: Any = self._engine
@@ -228,6 +235,7 @@ class RuleRun:
         except WorkbenchError as error:  # what came before it is there
             wrong = error
         self._start.tally.made += sum(map(len, blocks))
+        self._start.tally.computed += len(block)
         if self._sources is not None:
             self._sources.add([number for each in blocks for number in _numbers(each)], len(block))
         for found in blocks:
@@ -288,6 +296,7 @@ class RuleRun:
     def _rows(self, found: Sequence[Occurrence], events: int) -> list[RuleRow]:
         """The rows of composites that so many events have caused."""
         self._start.tally.made += len(found)
+        self._start.tally.computed += events
         if self._sources is not None:
             self._sources.add([each.number for each in found], events)
         if hasattr(self._facts, "release"):  # it may take long until they are written

@@ -20,11 +20,11 @@ from workbench.errors import InputError, Refused, WorkbenchError
 from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import LogPath, named_files
 from workbench.events.reading import Reading
+from workbench.events.row_batches import batches
 from workbench.events.rows import LogBlock
 from workbench.executors.compiled.code.cells import CellArrays
 from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
-from workbench.logs.batches import batches
 from workbench.logs.fallback import Fallback, may_exceed_words
 from workbench.logs.pipeline_facts import with_facts
 from workbench.logs.relay import BlockTask, WriterInTurn, write_blocks, writer_in_turn
@@ -189,7 +189,10 @@ class LogRun:
         return self._outputs(block.steps())
 
     def ended(self) -> BlockOutputs:
-        """What comes out at the end of the log."""
+        """What comes out at the end of the log, each row of which has been run."""
+        tally = self.start.tally
+        tally.computed = getattr(self.backend, "steps", tally.rows - tally.bad)
+        tally.settle()
         try:
             last = self.backend.end()
         except WorkbenchError as error:

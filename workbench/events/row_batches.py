@@ -1,4 +1,4 @@
-"""The steps of a log, some at a time."""
+"""Rows of a log, or steps, some at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def batches(events: Iterator[T], size: int) -> Iterator[list[T]]:
-    """The events some steps at a time; those before one that cannot be read come out, too."""
+    """The events some at a time; those before one that cannot be read come out, too."""
     problem: Exception | None = None
     while problem is None:
         batch: list[T] = []
