@@ -151,7 +151,7 @@ class Case:
 @cache
 def source(name: str) -> Source:
     """A file of monitors."""
-    return read_file(MONITORS / f"{name}.pipe")
+    return read_file(MONITORS / f"{name}.pipe", include=[ROOT])
 
 
 def cases() -> list[Case]:

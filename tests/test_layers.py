@@ -28,6 +28,7 @@ PLACES = {
     "forked": "errors",
     "stored": "errors",
     "extensions": "errors",
+    "named_files": "errors",
     "display": "errors",
     "builder": "processors",
     "logs": "verify",

@@ -36,7 +36,7 @@ def test_a_statement_is_about_the_pipeline_above_it() -> None:
     assert [m.names for m in source.get("q").monitors] == [("b.smv",)]
 
 
-def test_files_are_looked_for_upwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_lie_in_folders_that_are_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "systems").mkdir()
     (tmp_path / "deep" / "er").mkdir(parents=True)
     (tmp_path / "systems" / "a.smv").write_text("")
@@ -44,7 +44,12 @@ def test_files_are_looked_for_upwards(tmp_path: Path, monkeypatch: pytest.Monkey
     path = tmp_path / "deep" / "er" / "p.pipe"
     path.write_text(P + f'monitor "systems/a.smv", "b.smv", "{tmp_path}/deep/b.smv"\n')
     monkeypatch.chdir(tmp_path)
-    assert read_file(path).get("p").monitors[0].systems == ("systems/a.smv", "deep/b.smv", "deep/b.smv")
+    include = [tmp_path, tmp_path / "deep"]
+    (watched,) = read_file(path, include=include).get("p").monitors
+    assert watched.systems == ("systems/a.smv", "deep/b.smv", "deep/b.smv")
+    assert [watched.watches(name) for name in ("systems/a.smv", "deep/b.smv", "systems/c.smv")] == [True, True, False]
+    with pytest.raises(LanguageError, match=r"p\.pipe:2:1: '.*b\.smv' lies outside"):
+        _ = read_file(path).get("p").monitors[0].systems
 
 
 def test_a_file_that_is_not_there_is_missed_when_it_is_asked_for() -> None:

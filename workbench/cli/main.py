@@ -30,6 +30,7 @@ from workbench.budget import Budget, Interrupt, deaf, phase
 from workbench.cli import attended
 from workbench.cli.commands import helps
 from workbench.errors import LimitMet, Location, WorkbenchError, did_you_mean
+from workbench.named_files import allow
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -183,7 +184,8 @@ def _ended(argv: list[str], *, program: bool) -> int:
 
 
 def _executed(args: argparse.Namespace) -> int:
-    return int(command(args.command).execute(args))
+    with allow(getattr(args, "include", ())):
+        return int(command(args.command).execute(args))
 
 
 def _bounded(args: argparse.Namespace, *, program: bool) -> int:

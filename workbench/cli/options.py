@@ -23,6 +23,15 @@ PIPE_HELP = "a .pipe file; FILE:NAME names one of its pipelines (default: main, 
 def pipeline_argument(parser: argparse.ArgumentParser, name: str = "file", metavar: str = "FILE[:NAME]") -> None:
     """The pipeline to work on, and its parameters."""
     parser.add_argument(name, metavar=metavar, help=PIPE_HELP)
+    include_option(parser)
+
+
+def include_option(parser: argparse.ArgumentParser) -> None:
+    """Where files may lie that programs name."""
+    parser.add_argument(
+        "--include", action="append", default=[], metavar="DIR",
+        help="a folder in which files may lie that a program names, beside the program's own (repeat)",
+    )  # fmt: skip
 
 
 def parameter_options(parser: argparse.ArgumentParser) -> None:

@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def check_writable(args: argparse.Namespace) -> None:
     """Raise InputError now where a file could not be written after a long check."""
-    if args.html and args.to_test and Path(args.html).resolve() == Path(args.to_test).resolve():
+    if args.html and args.to_test and os.path.realpath(args.html) == os.path.realpath(args.to_test):
         raise InputError("--html and --to-test name the same file", where=args.html)
     for path in filter(None, (args.html, args.to_test)):
         folder = Path(path).parent

@@ -25,6 +25,7 @@ from workbench.language import syntax as s
 from workbench.language import types
 from workbench.language.evaluate import at, plural, projection
 from workbench.language.findings import FollowUp
+from workbench.named_files import find_named
 from workbench.processors import PROCESSORS
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
@@ -295,7 +296,7 @@ class Body(args.Reader):
                 named[name.name] = each.parts[1]
         streams = [self._stream(each) for each in (*ordered, *named.values())]
         with at(e.where):
-            path = Path(e.where.file).parent / first.value
+            path = find_named(first.value, Path(e.where.file).parent, e.where)
             processor, order = cls.of_file(str(path), len(ordered), list(named))
         return self._add(processor, [streams[place] for place in order], e.name, e.where)
 

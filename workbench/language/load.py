@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from workbench.budget import phase
 from workbench.errors import InputError
 from workbench.language.parser import parse_expression, parse_file
+from workbench.named_files import allow, hide_text
 
 if TYPE_CHECKING:
     from workbench.core.domain import Value
@@ -22,25 +23,39 @@ if TYPE_CHECKING:
     from workbench.language.source import Loaded, Source
 
 
-def parse(text: str, file: str = "<text>", functions: Mapping[str, Function] | None = None) -> Source:
-    """The pipelines of a text. `functions` are Python functions that it may use by name."""
-    with phase(f"reading {file}"):
+def parse(
+    text: str,
+    file: str = "<text>",
+    functions: Mapping[str, Function] | None = None,
+    include: Iterable[str | Path] = (),
+) -> Source:
+    """The pipelines of a text.
+
+    Parameters
+    ----------
+    functions: Python functions that it may use by name.
+    include: folders in which files may lie that it names, beside that of `file`.
+    """
+    with phase(f"reading {file}"), allow(Path(file).parent), allow(include) as folders:
         tree = parse_file(text, file)
         from workbench.language.source import Source
 
-        source = Source(file, text, tree, dict(functions or {}))
+        source = Source(file, text, tree, dict(functions or {}), folders=folders)
         source.check_definitions()
     return source
 
 
-def read_file(path: str | Path, functions: Mapping[str, Function] | None = None) -> Source:
-    """The pipelines of a `.pipe` file."""
+def read_file(
+    path: str | Path, functions: Mapping[str, Function] | None = None, include: Iterable[str | Path] = ()
+) -> Source:
+    """The pipelines of a `.pipe` file; see `parse`."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(f"cannot read {path}: {reason}", hint="give the path of a .pipe file") from error
-    return parse(text, str(path), functions)
+    with hide_text(Path(path)):
+        return parse(text, str(path), functions, include)
 
 
 def split_reference(reference: str) -> tuple[str, str | None]:
@@ -51,12 +66,15 @@ def split_reference(reference: str) -> tuple[str, str | None]:
     return reference, None
 
 
-def load(reference: str | Path, /, *, faults: Iterable[str] = (), **params: Value) -> Loaded:
+def load(
+    reference: str | Path, /, *, faults: Iterable[str] = (), include: Iterable[str | Path] = (), **params: Value
+) -> Loaded:
     """The pipeline `FILE` or `FILE:NAME`: `load("p.pipe:late", k=3, faults=["lose y at most 2"])`.
 
     Parameters
     ----------
     faults: what may go wrong, beside what the file says.
+    include: folders in which files may lie that it names, beside its own.
     params: values for the parameters of the pipeline.
 
     Raises
@@ -66,7 +84,7 @@ def load(reference: str | Path, /, *, faults: Iterable[str] = (), **params: Valu
     path, name = split_reference(str(reference))
     if path.endswith(".tesla"):
         raise InputError("these are rules, and no pipeline", where=path, hint="wb.load_rules reads them")
-    return read_file(path).get(name, **params).faulty(*faults)
+    return read_file(path, include=include).get(name, **params).faulty(*faults)
 
 
 def program_of(given: Program | str | Path) -> Program:

@@ -22,6 +22,7 @@ from workbench.language.elaborate import Elaborator
 from workbench.language.evaluate import walk
 from workbench.language.faults import faultless, faulty
 from workbench.language.findings import Findings, FollowUp
+from workbench.named_files import Folders, allow, find_named, follow_links
 from workbench.processors.held.group import flatten
 
 
@@ -35,6 +36,8 @@ class Source:
     functions: Mapping[str, Function] = field(default_factory=dict, repr=False, hash=False)
     """Python functions that the file may use by name."""
     findings: Findings = field(default_factory=Findings, repr=False, compare=False)
+    folders: Folders = field(default=(), repr=False, compare=False)
+    """Where files may lie that it names."""
 
     @property
     def pipelines(self) -> tuple[str, ...]:
@@ -104,12 +107,13 @@ class Source:
         place, findings = Location(self.file), self.findings
         constants = self._elaborator.parameters(syntax, params, place)
         known = len(findings.errors)
-        made = findings.each([params], lambda given: self._elaborator.pipeline(syntax.name, given, place))
+        with allow(self.folders):
+            made = findings.each([params], lambda given: self._elaborator.pipeline(syntax.name, given, place))
         checks = findings.each(syntax.checks, lambda check: properties.elaborated(check, constants))
         if not made:
             raise FollowUp
         (pipeline,) = made
-        monitors = findings.each(syntax.monitors, lambda item: _monitor(item, pipeline, self.file, constants))
+        monitors = findings.each(syntax.monitors, lambda item: _monitor(item, pipeline, self, constants))
         asked = (*checks, *(check for item in monitors for check in item.checks))
         findings.each(asked, lambda check: self._check(pipeline, check))
         if len(findings.errors) > known:
@@ -144,6 +148,7 @@ class WatchedPipeline:
     bind, when: input to the expression it carries, and to the condition under which it carries an event.
     checks: what is asked; nothing, for the usual.
     file, where: the file that says so, and the place in it.
+    folders: where the systems may lie.
     """
 
     names: tuple[str, ...] = ()
@@ -152,28 +157,33 @@ class WatchedPipeline:
     checks: tuple[s.PropertySyntax, ...] = ()
     file: str = ""
     where: Location = field(default_factory=Location, compare=False)
+    folders: Folders = field(default=(), compare=False)
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The paths of the SMV files, looked for from the folder of the file upwards.
+        """The paths of the SMV files.
 
         Raises
         ------
-        LanguageError: there is no such file.
+        LanguageError: there is no such file where it may lie.
         """
-        return tuple(self._path(name) for name in self.names)
+        with allow(self.folders):
+            found = [find_named(name, Path(self.file).absolute().parent, self.where) for name in self.names]
+        for name, path in zip(self.names, found, strict=True):
+            if not path.is_file():
+                hint = "name it as it is seen from the folder of this file, or from one of --include"
+                raise LanguageError(f"there is no file '{name}'", where=self.where, hint=hint)
+        return tuple(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path) for path in found)
 
-    def _path(self, name: str) -> str:
-        start = Path(self.file).absolute().parent
-        for folder in (start, *start.parents):
-            path = folder / name
-            if path.is_file():
-                return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-        hint = "name it as it is seen from the folder of this file, or from one above"
-        raise LanguageError(f"there is no file '{name}'", where=self.where, hint=hint)
+    def watches(self, system: str | Path) -> bool:
+        """Whether one of the names is that of a file, as seen from one of the folders around it."""
+        path = follow_links(Path(system))
+        return any(path == folder / name for folder in path.parents for name in self.names)
 
 
-def _monitor(item: s.MonitorSyntax, pipeline: Pipeline, file: str, constants: Mapping[str, Value]) -> WatchedPipeline:
+def _monitor(
+    item: s.MonitorSyntax, pipeline: Pipeline, source: Source, constants: Mapping[str, Value]
+) -> WatchedPipeline:
     """A monitor statement with its properties understood, and its inputs looked up."""
     inputs = [ELAPSED if name in pipeline.clocks else name for name, _ in pipeline.inputs]
     for wire in item.wires:
@@ -183,7 +193,7 @@ def _monitor(item: s.MonitorSyntax, pipeline: Pipeline, file: str, constants: Ma
     bind = {wire.input: wire.expression for wire in item.wires if wire.expression is not None}
     when = {wire.input.partition(".")[0]: wire.condition for wire in item.wires if wire.condition is not None}
     checks = tuple(properties.elaborated(check, constants) for check in item.checks)
-    return WatchedPipeline(item.systems, bind, when, checks, file, item.where)
+    return WatchedPipeline(item.systems, bind, when, checks, source.file, item.where, source.folders)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from workbench.logs.keyed import ROW, keyed_parts
 from workbench.logs.options import LOG, Place, RunOptions, refuse_rule_options, started
 from workbench.logs.run import BlockOutputs, LogRun, blocks_of, run_with, write_log
 from workbench.logs.run_outputs import FRAMES, RunOutputs, made_by
+from workbench.named_files import allow
 from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
@@ -104,13 +105,14 @@ def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None =
     Overflow, DomainError: in a step, which the error has as `step` (from 0 on).
     LimitMet: there was not enough time or memory; `phase` says how far it came.
     """
-    limits = Budget(options.get("seconds"), options.get("memory_mb"))
+    limits, include = Budget(options.get("seconds"), options.get("memory_mb")), options.pop("include", ())
     if limits.limited and not named_files(data) and output is None and answers_as_it_comes(data):
         raise InputError("an answer that comes bit by bit has no limits", hint="give a list or a table, or a file")
     start = started(data, output, options)
-    found = rules_or_program(program)
-    with limits, start.tally.doing:
-        return _ruled(found, data, start) if isinstance(found, RuleSet) else _ran(found, data, output, start)
+    with allow(include):
+        found = rules_or_program(program)
+        with limits, start.tally.doing:
+            return _ruled(found, data, start) if isinstance(found, RuleSet) else _ran(found, data, output, start)
 
 
 def _ran(found: Program, data: Any, output: Place | None, start: Start) -> Any:

@@ -26,6 +26,8 @@ class RunOptions(TypedDict, total=False):
     backend: str
     """`reference`, `numba`, `threaded`, ...; `auto`, the default: numba where it runs the program and the data are
     columns, else reference."""
+    include: Sequence[str] | Sequence[Path]
+    """Folders in which files may lie that a program in a file names, beside its own."""
     columns: Mapping[str, str] | Sequence[str]
     """The column for an input, or for a field of a record on one (`e.user`), where it is not called like that."""
     strict: bool

@@ -25,6 +25,7 @@ from workbench.events.read import opened_log
 from workbench.events.reading import Reading, Tally
 from workbench.executors.table import Start
 from workbench.logs.rule_choice import engine_name
+from workbench.named_files import allow, find_named
 from workbench.tesla.check import checked
 from workbench.tesla.engines.engine import EngineSettings, RuleCost, RuleEngine
 from workbench.tesla.engines.table import rule_engine
@@ -76,7 +77,9 @@ class RuleChange:
         if not ACTIONS[self.do]:
             return None
         try:
-            tree = read_rules(self.folder / self.file) if self.file else parse_rules(self.text, self.where, self.folder)
+            with allow(self.folder):
+                path = find_named(self.file, self.folder, self.where) if self.file else None
+                tree = read_rules(path) if path else parse_rules(self.text, self.where, self.folder)
         except InputError as error:
             raise error.retold(where=self.where) from error
         found = checked(tree, self.where, there.declarations, there.aggregates)

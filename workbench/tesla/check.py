@@ -8,7 +8,7 @@ Sources: thesis, 2.3 and 3.2 (types, references), 2.4 (order of evaluation).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 from workbench.core.domain import BOOL, FLOAT, INT, Domain
 from workbench.errors import LanguageError, did_you_mean
 from workbench.language.findings import Findings, FollowUp
+from workbench.named_files import allow
 from workbench.tesla import tree as t
 from workbench.tesla.own_aggregates import GivenAggregates, OwnAggregates, called, declared_aggregates
 from workbench.tesla.parser import parse_rules, read_rules, uncollected
@@ -34,7 +35,11 @@ Types = Mapping[str, t.Declaration]
 
 
 def rules(
-    text: str, name: str = "rules", types: Types | None = None, aggregates: GivenAggregates | None = None
+    text: str,
+    name: str = "rules",
+    types: Types | None = None,
+    aggregates: GivenAggregates | None = None,
+    include: Iterable[str | Path] = (),
 ) -> RuleSet:
     """The rule set of a text.
 
@@ -44,17 +49,25 @@ def rules(
     aggregates: those that it does not declare, by name: an associative function of two values and the value that it
         starts from, whose type is that of all its values: `{"GCD": (math.gcd, 0)}`. It is not asked about null; where
         it gives None, the aggregate is null.
+    include: folders in which files may lie that it includes, beside that of a file.
 
     Raises
     ------
     LanguageError: it cannot be read or has no meaning; all mistakes are told at once.
     """
-    return checked(parse_rules(text), name, types, aggregates)
+    with allow(include):
+        return checked(parse_rules(text), name, types, aggregates)
 
 
-def load_rules(path: str | Path, types: Types | None = None, aggregates: GivenAggregates | None = None) -> RuleSet:
+def load_rules(
+    path: str | Path,
+    types: Types | None = None,
+    aggregates: GivenAggregates | None = None,
+    include: Iterable[str | Path] = (),
+) -> RuleSet:
     """The rule set of a `.tesla` file; see `rules`."""
-    return checked(read_rules(path), Path(path).stem, types, aggregates)
+    with allow(include):
+        return checked(read_rules(path), Path(path).stem, types, aggregates)
 
 
 @uncollected()

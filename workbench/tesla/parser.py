@@ -22,6 +22,7 @@ from workbench.language.depth import make_room, refuse_brackets, refuse_depth
 from workbench.language.findings import Findings
 from workbench.language.grammar import grammar
 from workbench.language.quick import parsed
+from workbench.named_files import allow, find_named, follow_links, hide_text
 from workbench.tesla import tree as t
 from workbench.tesla.mistakes import SOURCE, mistakes
 from workbench.tesla.older import Defining, OlderAggregate, translated
@@ -37,15 +38,15 @@ def parse_rules(text: str, file: str = "<text>", folder: Path | None = None) -> 
 
     Parameters
     ----------
-    folder: where files lie that it includes; None: none can be.
+    folder: where it lies, and files may lie that it includes; None: it is no file.
 
     Raises
     ------
     LanguageError: it cannot be read; all mistakes of one file are told at once.
     InputError: an included file cannot be read.
     """
-    with uncollected():
-        return _Reading(folder)(text, file, ())
+    with uncollected(), allow(() if folder is None else (folder,)) as folders:
+        return _Reading(folder or next(iter(folders), None))(text, file, ())
 
 
 @contextmanager
@@ -62,7 +63,8 @@ def uncollected() -> Iterator[None]:
 
 def read_rules(path: str | Path) -> t.RuleFile:
     """The declarations and rules of a `.tesla` file, and of those that it includes."""
-    return parse_rules(_text(Path(path)), str(path), Path(path).parent)
+    with hide_text(Path(path)):
+        return parse_rules(_text(Path(path)), str(path), Path(path).parent)
 
 
 def _text(path: Path, where: Location | str = "") -> str:
@@ -102,15 +104,17 @@ class _Reading:
     def _included(self, item: _Include, around: tuple[Path, ...]) -> t.RuleFile:
         if self.folder is None:
             raise LanguageError("a text that is no file includes none", where=item.where, hint="write it into a file")
-        path = (self.folder / item.path).resolve()
+        found = find_named(item.path, self.folder, item.where)
+        path = follow_links(found)
         if path in around:
             raise LanguageError(f"'{item.path}' includes itself", where=item.where, hint="leave one include out")
         if path in self._read:
             return t.RuleFile((), ())
         self._read.add(path)
-        before, self.folder = self.folder, path.parent
+        before, self.folder = self.folder, found.parent
         try:
-            return self(_text(path, item.where), str(before / item.path), (*around, path))
+            with hide_text(path):
+                return self(_text(path, item.where), str(found), (*around, path))
         finally:
             self.folder = before
 

@@ -261,3 +261,63 @@ def test_kept_code_numba_and_python_agree(name: str, gaps: bool, folder: Path, m
 def by_numba(source: str, _maker: str = "") -> Any:
     """The loop as numba calls it itself."""
     return numba.njit(nogil=True, error_model="numpy")(executable(source, kernels.SCOPE))
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+@pytest.mark.parametrize("which", ["folder", "file"])
+def test_code_that_others_may_have_written_is_not_loaded(
+    which: str, mode: int, folder: Path, kept_one: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert summed(ONE) == (6, 0)
+    path = folder if which == "folder" else kept_one
+    path.chmod(mode)
+    assert summed(ONE) == (6, 1)
+    assert f"others own {path}, or may write there" in caplog.text
+    if which == "folder":  # and nothing is written there
+        assert list(folder.iterdir()) == [kept_one]
+        assert summed(ONE) == (6, 1)
+    assert caplog.text.count("others own") == 1
+
+
+def test_code_that_others_own_is_not_loaded(
+    kept_one: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    assert summed(ONE) == (6, 1)
+    assert "others own" in caplog.text
+
+
+def test_a_link_is_not_followed(folder: Path, kept_one: Path, tmp_path: Path) -> None:
+    kept_one.rename(elsewhere := tmp_path / "elsewhere.o")
+    kept_one.symlink_to(elsewhere)
+    assert summed(ONE) == (6, 1)
+    folder.rename(tmp_path / "loops")
+    folder.symlink_to(tmp_path / "loops")
+    assert summed(ONE) == (6, 1)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_what_is_kept_is_private(umask: int, folder: Path) -> None:
+    before = os.umask(umask)
+    try:
+        assert summed(ONE) == (6, 1)
+    finally:
+        os.umask(before)
+    (kept,) = folder.iterdir()
+    assert [path.stat().st_mode & 0o777 for path in (folder, kept)] == [0o700, 0o600]
+    folder.chmod(0o755)  # as earlier versions left it: nobody else could write
+    assert summed(ONE) == (6, 0)
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_oldest_code_goes_when_all_of_it_is_large(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir(parents=True)
+    for age in range(4):
+        (folder / f"loop_{age}.o").write_bytes(b"x" * 10_000)
+        os.utime(folder / f"loop_{age}.o", (1000 - age, 1000 - age))
+    monkeypatch.setattr(objects, "LARGEST", 25_000)
+    assert summed(ONE) == (6, 1)
+    assert {path.name for path in folder.iterdir()} > {"loop_0.o", "loop_1.o"}
+    assert len(list(folder.iterdir())) == 3
+    assert summed(ONE) == (6, 0)

@@ -33,6 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="a .pipe file, or a Python file with pipelines; without a name, all of a Python file, one of a .pipe file;"
         " or a .tesla file, whose engines are compared with what its rules mean",
     )  # fmt: skip
+    o.include_option(parser)
     parser.add_argument(
         "--backend", action="append", default=[], metavar="NAME",
         help="one of those that `workbench run` has, or model (default: all that can be compared; repeat)",

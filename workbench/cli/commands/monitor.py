@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
@@ -26,6 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="an SMV system, and the pipeline that watches it; without a system, those that the file names in its "
         "monitor statements",
     )  # fmt: skip
+    o.include_option(parser)
     parser.add_argument(
         "-p", "--property", action="append", default=[], metavar="PROPERTY",
         help="any property of `check`, never-false or often-true (repeat; default: the checks in the monitor "
@@ -83,8 +83,8 @@ def _watching(
     source = read_file(path)
     names = [name] if name else [p.name for p in source.tree.pipelines if p.monitors] or [source.default]
     loaded = o.load_all([(source, one) for one in names], params, faults)
-    found = [(one, system, m) for one in loaded for m in one.monitors for system in m.systems]
     if not given:
+        found = [(one, system, m) for one in loaded for m in one.monitors for system in m.systems]
         if not found:
             raise InputError(
                 f"{reference} names no system to watch",
@@ -93,8 +93,7 @@ def _watching(
         return found
     from workbench.language import WatchedPipeline
 
-    same = [item for item in found if Path(item[1]).resolve() == Path(given).resolve()]
-    if same:
+    if same := [(one, given, m) for one in loaded for m in one.monitors if m.watches(given)]:
         return same
     return [(one, given, WatchedPipeline()) for one in o.load_all([(source, name)], params, faults)]
 

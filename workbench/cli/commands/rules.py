@@ -32,6 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     ):
         action = actions.add_parser(name, help=text, description=text)
         action.add_argument("file", metavar="FILE", help="a .tesla file")
+        o.include_option(action)
         if name == "simplify":
             _simplify_options(action)
         if name == "plan":

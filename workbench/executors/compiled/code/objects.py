@@ -1,8 +1,9 @@
 """Machine code that is kept: functions that numba has compiled once, called in later processes without numba.
 
 The rule of this module: what is loaded was made of this source by these versions for this processor, is whole, and
-needs nothing that this process does not have; else it is made anew. A function is called with the address of words: its
-numbers, and of each array where it lies, its lengths, and of one with gaps how far apart its entries lie. So it takes
+needs nothing that this process does not have, and nobody but this user can have written it; else it is made anew. A
+function is called with the address of words: its numbers, and of each array where it lies, its lengths, and of one with
+gaps how far apart its entries lie. So it takes
 numbers and arrays of at most two axes (of one, if with gaps), gives back a whole number, and raises nothing.
 """
 
@@ -10,7 +11,9 @@ from __future__ import annotations
 
 import ctypes
 import json
+import logging
 import os
+import stat
 import sys
 from contextlib import suppress
 from functools import cache
@@ -25,6 +28,8 @@ from workbench.errors import InputError, StateError
 from workbench.events.files import replacing
 from workbench.stored import FORM, checksum, opened, sealed
 
+LARGEST = 256 << 20
+"""Bytes that all files of machine code have together, at most: the oldest ones go."""
 ENTRY = "entry"
 """What the function is called in an object file."""
 
@@ -54,7 +59,12 @@ def kept(source: str, kinds: Kinds) -> ObjectFile | None:
     """The function `run` of a source for these kinds of arguments, if it has been kept."""
     mark = _mark(source, kinds)
     try:
-        symbols, _, code = opened(mark, _path(mark).read_bytes()).partition(b"\n")
+        if not _is_ours():
+            return None
+        with open(_path(mark), "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)) as file:
+            if not _is_private(os.fstat(file.fileno()), _path(mark)):
+                return None
+            symbols, _, code = opened(mark, file.read()).partition(b"\n")
     except (OSError, StateError):
         return None
     return ObjectFile(tuple(json.loads(symbols)), code)
@@ -64,15 +74,54 @@ def keep(source: str, kinds: Kinds, file: ObjectFile) -> None:
     """Keep it, where that is possible; else the next process makes it again."""
     mark = _mark(source, kinds)
     with suppress(OSError, InputError):
-        _path(mark).parent.mkdir(parents=True, exist_ok=True)
+        cache_folder().parent.mkdir(parents=True, exist_ok=True)
+        cache_folder().mkdir(mode=0o700, exist_ok=True)
+        if not _is_ours():
+            return
         with replacing(_path(mark)) as aside:
+            aside.chmod(0o600)
             aside.write_bytes(sealed(mark, json.dumps(file.symbols).encode() + b"\n" + file.code))
+        _bound_folder()
 
 
 def cache_folder() -> Path:
     """Where machine code is kept: `workbench/loops` in the user's cache; may be removed at any time."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(base) / "workbench" / "loops"
+
+
+def _is_ours() -> bool:
+    """Whether nobody else can have written into the folder; then nobody else may look into it either."""
+    folder = cache_folder()
+    if not _is_private(found := os.lstat(folder), folder):
+        return False
+    if stat.S_IMODE(found.st_mode) != 0o700:
+        folder.chmod(0o700)
+    return True
+
+
+def _is_private(found: os.stat_result, path: Path) -> bool:
+    """Whether a folder or a file belongs to this user, who alone may write there; a note says so if not."""
+    if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        _warn(f"machine code is not kept, and none is loaded: others own {path}, or may write there (chmod 700 it)")
+        return False
+    return True
+
+
+@cache  # once for each
+def _warn(text: str) -> None:
+    logging.getLogger("workbench").warning(text)
+
+
+def _bound_folder() -> None:
+    """Remove the oldest files where all of them together are too large."""
+    files = sorted(((each.stat(), each.path) for each in os.scandir(cache_folder())), key=lambda each: each[0].st_mtime)
+    size = sum(found.st_size for found, _ in files)
+    for found, path in files:
+        if size <= LARGEST:
+            return
+        os.unlink(path)
+        size -= found.st_size
 
 
 def code_of(module: str, name: str, *others: str) -> str:

@@ -1,0 +1,72 @@
+"""Files that the text of a program names: rules, what they include, and systems in SMV.
+
+The rule of this module: a text may come from anybody. What it names lies in the folder of its program or below, or in a
+folder that the user allows, wherever links lead; and an error shows lines only of files that are called like programs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from workbench.errors import LanguageError, Location
+
+Folders = tuple[Path, ...]
+PROGRAMS = (".pipe", ".tesla")
+_ALLOWED: ContextVar[Folders] = ContextVar("allowed", default=())
+
+
+@contextmanager
+def allow(folders: Iterable[str | Path] | Path) -> Iterator[Folders]:
+    """Let programs that are read in this block name files in more folders; all that they may name files in."""
+    folders = [folders] if isinstance(folders, str | Path) else folders
+    found = dict.fromkeys((*_ALLOWED.get(), *(follow_links(Path(each)) for each in folders)))
+    token = _ALLOWED.set(tuple(found))
+    try:
+        yield tuple(found)
+    finally:
+        _ALLOWED.reset(token)
+
+
+def find_named(name: str, beside: Path, where: Location | str) -> Path:
+    """The file that a text names, looked for beside that text, then in the folders that are allowed.
+
+    Raises
+    ------
+    LanguageError: it would lie elsewhere, or what lies there is no plain file. That there is none is for who opens it.
+    """
+    folders = _ALLOWED.get()
+    paths = [Path(folder, name) for folder in (beside, *folders)] if "\0" not in name else []
+    inside = [path for path in paths if any(follow_links(path).is_relative_to(folder) for folder in folders)]
+    if not inside:
+        what = f"'{name}' lies outside the folder of the program"
+        hint = "allow the folder in which it lies: --include DIR, or include=[DIR] in Python"
+        raise LanguageError(what, where=where, hint=hint)
+    there = [path for path in inside if os.path.lexists(path)] or inside
+    if found := next((path for path in there if os.path.isfile(path)), None):
+        return found
+    if os.path.exists(there[0]):  # it might not end, or wait for ever
+        raise LanguageError(f"'{name}' is no file", where=where, hint="name a file")
+    return there[0]
+
+
+def follow_links(path: Path) -> Path:
+    """Where links lead; those that lead nowhere stay."""
+    return Path(os.path.realpath(path))
+
+
+@contextmanager
+def hide_text(path: Path) -> Iterator[None]:
+    """Errors show no text of a file that is not called like a program: it may be anything."""
+    try:
+        yield
+    except LanguageError as error:
+        if follow_links(path).suffix in PROGRAMS:
+            raise
+        place = error.where if isinstance(error.where, Location) else Location(str(path))
+        where = Location(place.file, place.line, place.column)
+        hint = f"the line is shown of files that are called {' or '.join(PROGRAMS)}"
+        raise LanguageError("there is a mistake here, or this is no program", where=where, hint=hint) from None
