@@ -7,7 +7,8 @@ import pytest
 
 import workbench as wb
 from workbench.errors import InputError
-from workbench.events import xml, xml_shape, xml_written
+from workbench.events import xml, xml_paths, xml_shape
+from workbench.events.values import DEEPEST
 
 SOURCE = """
 function all(f, n, s, l, z) = (f, n, s, l, z)
@@ -69,7 +70,6 @@ def test_shapes_change_nothing(program, tmp_path, monkeypatch, seed):
         path.write_text(document(chance, [row(chance) for _ in range(chance.randrange(1, 6))]))
         with monkeypatch.context() as patch:
             patch.setattr(xml_shape.RowShapes, "cells", lambda *_: None)
-            patch.setattr(xml_written.WrittenRows, "_row", lambda *_: None)
             expected = outcome(program, path), outcome(program, path, bad_rows="skip")
         assert (outcome(program, path), outcome(program, path, bad_rows="skip")) == expected
 
@@ -126,13 +126,12 @@ def alike(chance):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_rows_without_a_parser_are_those_that_it_reads(tmp_path, monkeypatch, seed):
-    """Values, and what is said of rows and documents that cannot be read, with the line."""
+def test_pieces_change_nothing(tmp_path, monkeypatch, seed):
+    """Neither values, nor what is said of rows and documents that cannot be read, with the line."""
     program = (
         wb.parse("pipeline p(z: float, n: any, w: str) -> z: any, n: any, w: any { return z, n, w }").get().pipeline
     )
-    chance, path, found = random.Random(seed), tmp_path / "log.xml", 0
-    monkeypatch.setattr(xml, "PIECE", chance.choice([1 << 13, 60]))
+    chance, path = random.Random(seed), tmp_path / "log.xml"
 
     def said(bad_rows):
         try:
@@ -143,20 +142,75 @@ def test_rows_without_a_parser_are_those_that_it_reads(tmp_path, monkeypatch, se
         except InputError as error:
             return str(error)
 
-    plain = xml_written.WrittenRows._row
-
-    def counted(rows, *where):
-        nonlocal found
-        row = plain(rows, *where)
-        found += row is not None
-        return row
-
-    for _ in range(80):
+    found = 0
+    for _ in range(40):
         path.write_bytes(alike(chance).encode())
-        with monkeypatch.context() as patch:
-            patch.setattr(xml_written.WrittenRows, "_row", lambda *_: None)
-            expected = said("error"), said("skip")
-        with monkeypatch.context() as patch:
-            patch.setattr(xml_written.WrittenRows, "_row", counted)
-            assert (said("error"), said("skip")) == expected
-    assert found > 200, "rows were read that way"
+        monkeypatch.setattr(xml, "PIECE", 1 << 20)
+        expected = said("error"), said("skip")
+        found += isinstance(expected[1], dict)
+        monkeypatch.setattr(xml, "PIECE", chance.choice([1, 60, 500]))
+        assert (said("error"), said("skip")) == expected
+    assert found > 5, "documents were read"
+
+
+# --- limits ---------------------------------------------------------------------------------------------------
+
+
+def run_whole(path, text, **options):
+    path.write_text(text)
+    program = wb.parse("pipeline p(z: int) -> int { return z }").get().pipeline
+    return wb.run(program, path, xml="row", backend="reference", **options).to_dict()["out"]
+
+
+ROW = "<row><z>1</z></row>"
+
+
+@pytest.mark.parametrize(
+    "around", ["<log>{}</log>", "<log><row><z>1</z>{}</row></log>", "<log>" + ROW + "<other>{}</other></log>"]
+)
+def test_elements_are_nested_only_so_deep(tmp_path, around):
+    """Also beside rows, and however many there are: 140,000 of them ended in a traceback once."""
+    path = tmp_path / "log.xml"
+    inner, before = "" if "<z>" in around else ROW, around.partition("{")[0]
+    fits = DEEPEST - (before.count("<") - 2 * before.count("</")) - (2 if inner else 0)
+    assert run_whole(path, around.format("<d>" * fits + inner + "</d>" * fits)) == [1]
+    for depth in (fits + 1, 140_000):
+        with pytest.raises(InputError, match=rf"log\.xml: elements are nested more than {DEEPEST} deep"):
+            run_whole(path, around.format("<d>" * depth + inner + "</d>" * depth))
+
+
+@pytest.mark.parametrize("bad_rows", ["error", "skip"])
+@pytest.mark.parametrize("text", ["<row><z>1</z>{}</row>", "{}<row><z>1</z></row>"])
+@pytest.mark.parametrize("long", ["<!--{}-->", "<![CDATA[{}]]>", "{}", "<a b='{}'/>", "<{}/>", "<?p {}?>"])
+def test_texts_and_tags_are_only_so_long(tmp_path, monkeypatch, text, long, bad_rows):
+    monkeypatch.setattr(xml, "LARGEST", 1 << 16)
+    path = tmp_path / "log.xml"
+    for size in (1 << 15, 1 << 18):
+        written = f"<log>{text.format(long.format('x' * size))}{ROW}</log>"
+        if size < xml.LARGEST:
+            assert run_whole(path, written, bad_rows=bad_rows) == [1, 1]
+        else:
+            with pytest.raises(InputError, match=r"log\.xml: (a text or a tag|<row>) is longer than"):
+                run_whole(path, written, bad_rows=bad_rows)
+
+
+def test_rows_are_only_so_large_and_documents_as_large_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(xml, "LARGEST", 1 << 16)
+    path = tmp_path / "log.xml"
+    assert run_whole(path, f"<log>{ROW * 20_000}</log>") == [1] * 20_000
+    assert run_whole(path, f"<log>{'<a>x</a>' * 40_000}{ROW}</log>") == [1]
+    with pytest.raises(InputError, match=r"log\.xml: <row> is longer than"):
+        run_whole(path, f"<log><row><z>1</z>{'<a/>' * 40_000}</row></log>")
+
+
+def test_paths_are_not_multiplied(tmp_path, monkeypatch):
+    """Long names around many others are long paths: of a file of 1 MB gigabytes."""
+    monkeypatch.setattr(xml_paths, "LONGEST", 1 << 20)
+    name, leaves = "n" * 1000, "".join(f"<a{i}/>" for i in range(3000))
+    with pytest.raises(InputError, match=r"log\.xml:1: the paths in <row> have more than"):
+        run_whole(tmp_path / "log.xml", f"<log><row><z>1</z><{name}>{leaves}</{name}></row></log>")
+
+
+def test_paths_are_in_the_order_of_the_document():
+    row = ElementTree.fromstring("<row a='1'><b c='1'/><d><e f='1'>1</e><b/></d><b><g/></b></row>")
+    assert list(xml_paths.paths_in(row)) == ["@a", "b", "b/@c", "d/e", "d/e/@f", "d/b", "b/g"]

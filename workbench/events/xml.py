@@ -3,7 +3,8 @@
 The rule of this format: each element of the name that the user gives is a row, and columns are paths in it, with an
 attribute as `@name`. A number or a text is what stands in the only element at its path. A record has its fields in
 elements or attributes of their names. `characters/character[id]/status` is a map, from the `id` in each `character` to
-its `status`; without a key it is a set, of type `map(T, bool)`, and on `any` a list. Memory is that of a row.
+its `status`; without a key it is a set, of type `map(T, bool)`, and on `any` a list. Memory is that of a row, and rows
+have limits.
 """
 
 from __future__ import annotations
@@ -24,17 +25,18 @@ from workbench.errors import InputError, did_you_mean
 from workbench.events.lines import BOM, arriving
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import BLOCK, LogBlock, RowReader
-from workbench.events.values import UnreadableError, from_text, short
+from workbench.events.values import DEEPEST, UnreadableError, from_text, short
 from workbench.events.xml_paths import Element, KeyedPlaces, Places, paths_in, place, plain_elements
 from workbench.events.xml_shape import PlainCell, RowShapes, plain_value
-from workbench.events.xml_written import ENCODING, WrittenRow, WrittenRows
 
 MOST = 100
 """Names of elements that are remembered for a message."""
 PIECE = 1 << 13
 """Bytes that are parsed at a time; their elements are there at once, and more would keep the garbage collector busy."""
-REMEMBERED = 256
-"""Cells whose values are remembered."""
+LARGEST = 1 << 24
+"""Bytes that a row, and a text or a tag, may have."""
+REMEMBERED, SHORT = 256, 1000
+"""Cells whose values are remembered, and the characters that such a cell may have."""
 PROLOGUE = 1 << 16
 """Bytes in which the first element begins."""
 AROUND = (b"<rows>", b"</rows>")
@@ -58,13 +60,11 @@ class XmlReader(RowReader):
         self._first: tuple[str, ...] | None = None
         self._missing = dict.fromkeys(self.reading.columns.values())
         self._all = self._bare = False
-        self._inside: list[Element] = []
-        """The elements that have begun and not ended, but for those in a row."""
         self._shapes: RowShapes | None = None
         self._known: dict[Any, Value] = {}
         """What plain texts say, as they stood in the rows before: from one to the next hardly anything changes."""
 
-    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Element | WrittenRow]]:
+    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Element]]:
         for some in self._arrived(lines, shown):
             yield from some
 
@@ -73,16 +73,16 @@ class XmlReader(RowReader):
         for some in self._arrived(lines, shown):
             yield self.block(some, shown)
 
-    def _arrived(self, lines: io.TextIOWrapper, shown: str) -> Iterator[Sequence[tuple[int, Element | WrittenRow]]]:
+    def _arrived(self, lines: io.TextIOWrapper, shown: str) -> Iterator[Sequence[tuple[int, Element]]]:
         """The rows with their numbers, as soon as the bytes that have come are read."""
-        some: list[tuple[int, Element | WrittenRow]] = []
+        some: list[tuple[int, Element]] = []
         number = 0
         try:
             for row in self._elements(cast(io.BufferedReader, lines.buffer), shown):
                 if row is not None:
                     number += 1
                     if self.columns is None:
-                        self._open(_element(row), f"{shown}:{number}")
+                        self._open(row, f"{shown}:{number}")
                     some.append((number, row))
                 if some and (row is None or len(some) == BLOCK):
                     yield some
@@ -94,9 +94,10 @@ class XmlReader(RowReader):
 
     def _open(self, first: Element, where: str) -> None:
         """Columns are the paths in the first row, and those that the user names."""
-        self._first, given = tuple(dict.fromkeys(paths_in(first))), dict.fromkeys(self.reading.columns.values())
+        given = dict.fromkeys(self.reading.columns.values())
         inside = tuple(f"{path.partition('[')[0]}/" for path in given)
         try:
+            self._first = tuple(dict.fromkeys(paths_in(first)))
             self.opened((*given, *(path for path in self._first if path not in given and not path.startswith(inside))))
         except InputError as error:
             raise error.retold(where=where) from error
@@ -107,15 +108,13 @@ class XmlReader(RowReader):
             None if self._all else RowShapes([None if path is None else plain_elements(path) for path in self._paths])
         )
 
-    def _elements(self, stream: io.BufferedReader, shown: str) -> Iterator[Element | WrittenRow | None]:
-        """The rows as they come, and None where more bytes have to come; those of a piece are forgotten with it."""
+    def _elements(self, stream: io.BufferedReader, shown: str) -> Iterator[Element | None]:
+        """The outermost rows, as they end, taken out of the document; None where more bytes have to come."""
         parser: ElementTree.XMLPullParser[Any] = ElementTree.XMLPullParser(("start", "end"))
-        document: list[Element] = []
-        begun, ended, written = False, None, WrittenRows(self.tag)
-        for data in self._data(stream, written):
-            if isinstance(data, WrittenRow):
-                yield data
-                continue
+        inside: list[Element] = []
+        row: Element | None = None
+        length = 0
+        for data in self._data(stream):
             if data == b"":
                 yield None
                 continue
@@ -124,73 +123,58 @@ class XmlReader(RowReader):
                 if data is not None:
                     parser.feed(data)
                 else:
-                    if self._bare and len(self._inside) == 1:
+                    if self._bare and len(inside) == 1:
                         parser.feed(AROUND[1])
                     parser.close()
             except ElementTree.ParseError as error:
                 failed = error
-            events = _happened(parser)
-            if events and isinstance(events[-1], ElementTree.ParseError):
-                failed = events.pop()
-            if events:
-                if not begun:
-                    begun, document = True, [events[0][1]]
-                ended = events[-1][1] if events[-1][0] == "end" else None
-                events.clear()
-            yield from self._complete(document, ended)
-            if ended is not None and ended.tag == self.tag and self._inside and self._inside[-1].tag != self.tag:
-                assert data is not None
-                written.ended(data, ended, self._shapes)
-            ended = None
+            events, begun = _happened(parser), row
+            silent = not events
+            while events:
+                event = events.popleft()
+                if isinstance(event, ElementTree.ParseError):
+                    failed = event
+                elif event[0] == "start":
+                    if len(inside) == DEEPEST:
+                        raise self._too_large(f"elements are nested more than {DEEPEST} deep", shown)
+                    inside.append(event[1])
+                    if row is None:
+                        row = self._begun(event[1])
+                else:
+                    ended = inside.pop()
+                    if ended is row:
+                        yield ended
+                        row = None
+                    if row is None and inside:
+                        inside[-1].remove(ended)
+            length = length + len(data or b"") if silent or (row is not None and row is begun) else 0
+            if length > LARGEST:
+                what = "a text or a tag" if row is None else f"<{self.tag}>"
+                raise self._too_large(f"{what} is longer than {LARGEST >> 20} MB", shown)
             if failed is not None:
                 told = str(failed).partition(": line")[0]
-                if told in ("no element found", "unclosed token") and self._inside and self._inside[-1].tag == self.tag:
+                if told in ("no element found", "unclosed token") and row is not None:
                     told = f"it ends inside <{self.tag}>"
-                where = f"{shown}:{failed.position[0] + written.lines}"
-                raise InputError(f"not well-formed XML: {told}", where=where) from failed
+                raise InputError(f"not well-formed XML: {told}", where=f"{shown}:{failed.position[0]}") from failed
 
-    def _complete(self, document: list[Element], ended: Element | None) -> Iterator[Element]:
-        """The rows that are complete; they, and what stands beside them, are taken out of the document.
-
-        What is open has at most one open element in it, the last one, unless that has `ended` with the last bytes.
-        """
-        inside: Any = document
-        self._inside = []
-        while len(inside):
-            whole = len(inside) - (inside[-1] is not ended)
-            for child in inside[:whole]:
-                yield from (child,) if child.tag == self.tag else self._rows_in(child)
-            del inside[:whole]
-            if not len(inside):
-                return
-            inside = inside[0]
-            self._inside.append(inside)
-            if inside.tag == self.tag:
-                return
-            self._see(inside)
-
-    def _rows_in(self, element: Element) -> Iterator[Element]:
-        """The rows in an element that is none, in their order; those inside of rows are none."""
-        left = [element]
-        while left:
-            each = left.pop()
-            if each.tag == self.tag:
-                yield each
-            else:
-                self._see(each)
-                left += reversed(each)
-
-    def _see(self, other: Element) -> None:
+    def _begun(self, element: Element) -> Element | None:
+        """An element outside of rows has begun: itself if it is one."""
+        if element.tag == self.tag:
+            return element
         if len(self._others) < MOST:
-            self._others[other.tag] = None
+            self._others[element.tag] = None
+        return None
 
-    def _data(self, stream: io.BufferedReader, written: WrittenRows) -> Iterator[bytes | WrittenRow | None]:
+    @staticmethod
+    def _too_large(what: str, shown: str) -> InputError:
+        return InputError(what, where=shown, hint="XML is read with such limits: is it a log?")
+
+    def _data(self, stream: io.BufferedReader) -> Iterator[bytes | None]:
         """The bytes in pieces, with an element around rows that have none.
 
         There are none where more have to come, and None where there are no more.
         """
         begun: bytes | None = b""
-        plain = not self._all
         for data, last in arriving(stream):
             if begun is not None:
                 begun += data
@@ -200,18 +184,14 @@ class XmlReader(RowReader):
                     continue
                 self._bare = found is not None and found[1] == self.tag.encode()
                 start = found.start(1) - 1 if found else 0
-                plain = plain and not ENCODING.match(text)
                 data, begun = text[:start] + AROUND[0] + text[start:] if self._bare else begun, None
-            if plain:
-                yield from written.parts(data, PIECE)
-            else:
-                yield from (data[i : i + PIECE] for i in range(0, len(data), PIECE))
+            yield from (data[i : i + PIECE] for i in range(0, len(data), PIECE))
             yield None if last else b""
             if last:
                 yield b""
 
-    def cells(self, row: Element | WrittenRow) -> Sequence[Any]:
-        plain = row.cells if isinstance(row, WrittenRow) else self._shapes and self._shapes.cells(row)
+    def cells(self, row: Element) -> Sequence[Any]:
+        plain = self._shapes and self._shapes.cells(row)
         seen: KeyedPlaces = {}
         found: list[Any] = []
         for i, path in enumerate(self._paths):
@@ -221,7 +201,7 @@ class XmlReader(RowReader):
             elif texts:
                 found.append(PlainCell(*texts, partial(_at, path, row)))
             else:
-                found.append(place(path)(_element(row), seen))
+                found.append(place(path)(row, seen))
         if self._missing:
             there = {path for path, cell in zip(self._paths, found, strict=True) if _places(cell)}
             self._missing = {path: None for path in self._missing if path not in there}
@@ -246,10 +226,13 @@ class XmlReader(RowReader):
             return None
         if isinstance(cell, PlainCell):
             texts = (id(domain), cell.keys, cell.values)
-            if texts in self._known:
-                return self._known[texts]
+            plain = self._known.get(texts)
+            if plain is not None:
+                return plain
             plain = plain_value(cell, domain)
             if plain is not None:
+                if sum(map(len, filter(None, (*(cell.keys or ()), *cell.values)))) > SHORT:
+                    return plain
                 if len(self._known) == REMEMBERED:
                     self._known.clear()
                 self._known[texts] = plain
@@ -268,9 +251,9 @@ class XmlReader(RowReader):
         texts = [each if isinstance(each, str) else as_text(each) for _, each in _places(cell)]
         return f"'{short(texts[0])}'" if len(texts) == 1 else f"{len(texts)} elements"
 
-    def text(self, number: int, row: Element | WrittenRow) -> str:
+    def text(self, number: int, row: Element) -> str:
         del number
-        return as_text(_element(row))
+        return as_text(row)
 
 
 def _kind(cells: Sequence[Places | None]) -> str:
@@ -284,12 +267,8 @@ def _kind(cells: Sequence[Places | None]) -> str:
     return f"lists of {kind}" if any(len(cell or ()) > 1 for cell in cells) else kind
 
 
-def _element(row: Element | WrittenRow) -> Element:
-    return row.element if isinstance(row, WrittenRow) else row
-
-
-def _at(path: str, row: Element | WrittenRow) -> Places:
-    return place(path)(_element(row), {})
+def _at(path: str, row: Element) -> Places:
+    return place(path)(row, {})
 
 
 def _places(cell: Any) -> Places:
@@ -297,7 +276,7 @@ def _places(cell: Any) -> Places:
 
 
 def _happened(parser: ElementTree.XMLPullParser[Any]) -> Any:
-    """The events of a parser; to take them one by one, as its method gives them, takes longer than to parse."""
+    """The events of a parser, without those of its method, which take as long as to parse."""
     found = getattr(parser, "_events_queue", None)
     return deque(parser.read_events()) if found is None else found
 

@@ -13,6 +13,8 @@ from workbench.events.xml_shape import PathElements
 
 Element = ElementTree.Element
 NAME = re.compile(r"[\w.-]*\w[\w.-]*")
+LONGEST = 1 << 24
+"""Characters that all paths of a row may have."""
 KEYED = re.compile(r"(?P<each>[^\[\]]+)\[(?P<key>[^\[\]]+)\](?:/(?P<value>[^\[\]]+))?")
 
 Places = list[tuple["str | None", "Element | str"]]
@@ -20,14 +22,25 @@ Places = list[tuple["str | None", "Element | str"]]
 
 
 def paths_in(row: Element) -> Iterator[str]:
-    """The paths to all that has no elements inside, attributes among them."""
-    for name in row.attrib:
-        yield f"@{name}"
-    for child in row:
-        if not len(child):
-            yield child.tag
-        for path in paths_in(child):
-            yield f"{child.tag}/{path}"
+    """The paths to all that has no elements inside, attributes among them.
+
+    Raises
+    ------
+    InputError: together they are too long, as in a document that is made to take memory.
+    """
+    left, length = [(row, "")], 0
+    while left:
+        element, above = left.pop()
+        path = "" if element is row else above + element.tag
+        if path and not len(element):
+            yield path
+        inside = path and f"{path}/"
+        for name in element.attrib:
+            yield f"{inside}@{name}"
+        left += [(child, inside) for child in reversed(element)]
+        length += len(inside) * (1 + len(element.attrib)) + sum(map(len, element.attrib))
+        if length > LONGEST:
+            raise InputError(f"the paths in <{row.tag}> have more than {LONGEST >> 20} million characters")
 
 
 Finder = Callable[[Element], Sequence["Element | str"]]

@@ -7,6 +7,7 @@ What is not plain, in a shape or in a text, is left to who looks at each row by 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter, itemgetter
@@ -16,8 +17,8 @@ from xml.etree.ElementTree import Element
 from workbench.core.domain import Bool, Domain, Enum, Integers, Reals, Value
 from workbench.core.fields import FrozenMap, Map
 
-MOST = 256
-"""Shapes that are remembered."""
+MOST, LARGE = 256, 1 << 13
+"""Shapes that are remembered, and the elements that a row with one may have."""
 INTEGER, NUMBER = r"-?[0-9]{1,15}", r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?"
 INTEGERS, NUMBERS = (re.compile(rf"{each}(?:,{each})*") for each in (INTEGER, NUMBER))
 _tag, _text = attrgetter("tag"), attrgetter("text")
@@ -75,7 +76,9 @@ class RowShapes:
         """The texts at each path of a row, where they are plain; None where rows have too many shapes for that."""
         if self._new > MOST and self._new * 2 > self._seen:
             return None
-        inside = list(row.iter())
+        inside = list(itertools.islice(row.iter(), LARGE + 1))
+        if len(inside) > LARGE:
+            return None
         shape = tuple(map(_tag, inside)), tuple(map(len, inside))
         plan = self._known.get(shape)
         self._seen += 1
@@ -88,8 +91,8 @@ class RowShapes:
         self._new += 1
         if len(self._known) == MOST:
             self._known.clear()
-        self._known[shape] = self._plan(row, {id(element): i for i, element in enumerate(inside)})
-        return self._known[shape]
+        plan = self._known[shape] = self._plan(row, {id(element): i for i, element in enumerate(inside)})
+        return plan
 
     def _plan(self, row: Element, position: Mapping[int, int]) -> RowPlan:
         plan: list[PathTexts | None] = []
@@ -98,15 +101,6 @@ class RowShapes:
             keys = None if at is None or at.keys is None else _taker(at.keys, position)
             plan.append(at and PathTexts(keys, _taker(at.values, position)))
         return plan
-
-    def plan(self, row: Element, position: Mapping[int, int]) -> RowPlan | None:
-        """What takes the texts at all paths out of those of a row, given where each element has its text.
-
-        None where at some path there is more, or less, than texts.
-        """
-        plan = self._plan(row, position)
-        plain = all((find is None) == (at is None) for find, at in zip(self._elements, plan, strict=True))
-        return plan if plain else None
 
 
 def _taker(elements: Sequence[Element], position: Mapping[int, int]) -> TextsTaker:
