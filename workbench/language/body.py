@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.builder import SHORT, TIME, Builder, BuiltStream, NamedStreams, BuiltStreams, partial
+from workbench.builder import SHORT, TIME, Builder, BuiltStream, BuiltStreams, NamedStreams, partial
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Tuple
 from workbench.core.function import Function
