@@ -266,6 +266,51 @@ def test_types_are_taken_from_the_log(run, tmp_path):
     assert "there is no column 'type'" in run([], "--input", tmp_path / "s.csv", "--infer", code=2)[1]
 
 
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["5", "7"], "string"), ([1, "x"], "string"), (["x", 1], "string"), ([True, 3], "string"), ([1, 2.5], "float"),
+        ([1, 2], "int"), ([True, False], "bool"), ([None, None], "string"), ([None, 4], "int"), ([1.0, 2.0], "float"),
+        (["007", "12"], "string"),
+    ],
+)  # fmt: skip
+def test_inferred_types_read_the_rows_that_they_are_from(run, cells, kind):
+    rules = f"declare Seen(v: {kind}) from Temp[$v = v] emit Seen(v = $v)"
+    rows = [event("Temp", time, v=v) for time, v in enumerate(cells)]
+    out, told = run(rows, "--infer", rules=rules)
+    assert f"v: {kind}" in told
+    shown = [v if kind != "string" or v is None or isinstance(v, str) else json.dumps(v) for v in cells]
+    assert [each.get("v") for each in out] == shown
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [(["007", "12"], "string"), (["7", "12"], "int"), (["7", "1.5"], "float"), (["1", "x"], "string"),
+     (["", ""], "string"), (["0", "10"], "int"), (["0.5", "00.5"], "string"), (["-01", "2"], "string"),
+     (["true", "3"], "string")],
+)  # fmt: skip
+def test_inferred_types_of_texts(run, tmp_path, cells, kind):
+    log = tmp_path / "t.csv"
+    log.write_text("time,v\n" + "".join(f"{time},{v}\n" for time, v in enumerate(cells)))
+    rules = f"declare Seen(v: {kind}) from Temp[$v = v] emit Seen(v = $v)"
+    written = tmp_path / "out.jsonl"
+    _, told = run([], "--input", f"Temp={log}", "--infer", "--output", written, rules=rules)
+    out = [json.loads(line) for line in written.read_text().splitlines()]
+    assert f"Temp(v: {kind})" in told
+    meant = {"int": int, "float": float, "string": str}[kind]
+    assert [each.get("v") for each in out] == [meant(v) if v else None for v in cells]
+
+
+def test_more_rows_may_be_looked_at_for_types(run):
+    rows = [event("Temp", time, v=0) for time in range(3)] + [event("Temp", 3, v=0.5)]
+    rules = "declare Seen(v: float) from Temp[$v = v] emit Seen(v = $v)"
+    assert len(run(rows, "--infer", rules=rules)[0]) == 4
+    _, told = run(rows, "--infer", "--infer-rows", "2", rules=rules, code=2)
+    assert "expected a whole number" in told
+    assert "--infer-rows" in told
+    assert len(run(rows, "--infer", "--infer-rows", "4", rules=rules)[0]) == 4
+
+
 def test_the_columns_of_a_log(run, workbench, tmp_path):
     run([event("A", 1, x="seven")], code=2)
     done = workbench("run", tmp_path / "r.tesla", "--input", tmp_path / "in.jsonl", "--columns")

@@ -311,7 +311,7 @@ def test_python_has_the_options_of_the_command() -> None:
     parser = argparse.ArgumentParser(add_help=False)
     command.options(parser)
     own = {"file", "param", "input", "output", "N"}  # arguments of their own, or of `wb.load`
-    own |= {"progress", "list_columns", "infer", "html"}  # for who sits before a terminal
+    own |= {"progress", "list_columns", "infer", "infer_rows", "html"}  # for who sits before a terminal
     names = {action.dest for action in parser._actions} - own
     called = {"column": "columns", "timeout": "seconds", "memory": "memory_mb"}
     assert {*wb.RunOptions.__annotations__} == {called.get(name, name) for name in names}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from workbench.core.program import Ports
     from workbench.tesla.rule_set import RuleSet
     from workbench.tesla.tree import Declaration
+
+INFER_ROWS = 50_000
+"""Rows of each file of a log from which types are inferred, where nothing else is said."""
 
 
 def rule_options(parser: argparse.ArgumentParser) -> None:
@@ -41,8 +44,9 @@ def explained_run_options(parser: argparse.ArgumentParser) -> argparse._Argument
     group.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count: us, ms, s, min, h or d")
     group.add_argument("--late", metavar="DURATION", help="wait so long for events that come late: 10s")
     group.add_argument("--late-output", metavar="FILE", help="keep events that come later still (default: an error)")
+    group.add_argument("--infer", action="store_true", help="infer types that are not declared from the log")
     group.add_argument(
-        "--infer", action="store_true", help="take types that are not declared from the log's first rows"
+        "--infer-rows", type="positive", metavar="N", help=f"from how many of its first rows (default: {INFER_ROWS:,})"
     )
     group.add_argument("--until", metavar="TIME", help="move the clock to this time in the end")
     fact_options(group)
@@ -91,14 +95,15 @@ def fact_cache_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--facts-cache-shared", action="store_true", help="one cache for all predicates")
 
 
-def types_of_log(args: argparse.Namespace) -> Mapping[str, Declaration] | None:
+def types_of_log(args: argparse.Namespace, say: Callable[[str], object]) -> Mapping[str, Declaration] | None:
     """The types that the log has, where they are asked for."""
     if not args.infer:
         return None
     from workbench.events.reading import Reading
-    from workbench.logs.rule_log import types_of
+    from workbench.logs.rule_log import infer_types
 
-    return types_of(args.input, args.time or "time", Reading.of(args))
+    rows = args.infer_rows or INFER_ROWS
+    return infer_types(args.input, args.time or "time", Reading.of(args), rows, say)
 
 
 def ports_of_log(rules: RuleSet, args: argparse.Namespace) -> Ports:

@@ -68,6 +68,7 @@ class BatchReader(RowReader):
     """The format, in messages."""
     streamed: ClassVar[bool] = False
     """Whether it is read from its beginning to its end."""
+    typed = True
 
     @abstractmethod
     def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[BatchPiece]]]:

@@ -38,6 +38,7 @@ class JsonReader(RowReader):
     """One JSON value a line."""
 
     noun = "key"
+    typed = True
 
     def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
         super().__init__(program, reading, tally)

@@ -6,9 +6,11 @@ The rule of this module: nothing is run, and what is missing is no error; what a
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from workbench.core.domain import Domain
@@ -24,6 +26,8 @@ from workbench.events.values import INTEGER, NUMBER, TRUTH, UnreadableError
 
 ROWS = 1000
 """Rows of a file that are looked at."""
+PADDED = re.compile(r"[+-]?0[0-9]")
+"""A number with leading zeros, as codes and identifiers have: 007 is another one than 7."""
 WORDS = {int: "whole numbers", float: "numbers", bool: "truth values", dict: "objects", list: "arrays", str: "texts"}
 
 
@@ -88,12 +92,18 @@ def look(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading) -
 
 
 def samples(
-    path: LogPath | Sequence[LogPath], program: Ported, reading: Reading
-) -> Iterator[tuple[str, dict[str, list[Any]]]]:
-    """The name of each file of a log, and the cells of its columns in its first rows, as they stand there."""
+    path: LogPath | Sequence[LogPath], program: Ported, reading: Reading, count: int
+) -> Iterator[tuple[str, dict[str, list[Any]], Callable[[str, Sequence[Any]], str]]]:
+    """The name of each file of a log, the cells of its columns in its first rows, and their kinds by column."""
     for file in log_files(path):
         with _leniently(file, program, reading) as (reader, lines, shown):
-            yield shown, reader.sample(lines, shown, ROWS)[1]
+            kinds, cells = reader.sample(lines, shown, count)
+            known = {} if reader.typed else kinds  # those of typed columns are in the format's own words
+            yield shown, cells, partial(_column_kind, known, reader.typed)
+
+
+def _column_kind(known: Mapping[str, str], typed: bool, name: str, cells: Sequence[Any]) -> str:
+    return known.get(name) or guessed(cells, typed)
 
 
 def _leniently(
@@ -116,7 +126,7 @@ def _found(
         empty = sum(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in cells[name])
         wrong = next(filter(None, (_wrong(reader, domain, cells[name]) for _, domain in inputs)), "")
         told = tuple(f"{path}: {domain}" for path, domain in inputs)
-        found.append(FoundColumn(name, kinds.get(name) or guessed(cells[name]), empty, told, wrong))
+        found.append(FoundColumn(name, kinds.get(name) or guessed(cells[name], reader.typed), empty, told, wrong))
     missing = (
         f"there is no column for input '{name}': {reader.domains[name]} ({did_you_mean(name, names)})"
         for name in needed
@@ -149,18 +159,20 @@ def _wrong(reader: RowReader, domain: Domain, cells: Sequence[Any]) -> str:
     return ""
 
 
-def guessed(cells: Sequence[Any]) -> str:
-    """What texts hold, or data of JSON."""
-    kinds = dict.fromkeys(_kind(cell) for cell in cells if not (cell is None or cell == ""))
+def guessed(cells: Sequence[Any], typed: bool = False) -> str:
+    """What texts hold, or typed data, in which a text is a text."""
+    kinds = dict.fromkeys(_kind(cell, typed) for cell in cells if not (cell is None or cell == ""))
     if kinds.keys() == {"whole numbers", "numbers"}:
         return "numbers"
     return " and ".join(kinds) or "nothing"
 
 
-def _kind(cell: Any) -> str:
-    if not isinstance(cell, str):
+def _kind(cell: Any, typed: bool) -> str:
+    if typed or not isinstance(cell, str):
         return WORDS.get(type(cell), type(cell).__name__)
     text = cell.strip()
+    if PADDED.match(text):
+        return "texts"
     if INTEGER.fullmatch(text):
         return "whole numbers"
     if NUMBER.fullmatch(text):

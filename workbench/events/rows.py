@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Nullable, Tuple
@@ -81,6 +81,8 @@ class RowReader(ABC):
     noun = "column"
     """What messages call a column."""
     part = WHOLE
+    typed: ClassVar[bool] = False
+    """Whether cells have types of their own, so that a text that looks like a number is a text."""
 
     def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
         self.reading, self.tally = reading or Reading(), tally or Tally()

@@ -129,7 +129,7 @@ class RunOptions(TypedDict, total=False):
 
 
 RULE_OPTIONS = (
-    "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "facts-fixed",
+    "engine", "time", "time-unit", "late", "late-output", "infer", "infer-rows", "until", "facts", "facts-fixed",
     "facts-timeout", "facts-ahead", "on-facts-failure", "facts-cache", "facts-cache-rows", "facts-cache-shared",
     "rules-control", "with-sources", "compat", "profile", "matches", "first",
 )  # fmt: skip

@@ -141,8 +141,17 @@ class RuleLog:
                     say(f"no event of type {name} has a '{attribute}': it is null in all of them")
 
 
-def types_of(inputs: Sequence[Any], time: str, reading: Reading) -> dict[str, Declaration]:
-    """The types of events in the first rows of a log, each with the attributes that have a value in some of them.
+def infer_types(
+    inputs: Sequence[Any], time: str, reading: Reading, rows: int, say: Callable[[str], object]
+) -> dict[str, Declaration]:
+    """Declare the types of events in the first rows of a log.
+
+    A type has the attributes with a value in some of its rows, and as texts those without a value in any row.
+
+    Parameters
+    ----------
+    rows: how many rows of each file are read.
+    say: is told what each type is taken to be.
 
     Raises
     ------
@@ -150,34 +159,50 @@ def types_of(inputs: Sequence[Any], time: str, reading: Reading) -> dict[str, De
     """
     from workbench.events.look import samples
 
-    found: dict[str, dict[str, list[Any]]] = {}
+    found: dict[str, dict[str, set[str]]] = {}
+    empty: set[str] = set()
+    read = 0
     for given in inputs:
         name, _, path = str(given).rpartition("=")
         if path == "-":
             raise InputError("the types of the standard input are not known beforehand", hint="declare them")
-        for shown, cells in samples(path, Ports("log", ()), reading):
+        for shown, cells, kind_of in samples(path, Ports("log", ()), reading, rows):
             if not name and TYPE not in cells:
                 hint = f"name the type of its events: --input Smoke={shown}"
                 raise InputError(f"there is no column '{TYPE}'", where=shown, hint=hint)
-            rows = max(map(len, cells.values()), default=0)
-            types = [str(cell).strip() for cell in cells[TYPE]] if not name else [name] * rows
+            count = max(map(len, cells.values()), default=0)
+            read += count
+            types = [str(cell).strip() for cell in cells[TYPE]] if not name else [name] * count
+            for each in types if count else [name]:
+                found.setdefault(each, {})
             for column in cells.keys() - {TYPE, time}:
+                values: dict[str, list[Any]] = {}
                 for kind, cell in zip(types, cells[column], strict=True):
-                    held = found.setdefault(kind, {})
                     if cell is not None and cell != "":
-                        held.setdefault(column, []).append(cell)
-    return {name: _declared(name, columns) for name, columns in found.items()}
+                        values.setdefault(kind, []).append(cell)
+                for kind, some in values.items():
+                    found[kind].setdefault(column, set()).add(kind_of(column, some))
+                if not values:
+                    empty.add(column)
+    empty.difference_update(*found.values())
+    declared = {name: _declare(name, columns, empty) for name, columns in found.items() if name}
+    for one in declared.values():
+        say(f"types from the first {read:,} rows (--infer-rows reads more): {one}")
+    return declared
 
 
-_GUESSED = {"whole numbers": INT, "numbers": FLOAT, "truth values": BOOL}
+_INFERRED = {"whole numbers": INT, "numbers": FLOAT, "truth values": BOOL}
 
 
-def _declared(name: str, columns: Mapping[str, list[Any]]) -> Declaration:
-    from workbench.events.look import guessed
+def _declare(name: str, columns: Mapping[str, set[str]], empty: set[str]) -> Declaration:
     from workbench.tesla.tree import Attribute, Declaration
 
-    attributes = (Attribute(column, _GUESSED.get(guessed(cells), STR)) for column, cells in sorted(columns.items()))
-    return Declaration(name, tuple(attributes))
+    def domain(kinds: set[str]) -> Domain:
+        kind = "numbers" if kinds == {"numbers", "whole numbers"} else " and ".join(kinds)
+        return _INFERRED.get(kind, STR)
+
+    known = {column: domain(kinds) for column, kinds in columns.items()} | dict.fromkeys(empty, STR)
+    return Declaration(name, tuple(Attribute(column, each, inferred=True) for column, each in sorted(known.items())))
 
 
 def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None, key: str = "") -> Ports:
@@ -190,8 +215,8 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None,
     """
     types = [declared] if declared else [rules.declarations[name] for name in rules.events]
     domains = shared_domains(types)
-    if domains.get(key) == STR:
-        domains[key] = Words()
+    lenient = {part.name for each in types for part in each.attributes if part.inferred} | {key}
+    domains |= {name: Words() for name in lenient if domains.get(name) == STR}
     if clock.column in domains:
         raise InputError(f"'{clock.column}' is an attribute, and no column of times", hint="--time names another one")
     several = len(types) > 1 or declared is None

@@ -6,7 +6,7 @@ The rule of this module: it is part of the tree (`tree`), which has it under the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -22,10 +22,16 @@ SPELLED = {INT: "int", FLOAT: "float", BOOL: "bool", STR: "string"}
 
 @dataclass(frozen=True)
 class Attribute(Placed):
-    """A typed attribute; the type is None where the older grammar does not say it."""
+    """A typed attribute; the type is None where the older grammar does not say it.
+
+    Attributes
+    ----------
+    inferred: whether a log's rows gave the type; then a text may be a number or a truth value in other rows.
+    """
 
     name: str
     domain: Domain | None
+    inferred: bool = field(default=False, compare=False, kw_only=True)
 
     def __str__(self) -> str:
         return f"{self.name}: {SPELLED[self.domain]}" if self.domain is not None else self.name

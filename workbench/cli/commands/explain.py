@@ -67,7 +67,7 @@ def _answer(args: argparse.Namespace) -> RuleExplanation:
         raise InputError("this is no file of rules", where=args.file, hint="pipelines are explained by check and draw")
     from workbench.logs.rule_explained import RuleQuestion, explained
 
-    rules = o.rules(args.file, types_of_log(args))
+    rules = o.rules(args.file, types_of_log(args, _say))
     output = int(args.output) if (args.output or "").isdigit() else args.output
     question = RuleQuestion(args.event, output, args.missing, args.most)
     run = argparse.Namespace(**{**vars(args), "backend": AUTO, "html": None})  # the page is not the run's

@@ -57,7 +57,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     begun = time.monotonic()
-    found, integers = o.program(args.file, args.param, args.fault, types_of_log(args)), _integers(args)
+    found, integers = o.program(args.file, args.param, args.fault, types_of_log(args, _say)), _integers(args)
     tally = Tally(_say)
     with tally.doing:
         _run(found, args, integers, tally)
