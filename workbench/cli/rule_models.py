@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
     from workbench.verify.answer.check import Settings
 
-COUNT = 2
-"""How many values an attribute has that rules compare for equality only, where nobody says it."""
-
 
 def options(parser: argparse.ArgumentParser) -> None:
     """What bounds a model of rules."""
@@ -86,12 +83,11 @@ def bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds
         refuse_unknown(
             "type of facts", name, [each.name for r in rule_sets for each in r.declarations.values() if each.fact]
         )
-    count = COUNT if args.N is None else args.N
     return RuleBounds(
         room,
         pairs,
         values,
-        count,
+        args.N,
         None if args.tick is None else _time(args.tick, "--tick"),
         facts=_facts(args, rule_sets),
         any_facts=any_facts,

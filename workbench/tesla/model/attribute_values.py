@@ -26,6 +26,8 @@ AttributeKey = tuple[str, str]
 """A type and the name of an attribute; or a rule and the name of a parameter, with its sign."""
 MOST_OF_FACTS = 4
 """The most values of an attribute of facts that attributes compared with it get."""
+FEW = 2
+"""How many values an attribute has that rules compare for equality only, where nobody says it."""
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
@@ -139,20 +141,24 @@ def _constant(expression: t.Expression) -> Value | None:
 
 def tables(
     rule_sets: Sequence[RuleSet],
-    count: int,
+    count: int | None,
     given: Mapping[AttributeKey, Sequence[Value | None]],
     facts: Collection[str] = (),
     rows: Facts | None = None,
+    *,
+    variety: int = 1,
 ) -> dict[AttributeKey, ValueTable]:
     """The values of the attributes of events that come from outside.
 
     Parameters
     ----------
-    count: how many values an attribute has that is compared for equality only.
+    count: how many values an attribute has that is compared for equality only; None: two.
     given: the values of some of them; None is null, which they have nowhere else.
     facts: types of facts of which any rows are given.
     rows: of the other facts: what they hold is what events are compared with.
+    variety: how many times as many values there are as at first, and how many more beside constants.
     """
+    count = FEW * variety if count is None else count
     found: dict[AttributeKey, ValueTable] = {}
     grouped = classes(rule_sets)
     for key, constants in _of_facts(rule_sets, rows or {}):
@@ -169,7 +175,8 @@ def tables(
                 else:
                     one = grouped.of(key)
                     beside = (one in grouped.ordered) + (one in grouped.ordered and one in grouped.emitted)
-                    values = _values(domain, grouped.constants[one], grouped.shifts[one], count, beside)
+                    constants = _varied(grouped.constants[one]) if variety > 1 else grouped.constants[one]
+                    values = _values(domain, constants, grouped.shifts[one], count, beside + variety - 1)
                 found[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
     return found
 
@@ -219,6 +226,13 @@ def _values(
         return list(range(count))
     found = _around(numbers, shifts, max(beside, bool(shifts)))
     return [_number(each, domain) for each in found]
+
+
+def _varied(constants: Sequence[Value]) -> list[Value]:
+    """Constants, zero, and how far apart they are, and together, where they are few."""
+    numbers = {each for each in constants if isinstance(each, int | float) and not isinstance(each, bool)}
+    more = {a + sign * b for a in numbers for b in numbers for sign in (1, -1)} if len(numbers) <= MOST_OF_FACTS else {}
+    return [*constants, *more]
 
 
 def _around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Value]], beside: int) -> list[Fraction]:

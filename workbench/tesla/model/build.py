@@ -21,6 +21,7 @@ from workbench.tesla.model.counting import RuleCounting
 from workbench.tesla.model.frame import MEMORY, Noted, RuleFrame, absence, waiting_of
 from workbench.tesla.model.layout import layouts, written
 from workbench.tesla.model.machine import ModelledRules
+from workbench.tesla.model.needs import chain_needed, rooms_for
 from workbench.tesla.model.rates import ANY_TYPE, EventRate, RuleRate
 from workbench.tesla.model.shown import COMES, Shown, pauses_shown
 from workbench.tesla.model.time_degrees import TimeDegrees
@@ -40,9 +41,10 @@ class RuleBounds:
 
     Parameters
     ----------
-    room: how many events a column keeps, where it is not enough to keep the newest; rooms: of columns by type.
+    room: how many events a column keeps, where it is not enough to keep the newest; None: what rules need to fire, two
+        at least. rooms: of columns by type, and of what waits for something not to come.
     values: of attributes, by type and name, None for null; those of the others come from what rules compare them with.
-    count: how many values an attribute has that is compared for equality only.
+    count: how many values an attribute has that is compared for equality only; None: two.
     tick: how much time one is, in microseconds where windows have units; None: the greatest of which all windows are
         multiples.
     facts: that rules look at.
@@ -54,19 +56,22 @@ class RuleBounds:
         comes any number of times.
     trex: which of the rule sets that are modelled have windows and consumption as in T-Rex (0: the first).
     still: (of pipelines) a step may say that no time has passed.
-    depth, waits: the most composites in a chain of causes, and matches of a rule that wait for something not to come.
+    depth: the most composites in a chain of causes.
+    growth, variety: how many times as much room, and how many more values and moments a model has than at first, as far
+        as nothing else is said.
     """
 
-    room: int = 2
+    room: int | None = None
     rooms: Mapping[str, int] = field(default_factory=dict)
     values: Mapping[tuple[str, str], Sequence[Value | None]] = field(default_factory=dict)
-    count: int = 2
+    count: int | None = None
     tick: int | None = None
     facts: Facts = field(default_factory=dict)
     any_facts: Mapping[str, int] = field(default_factory=dict)
     changing: Collection[str] = ()
     depth: int = 4
-    waits: int = 2
+    growth: int = 1
+    variety: int = 1
     by_rule: bool = False
     chain: int = 0
     rates: Mapping[str, RuleRate] = field(default_factory=dict)
@@ -111,7 +116,9 @@ def _given(
 ) -> tuple[list[RuleSet], dict[tuple[str, str], ValueTable]]:
     """The rules with windows in ticks, and the values of what comes from outside."""
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
-    return ticked, chosen_tables(ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts)
+    return ticked, chosen_tables(
+        ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts, variety=bounds.variety
+    )
 
 
 def rated_frames(
@@ -256,12 +263,14 @@ def _attempts(
     made = [(name, each) for rules, name in composites for each in rules.declarations[name].domains]
     whole = {**dict.fromkeys(made, ValueTable(())), **tables}
     frames, without = [], frozenset(each for rules in rule_sets for each in _times(rules))
-    found = layouts(rule_sets, whole, bounds.rooms, bounds.room, bounds.trex)
+    needed = rooms_for(rule_sets, bounds.growth)
+    rest = needed if bounds.room is None else dict.fromkeys(needed, bounds.room)
+    found = layouts(rule_sets, whole, bounds.rooms, rest, bounds.trex)
     for rules, kept in zip(rule_sets, found, strict=True):
         absences = [rule for rule in rules.rules if absence(rule) is not None]
-        waits = {rule.name: bounds.rooms.get(waiting_of(rule), bounds.waits) for rule in absences}
+        waits = {rule.name: bounds.rooms.get(waiting_of(rule), needed[waiting_of(rule)]) for rule in absences}
         kept = replace(kept, waits=waits, tick=bounds.tick or 1)
-        depth = longest_chain(rules) or bounds.depth
+        depth = longest_chain(rules) or max(bounds.depth, chain_needed(rules)) * bounds.growth
         given, changing = bounds.any_facts, frozenset(bounds.changing)
         frames.append(RuleFrame(rules, whole, kept, bounds.facts, given, depth, without, rates, changing=changing))
     if rates and roomy:
@@ -302,10 +311,11 @@ def longest_chain(rules: RuleSet) -> int | None:
 
 
 def _tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:
-    """The greatest time of which all windows and rates are multiples; for T-Rex a part of it, to lie inside of all."""
+    """The greatest time of which all windows and rates are multiples; or a part of it, to lie inside of all."""
+    finer = bool(bounds.trex) or bounds.variety > 1
     rates = (rate.time for rate in bounds.rates.values())
     found = math.gcd(*rates, *(each for rules in rule_sets for each in _amounts(rules))) or 1
-    return found // next((each for each in range(2, found + 1) if found % each == 0), 1) if bounds.trex else found
+    return found // next((each for each in range(2, found + 1) if found % each == 0), 1) if finer else found
 
 
 def rates_of(

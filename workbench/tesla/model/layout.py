@@ -164,7 +164,11 @@ def consumes(rule: t.Rule, type: str) -> bool:
 
 
 def layouts(
-    rule_sets: Sequence[RuleSet], tables: Tables, rooms: Mapping[str, int], room: int, trex: Container[int] = ()
+    rule_sets: Sequence[RuleSet],
+    tables: Tables,
+    rooms: Mapping[str, int],
+    rest: Mapping[str, int],
+    trex: Container[int] = (),
 ) -> list[KeptLayout]:
     """What is kept for each of these rule sets: the same for all, so that where they are compared it is kept once.
 
@@ -172,8 +176,8 @@ def layouts(
     ----------
     rule_sets: over the same types; windows are numbers of ticks, and finite.
     tables: the values of all attributes of events.
-    rooms, room: capacities of columns by type, and of the others; one of which only the newest events count has room
-        for one of each.
+    rooms, rest: capacities of columns by type, and of the others; one of these of which only the newest events count
+        has room for one of each.
     trex: the rule sets whose windows and consumption are as in T-Rex, by number.
     """
     found: dict[str, list[Role]] = {}
@@ -201,7 +205,8 @@ def layouts(
             raise _refused(endless[0])
         far = max(ticks, default=-1), max(places, default=0), bool(endless)
         own = tuple(itertools.product(*map(range, keys))) if apart else ()
-        capacity = len(own) or rooms.get(name, room if newest is None else min(math.prod(keys), max(room, 8)))
+        room = rest[name] if newest is None else min(math.prod(keys), max(rest[name], 8))
+        capacity = len(own) or rooms.get(name, room)
         columns[name] = KeptColumn(name, kind, roles, *far, attributes, newest, own, capacity)
     return [KeptLayout(rules, columns, tuple(sizes), n in trex) for n, rules in enumerate(rule_sets)]
 
