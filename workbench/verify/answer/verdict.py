@@ -284,7 +284,7 @@ class Verdict(Displayed):
     @builtins.property
     def within_bounds(self) -> bool:
         """Whether it says what is so before bounds are met, and nothing of what is beyond."""
-        wanted = self.outcome is Outcome.UNKNOWN and self.witness is not None
+        wanted = self.outcome is Outcome.UNKNOWN and self.witness is not None and self.vacuity is None
         return wanted or self.outcome is Outcome.WITHIN_BOUNDS
 
     @builtins.property

@@ -12,15 +12,15 @@ from dataclasses import replace
 from functools import partial
 
 from workbench.tesla.engines.publisher import LONGEST_CHAIN
-from workbench.tesla.model.build import RuleBounds, longest_chain, modelled
+from workbench.tesla.model.build import RuleBounds, longest_chain
 from workbench.tesla.model.ticks import CHAIN
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_known
-from workbench.verify.rules.problems import WITH_TIME, rule_problem
-from workbench.verify.rules.stream import RuleStream, modelled_in
+from workbench.verify.rules.problems import WITH_TIME, growing
+from workbench.verify.rules.stream import stream_of
 
 CHAINS = "chains of causes"
 
@@ -49,10 +49,10 @@ def cascade(
 def _longer(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Iterator[RuleFinding]:
     length = bounds.depth + 1
     bounds = replace(bounds, depth=length, chain=length)
-    verdict = rule_problem(rules, _chain(length), bounds, settings, deepen=deepen).decide()
-    if verdict.outcome is Outcome.HOLDS and verdict.counterexample is not None:
-        (model,) = modelled([rules], bounds)
-        stream = RuleStream.of(modelled_in(model), (step.inputs for step in verdict.counterexample.steps))
+    names = rules.rule_names
+    verdict = growing(rules, _chain(length), names, settings, bounds, deepen=deepen, about=names).decide()
+    stream = stream_of(verdict) if verdict.outcome is Outcome.HOLDS else None
+    if stream is not None:
         answer, says = ("long", f"one has {length} composites, and ends")
         if stream.meant is None:
             answer, says = "do not end", f"one goes on without end: more than {LONGEST_CHAIN} composites"

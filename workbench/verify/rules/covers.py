@@ -21,11 +21,12 @@ from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant
 from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_known
-from workbench.verify.rules.fires import fired, firing
+from workbench.verify.rules.fires import fired
+from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.multisets import all_among, carried_by
-from workbench.verify.rules.problems import WITH_TIME, with_more_room
+from workbench.verify.rules.problems import WITH_TIME, happens
 from workbench.verify.rules.relevant import relevant
-from workbench.verify.rules.stream import RuleStream, modelled_in
+from workbench.verify.rules.stream import RuleStream, stream_of
 
 
 def covers(
@@ -69,7 +70,7 @@ class CoverQuestion:
     deepen: bool
 
     def covered(self, one: Rule, other: Rule) -> Verdict:
-        """Whether whatever the one emits is emitted by the other, too."""
+        """Whether whatever the one emits is emitted by the other, too; vacuous where it emits nothing."""
         names = output_of(one), output_of(other)
         prop = invariant(
             f"covers({other.name}, {one.name})",
@@ -81,12 +82,10 @@ class CoverQuestion:
             (model,) = modelled([self.rules], bounds)
             return check(model, prop, self.settings)
 
-        return with_more_room(asked, self.bounds, deepen=self.deepen)
-
-    def silent(self, rule: Rule) -> bool:
-        """Whether nothing has been found that a rule emits."""
-        found = firing(self.rules, rule, self.bounds, self.settings, deepen=self.deepen)
-        return found.outcome is not Outcome.HOLDS
+        happens_in = partial(happens, [self.rules], [one.name], self.settings)
+        never, bounds = f"{one.name} never fires", self.bounds
+        question = GrowingQuestion(asked, bounds, self.settings, happens_in, never, deepen=self.deepen)
+        return question.decide()[0]
 
 
 def _pair(question: CoverQuestion, one: Rule, other: Rule, rules: RuleSet) -> Iterator[RuleFinding]:
@@ -95,18 +94,16 @@ def _pair(question: CoverQuestion, one: Rule, other: Rule, rules: RuleSet) -> It
     held = [each.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS) for each in verdicts]
     if all(held):
         surer = next((each for each in verdicts if each.within_bounds), verdicts[0])
-        says = "neither emits anything" if question.silent(one) else "both always emit the same"
+        says = "neither emits anything" if verdicts[0].vacuity else "both always emit the same"
         yield RuleFinding(f"{one.name}, {other.name}", "equal", f"{says}{_limits(surer)}", surer)
         return
     for (a, b), verdict, covered in zip(ways, verdicts, held, strict=True):
         about = f"{a.name}, {b.name}"
         if covered:
-            why = f": {a.name} emits nothing" if question.silent(a) else ""
+            why = f": {a.name} emits nothing" if verdict.vacuity else ""
             says = f"{b.name} emits all that {a.name} does{_limits(verdict)}{why}"
             yield RuleFinding(about, "covered", says, verdict)
-        elif verdict.counterexample is not None:
-            model = modelled_in(*modelled([question.rules], question.bounds))
-            stream = RuleStream.of(model, (step.inputs for step in verdict.counterexample.steps))
+        elif (stream := stream_of(verdict)) is not None:
             yield _not_covered(a, b, verdict, stream.made_by(rules))
         else:
             yield not_known(about, verdict)

@@ -7,32 +7,30 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from workbench.budget import Budget, share
-from workbench.errors import Refused
 from workbench.language import PropertySyntax, parse_property
-from workbench.language.syntax import Identifier
+from workbench.language.evaluate import walk
+from workbench.language.syntax import Expression, Identifier
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
-from workbench.tesla.model.layout import written
+from workbench.tesla.model.needs import computes
+from workbench.tesla.model.ticks import output_of
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import Problem, comparison, problem
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import EquivalenceMode
-from workbench.verify.ask.properties import Property
+from workbench.verify.ask.properties import Property, can
+from workbench.verify.rules.grown import GrowingQuestion, deeper
 from workbench.verify.rules.relevant import asked_of, relevant, told_apart
 
-MORE = 2, 4
-"""How many times as much room as at first models have where no run is found before a column is full."""
 SHORTER = 2.0
 """Seconds for each other rule, where one is known to emit something, to do it on a shorter stream."""
-MOST_COUNTED = 32
-"""The most room that is tried for what rules count."""
 WITH_TIME = Settings({}, environment=Environment("one"))
 """How models of rules are checked: at each step one event comes, or time passes."""
 
@@ -43,21 +41,16 @@ class RuleProblem(Problem):
 
     Attributes
     ----------
-    roomier: the same of models with more room.
+    growing: the same of larger models.
     """
 
-    roomier: tuple[Callable[[], Problem], ...] = ()
+    growing: GrowingQuestion | None = None
 
     def decide(self) -> Verdict:
-        """The verdict; where a run is wanted, and there is none before the bounds are met, on models with more room."""
+        """The verdict; where no run decides it, that of larger models."""
         with Budget(self.settings.seconds, self.settings.memory_mb):
             verdict = super().decide()
-            wanted = verdict.outcome is Outcome.UNKNOWN
-            return _with_more_room(verdict, (partial(_decided, each) for each in self.roomier) if wanted else ())
-
-
-def _decided(problem_of: Callable[[], Problem]) -> Verdict:
-    return problem_of().decide()
+            return verdict if self.growing is None else self.growing.decide(verdict)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +69,14 @@ class SplitProblem(RuleProblem):
 
     def decide(self) -> Verdict:
         """The verdict; it rests on what that about one of the rules rests on."""
-        start, parts = time.monotonic(), list[Verdict]()
+        start, parts, grow = time.monotonic(), list[Verdict](), self.settings.grow / (len(self.parts) + 1)
         shows = Outcome.HOLDS if self.syntax and self.syntax.name == "can" else Outcome.FAILS
         with Budget(self.settings.seconds, self.settings.memory_mb):
             for number, part in enumerate(self.parts):
                 seconds = share(len(self.parts) - number + 1).seconds  # as much is left for all of them together
                 if any(each.outcome is shows for each in parts):
                     seconds = SHORTER if seconds is None else min(SHORTER, seconds)
-                parts.append(part(replace(self.settings, seconds=seconds)).decide())
+                parts.append(part(replace(self.settings, seconds=seconds, grow=grow)).decide())
             found = shortest_of(parts, shows)
             if found is not None:
                 return replace(found, seconds=time.monotonic() - start)
@@ -113,37 +106,6 @@ def depth_of_all(found: Sequence[Verdict]) -> Depth | None:
     return replace(min(known, key=lambda each: each.steps), unless=unless)
 
 
-def with_more_room(asked: Callable[[RuleBounds], Verdict], bounds: RuleBounds, *, deepen: bool = True) -> Verdict:
-    """The verdict on a model with these bounds; where it only says what is so before they are met, on larger ones.
-
-    Parameters
-    ----------
-    deepen: whether larger ones are asked at all.
-    """
-    larger = (partial(asked, replace(bounds, room=bounds.room * more)) for more in MORE)
-    return _with_more_room(asked(bounds), larger if deepen else ())
-
-
-def _with_more_room(verdict: Verdict, larger: Iterable[Callable[[], Verdict]]) -> Verdict:
-    """The verdict of the largest model that is known, and of how many steps those say something that are not."""
-    for asked in larger:
-        if not verdict.within_bounds:
-            break
-        try:
-            found = asked()
-        except Refused:
-            return verdict  # with so much room there are too many values
-        if found.outcome is Outcome.UNKNOWN and not found.within_bounds:  # a limit was met
-            return replace(verdict, depth=deeper(verdict.depth, found.depth))
-        verdict = found
-    return verdict
-
-
-def deeper(*found: Depth | None) -> Depth | None:
-    """What says something of the longest runs."""
-    return max(filter(None, found), key=lambda each: each.steps, default=None)
-
-
 def rule_problem(
     rules: RuleSet,
     prop: Property | PropertySyntax | str,
@@ -165,47 +127,94 @@ def rule_problem(
     """
     if isinstance(prop, str):
         prop = parse_property(prop)
-    if isinstance(prop, PropertySyntax):
-        bounds, emitting = settled([rules], bounds or RuleBounds()), asked_of(rules, prop)
-        asked, own = relevant(rules, emitting, bounds)
-        found = _problem(asked, prop, own, settings, deepen=deepen)
-        type = prop.argument.name if isinstance(prop.argument, Identifier) and prop.name != "always" else ""
-        alone = [relevant(rules, [name], bounds) for name in emitting] if type in rules.composites else []
-        if (
-            len(alone) > 1
-            and settings.engine == "auto"
-            and all(len(each.rules) < len(asked.rules) for each, _ in alone)
-        ):
-            parts = tuple(partial(_problem, each, prop, few, deepen=deepen) for each, few in alone)
-            return SplitProblem(found.subject, found.prop, settings, found.syntax, roomier=found.roomier, parts=parts)
-        return found
-    return _problem(rules, prop, bounds or RuleBounds(), settings, deepen=deepen)
+    found = partial(growing, rules, prop, bounds=bounds or RuleBounds(), deepen=deepen)
+    if not isinstance(prop, PropertySyntax):
+        return found(rules.rule_names, settings=settings)
+    emitting = asked_of(rules, prop)
+    alone = [relevant(rules, [name], RuleBounds())[0] for name in emitting if _type_asked(rules, prop)]
+    asked = relevant(rules, emitting, RuleBounds())[0]
+    if len(alone) < 2 or settings.engine != "auto" or any(len(each.rules) == len(asked.rules) for each in alone):
+        return found(emitting, settings=settings)
+    whole = found(emitting, settings=replace(settings, grow=settings.grow / (len(alone) + 1)))
+    parts = tuple(partial(found, [name]) for name in emitting)
+    return SplitProblem(whole.subject, whole.prop, settings, whole.syntax, growing=whole.growing, parts=parts)
 
 
-def _problem(
-    rules: RuleSet, prop: Property | PropertySyntax, bounds: RuleBounds, settings: Settings, *, deepen: bool
+def growing(
+    rules: RuleSet,
+    prop: Property | PropertySyntax,
+    names: Sequence[str],
+    settings: Settings,
+    bounds: RuleBounds,
+    *,
+    deepen: bool,
+    about: Collection[str] = (),
+    itself: bool = False,
 ) -> RuleProblem:
+    """A property of the rules of these names and those that they depend on, to be asked of larger models, too.
+
+    Parameters
+    ----------
+    about: of a property that is not written, rules without which it is about nothing.
+    itself: it asks whether these fire.
+    """
+
+    def problem_with(more: RuleBounds) -> Problem:
+        asked, own = relevant(rules, names, settled([rules], more))
+        return _problem(asked, prop, own, settings)
+
+    if isinstance(prop, PropertySyntax):
+        about = names if _outputs_asked(rules, prop) else ()
+        itself = prop.name in ("can", "never") and _type_asked(rules, prop)
+    question = GrowingQuestion(
+        lambda more: problem_with(more).decide(), bounds, settings,
+        partial(happens, [rules], about, settings), _never([rules], about), itself=itself,
+        wanted=isinstance(prop, Property) or prop.name == "can", computes=computes(relevant(rules, names, bounds)[0]),
+        deepen=deepen,
+    )  # fmt: skip
+    first = problem_with(bounds)
+    return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question)
+
+
+def happens(rule_sets: Sequence[RuleSet], names: Collection[str], settings: Settings, bounds: RuleBounds) -> bool:
+    """Whether one of the rules of these names fires in the model of the rule sets with these bounds."""
+    bounds = replace(settled(rule_sets, bounds), by_rule=True)
+    for number, rules in enumerate(rule_sets):
+        for rule in (each for each in rules.rules if each.name in names):
+            asked, own = relevant(rules, [rule.name], replace(bounds, trex=[0] if number in bounds.trex else []))
+            if _problem(asked, can_fire(rule), own, settings).decide().outcome is Outcome.HOLDS:
+                return True
+    return False
+
+
+def can_fire(rule: t.Rule) -> Property:
+    """That a rule fires, of a model with outputs by rule."""
+    name = output_of(rule)
+    return can(lambda system: system.pipes[dict(system.outputs)[name]].present, name)
+
+
+def _never(rule_sets: Sequence[RuleSet], names: Collection[str]) -> str:
+    """In words, that none of these rules fires; empty if there are none."""
+    types = dict.fromkeys(rule.emits for rules in rule_sets for rule in rules.rules if rule.name in names)
+    return f"no {' and no '.join(types)} comes" if types else ""
+
+
+def _type_asked(rules: RuleSet, prop: PropertySyntax) -> bool:
+    """Whether it is asked of a type of composites, or what its attributes are."""
+    type = prop.argument.name if isinstance(prop.argument, Identifier) and prop.name != "always" else ""
+    return type in rules.composites
+
+
+def _outputs_asked(rules: RuleSet, prop: PropertySyntax) -> bool:
+    """Whether a property is about composites, not about events and columns alone."""
+    if not isinstance(prop.argument, Expression):
+        return not prop.name.startswith("no-")
+    return any(isinstance(each, Identifier) and each.name in rules.composites for each in walk(prop.argument))
+
+
+def _problem(rules: RuleSet, prop: Property | PropertySyntax, bounds: RuleBounds, settings: Settings) -> Problem:
     (model,) = modelled([rules], bounds)
-    found = problem(model, prop, settings)
-
-    def larger(room: int) -> Problem:
-        return _problem(rules, prop, replace(bounds, room=room), settings, deepen=False)
-
-    rooms = [*(bounds.room * more for more in MORE), *_counted(rules, bounds.room * MORE[-1])] if deepen else []
-    roomier = tuple(partial(larger, room) for room in rooms)
-    return RuleProblem(found.subject, found.prop, settings, found.syntax, roomier=roomier)
-
-
-def _counted(rules: RuleSet, room: int) -> Iterator[int]:
-    """The room that it takes to count as far as rules ask, where it is more than this."""
-    found = []
-    for rule in rules.rules:
-        counts = {p.parameter for p in rule.predicates if isinstance(p, t.Aggregate) and p.function == "COUNT"}
-        for leaves in (list(t.within(each)) for whole in written(rule) for each in t.within(whole)):
-            if any(isinstance(leaf, t.BoundParameter) and leaf.name in counts for leaf in leaves):
-                found += [leaf.value + 1 for leaf in leaves if isinstance(leaf, t.Literal) and type(leaf.value) is int]
-    if room < (most := max(found, default=0)) <= MOST_COUNTED:
-        yield most
+    return problem(model, prop, settings)
 
 
 def rule_comparison(
@@ -214,7 +223,9 @@ def rule_comparison(
     bounds: RuleBounds | None = None,
     settings: Settings = WITH_TIME,
     mode: EquivalenceMode = "stepwise",
-) -> Problem:
+    *,
+    deepen: bool = True,
+) -> RuleProblem:
     """Whether two rule sets emit the same composites at the same steps, not decided yet.
 
     Where they are the same but for some rules, models are made of these and what they depend on.
@@ -223,8 +234,36 @@ def rule_comparison(
     ------
     InputError: they are not about the same types (`alike`). Refused: one of them has no finite model.
     """
-    bounds, both = bounds or RuleBounds(), dict(zip(("left", "right"), alike(left, right), strict=True))
-    if mode == "stepwise":
-        both, bounds = told_apart(both, settled(tuple(both.values()), bounds), ordered=True)
-    one, other = modelled(tuple(both.values()), bounds)
-    return comparison(one, other, mode, settings)
+    bounds, sides = bounds or RuleBounds(), dict(zip(("left", "right"), alike(left, right), strict=True))
+    rule_sets = tuple(sides.values())
+
+    def problem_with(more: RuleBounds) -> Problem:
+        asked, own = sides, more
+        if mode == "stepwise":
+            asked, own = told_apart(sides, settled(rule_sets, more), ordered=True)
+        return comparison(*modelled(tuple(asked.values()), own), mode, settings)
+
+    first = problem_with(bounds)
+    question = comparing(lambda more: problem_with(more).decide(), rule_sets, bounds, settings, deepen=deepen)
+    return RuleProblem(first.subject, first.prop, settings, first.syntax, first.title, growing=question)
+
+
+def comparing(
+    ask: Callable[[RuleBounds], Verdict],
+    rule_sets: Sequence[RuleSet],
+    bounds: RuleBounds,
+    settings: Settings,
+    *,
+    deepen: bool,
+) -> GrowingQuestion:
+    """What is asked of two rule sets, which says nothing where none of the rules that are others in them fires."""
+    texts = [[f"{rule.name} {rule}" for rule in rules.rules] for rules in rule_sets]
+    places = [
+        (rules, place) for rules, own, others in zip(rule_sets, texts, texts[::-1], strict=True)
+        for place, text in enumerate(own) if bounds.trex or others[place : place + 1] != [text]
+    ]  # fmt: skip
+    names = {rules.rules[place].name for rules, place in places}
+    return GrowingQuestion(
+        ask, bounds, settings, partial(happens, rule_sets, names, settings), _never(rule_sets, names),
+        computes=any(map(computes, rule_sets)), deepen=deepen,
+    )  # fmt: skip

@@ -35,9 +35,10 @@ from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
 from workbench.verify.rules.finding import TELLING, WITHIN, RuleFinding, in_turn, not_known
+from workbench.verify.rules.grown import GrowingQuestion, deeper
 from workbench.verify.rules.measured import MeasuredRules
 from workbench.verify.rules.multisets import carried_by, same_events
-from workbench.verify.rules.problems import WITH_TIME, deeper, with_more_room
+from workbench.verify.rules.problems import WITH_TIME, happens
 from workbench.verify.rules.relevant import parts_of
 from workbench.verify.rules.stream import RuleStream, modelled_in
 from workbench.verify.rules.variants import compared
@@ -130,10 +131,14 @@ def _exchanged_in(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, dee
 
     about, model = EVENTS, modelled_in(*modelled([rules], bounds))
     orders = _two_events(model)
-    verdict = None if orders else with_more_room(asked, bounds, deepen=deepen)
+    names = rules.rule_names
+    happens_in, never = partial(happens, [rules], names, settings), "no rule fires"
+    question = GrowingQuestion(asked, bounds, settings, happens_in, never, deepen=deepen)
+    verdict, bounds = (None, bounds) if orders else question.decide()
     if verdict is not None and verdict.counterexample is not None:
         inputs = [step.inputs for step in verdict.counterexample.steps]
         orders = both_orders(inputs, ["swap" in each for each in inputs])
+        model = modelled_in(*modelled([rules], bounds))
     if orders or verdict is None:
         one, other = (RuleStream.of(model, each) for each in orders)
         says = "their order matters: two that change places cause something else"

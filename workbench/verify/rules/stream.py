@@ -22,6 +22,7 @@ from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.occurrence import Facts, Occurrence, has_units, in_units
 from workbench.tesla.rule_memory import HappensOrFacts, feed, on_other_facts
 from workbench.tesla.rule_set import RuleSet
+from workbench.verify.answer.verdict import Verdict
 
 ENGINES = ("cdp", "aip", "compiled")
 """The engines that streams are run on. What `compiled` would compile is run by Python, which starts at once."""
@@ -207,6 +208,15 @@ def modelled_in(model: Any) -> ModelledRules:
     found = model.typed[node.name]
     assert isinstance(found, ModelledRules)
     return found
+
+
+def stream_of(verdict: Verdict) -> RuleStream | None:
+    """The stream that shows a verdict, on the rules whose model it is about."""
+    if verdict.counterexample is None or verdict.problem is None:
+        return None
+    return RuleStream.of(
+        modelled_in(verdict.problem.subject.pipeline), (step.inputs for step in verdict.counterexample.steps)
+    )
 
 
 def confirmed_by(streams: Iterable[RuleStream]) -> str:

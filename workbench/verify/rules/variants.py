@@ -11,13 +11,13 @@ from workbench.tesla.model.build import RuleBounds, modelled
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.problem import check
+from workbench.verify.answer.problem import check, comparison
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import side_by_side
 from workbench.verify.ask.properties import invariant
 from workbench.verify.rules.finding import WITHIN, RuleFinding, not_known
 from workbench.verify.rules.multisets import carried_by, same_events
-from workbench.verify.rules.problems import rule_comparison, with_more_room
+from workbench.verify.rules.problems import comparing
 from workbench.verify.rules.relevant import told_apart
 from workbench.verify.rules.stream import RuleStream, modelled_in
 
@@ -48,10 +48,10 @@ def compared(
 
     def verdict_with(more: RuleBounds) -> Verdict:
         if ordered:
-            return rule_comparison(one, other, more, settings).decide()
+            return comparison(*modelled((one, other), more), "stepwise", settings).decide()
         return _unordered(one, other, more, settings)
 
-    verdict = with_more_room(verdict_with, bounds, deepen=deepen)
+    verdict, bounds = comparing(verdict_with, (one, other), bounds, settings, deepen=deepen).decide()
     if verdict.counterexample is not None:
         inputs = [step.inputs for step in verdict.counterexample.steps]
         models = zip(sides.items(), modelled((one, other), bounds), strict=True)
