@@ -21,7 +21,7 @@ from workbench.tesla.model.counting import RuleCounting
 from workbench.tesla.model.frame import MEMORY, Noted, RuleFrame, absence, waiting_of
 from workbench.tesla.model.layout import layouts, written
 from workbench.tesla.model.machine import ModelledRules
-from workbench.tesla.model.needs import chain_needed, rooms_for
+from workbench.tesla.model.needs import LEAST, chain_needed, rooms_for
 from workbench.tesla.model.rates import ANY_TYPE, EventRate, RuleRate
 from workbench.tesla.model.shown import COMES, Shown, pauses_shown
 from workbench.tesla.model.time_degrees import TimeDegrees
@@ -128,13 +128,17 @@ def rated_frames(
     rates: Mapping[str, EventRate],
     fed: Sequence[str] = (),
 ) -> list[RuleFrame]:
-    """The same as `frames_of`, with the room that columns need by their rates where there are not too many values."""
-    try:
-        return frames_of(rule_sets, inputs, bounds, rates, fed)
-    except Refused:
-        if not rates:
-            raise
-        return frames_of(rule_sets, inputs, bounds, rates, fed, roomy=False)
+    """The same as `frames_of`; where there are too many values, with less room than columns need by rates, or rules."""
+    tried = [(bounds, True), *([(bounds, False)] if rates else [])]
+    if bounds.room is None and bounds.growth == 1:
+        tried.append((replace(bounds, room=LEAST), False))
+    for less, (own, roomy) in enumerate(tried, 1):
+        try:
+            return frames_of(rule_sets, inputs, own, rates, fed, roomy=roomy)
+        except Refused:
+            if less == len(tried):
+                raise
+    raise AssertionError
 
 
 def ticking(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[int, str | None]:

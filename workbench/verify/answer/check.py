@@ -116,8 +116,8 @@ class Settings:
         from workbench.tesla.model.in_pipelines import over
 
         bounds = self.rules or RuleBounds()
-        given = isinstance(self.q, int) and self.q != DEFAULT_CAPACITY
-        bounds = replace(bounds, room=self.q) if given else bounds
+        if isinstance(self.q, int) and self.q != DEFAULT_CAPACITY:
+            bounds = replace(bounds, room=self.q)
         still = bounds.still or self.environment.arrivals in ("synchronised", "always")
         return over(programs, self.domain, bounds, still=still)
 

@@ -241,7 +241,8 @@ def rule_comparison(
         asked, own = sides, more
         if mode == "stepwise":
             asked, own = told_apart(sides, settled(rule_sets, more), ordered=True)
-        return comparison(*modelled(tuple(asked.values()), own), mode, settings)
+        one, other = modelled(tuple(asked.values()), own)
+        return comparison(one, other, mode, settings)
 
     first = problem_with(bounds)
     question = comparing(lambda more: problem_with(more).decide(), rule_sets, bounds, settings, deepen=deepen)

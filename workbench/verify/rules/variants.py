@@ -48,7 +48,8 @@ def compared(
 
     def verdict_with(more: RuleBounds) -> Verdict:
         if ordered:
-            return comparison(*modelled((one, other), more), "stepwise", settings).decide()
+            left, right = modelled((one, other), more)
+            return comparison(left, right, "stepwise", settings).decide()
         return _unordered(one, other, more, settings)
 
     verdict, bounds = comparing(verdict_with, (one, other), bounds, settings, deepen=deepen).decide()
