@@ -73,7 +73,8 @@ def _rules(args: argparse.Namespace) -> int:
     left = o.rules(args.left)
     right = _variant(left if args.right is None else o.rules(args.right), args)
     bounds = replace(rule_models.bounds(args, [left, right]), trex=[1] if args.compat else [])
-    return decide_all([rule_comparison(left, right, bounds, settings, args.mode or "stepwise")], args)
+    mode: EquivalenceMode = args.mode or "stepwise"
+    return decide_all([rule_comparison(left, right, bounds, settings, mode, deepen=not args.Q)], args)
 
 
 def _variant(rules: RuleSet, args: argparse.Namespace) -> RuleSet:

@@ -26,28 +26,34 @@ def rooms_for(rule_sets: Sequence[RuleSet], growth: int) -> dict[str, int]:
 
     Parameters
     ----------
-    growth: how many times as much as at first; from 2 on there is room for what rules need, as far as that is.
+    growth: how many times as much as at first; from 2 on there is room for what rules need, as far as that is, from 4
+        on for what is too many for them.
     """
     needed: dict[str, int] = {}
     for rules in rule_sets:
         waiting = (waiting_of(rule) for rule in rules.rules if absence(rule) is not None)
-        _greatest(needed, dict.fromkeys((*rules.events, *waiting), 0) | needs(rules))
+        _greatest(needed, dict.fromkeys((*rules.events, *waiting), 0) | needs(rules, stops=growth >= 4))
     most = AT_FIRST * (1 if growth == 1 else 4 * growth)
     return {name: max(LEAST * growth, min(room, most)) for name, room in needed.items()}
 
 
-def needs(rules: RuleSet) -> dict[str, int]:
-    """How many events of each type some rule needs beside each other, and how many of its matches wait."""
+def needs(rules: RuleSet, *, stops: bool = False) -> dict[str, int]:
+    """How many events of each type some rule needs beside each other, and how many of its matches wait.
+
+    Parameters
+    ----------
+    stops: or how many are too many for it.
+    """
     found: dict[str, int] = {}
     for rule in rules.rules:
-        _greatest(found, _needs(rules, rule, 1, frozenset()))
+        _greatest(found, _needs(rules, rule, 1, frozenset(), stops=stops))
     return found
 
 
-def _needs(rules: RuleSet, rule: t.Rule, times: int, inside: frozenset[str]) -> dict[str, int]:
+def _needs(rules: RuleSet, rule: t.Rule, times: int, inside: frozenset[str], *, stops: bool) -> dict[str, int]:
     """What a rule needs to fire so many times, with those that emit what it looks at."""
     own = Counter[str]()
-    counted, least = Counter[str](), thresholds(rule)
+    counted, least = Counter[str](), thresholds(rule, stops=stops)
     for part in rule.predicates:
         if isinstance(part, t.Predicate):
             own[part.type] += part.policy.binds
@@ -63,7 +69,7 @@ def _needs(rules: RuleSet, rule: t.Rule, times: int, inside: frozenset[str]) -> 
     for source in rules.rules:
         if source.name not in inside and source.emits in rule.types:
             often = max(own[source.emits], times if source.emits == rule.trigger.type else 1)
-            _greatest(found, _needs(rules, source, often, inside))
+            _greatest(found, _needs(rules, source, often, inside, stops=stops))
     return found
 
 
@@ -72,11 +78,16 @@ def _greatest(found: dict[str, int], more: Mapping[str, int]) -> None:
         found[name] = max(found.get(name, 0), count)
 
 
-def thresholds(rule: t.Rule) -> dict[str, int]:
-    """For what a rule counts, the least number with which a comparison with a constant holds that asks for many."""
+def thresholds(rule: t.Rule, *, stops: bool = False) -> dict[str, int]:
+    """For what a rule counts, the least number with which all comparisons with constants hold that ask for many.
+
+    Parameters
+    ----------
+    stops: or with which those do not that ask for few.
+    """
     found: dict[str, int] = {}
     counts = {p.parameter for p in rule.predicates if isinstance(p, t.Aggregate) and p.function == "COUNT"}
-    for operator, one, other in _comparisons(rule):
+    for operator, one, other in _comparisons(rule, stops=stops):
         if isinstance(other, t.Literal) and isinstance(other.value, int | float) and math.isfinite(other.value):
             least = math.floor(other.value) + 1 if operator == ">" else math.ceil(other.value)
             for leaf in t.within(one):
@@ -85,16 +96,23 @@ def thresholds(rule: t.Rule) -> dict[str, int]:
     return found
 
 
-def _comparisons(rule: t.Rule) -> Iterator[tuple[str, t.Expression, t.Expression]]:
-    """What is to be as much as something else, or more: `5 < $n` as `$n > 5`."""
-    turned = {"<": ">", "<=": ">=", "==": "=="}
+TURNED = {"<": ">", "<=": ">=", "==": "=="}
+"""What comparisons are with their sides exchanged."""
+OPPOSITE = {"<": ">=", "<=": ">"}
+"""What holds where they do not."""
+
+
+def _comparisons(rule: t.Rule, *, stops: bool) -> Iterator[tuple[str, t.Expression, t.Expression]]:
+    """What is to be as much as something else, or more: `5 < $n` as `$n > 5`; where it `stops`, `$n < 5`, too."""
     for each in (each for whole in written(rule) for each in t.within(whole)):
         if isinstance(each, t.Operation) and len(each.operands) == 2:
             one, other = each.operands
-            if each.operator in turned.values():
+            if each.operator in TURNED.values():
                 yield each.operator, one, other
-            if each.operator in turned:
-                yield turned[each.operator], other, one
+            if each.operator in TURNED:
+                yield TURNED[each.operator], other, one
+            if stops and each.operator in OPPOSITE:
+                yield OPPOSITE[each.operator], one, other
 
 
 def chain_needed(rules: RuleSet) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from workbench.budget import Budget, share
+from workbench.errors import TypingError
 from workbench.language import PropertySyntax, parse_property
 from workbench.language.evaluate import walk
 from workbench.language.syntax import Expression, Identifier
@@ -166,6 +167,9 @@ def growing(
     if isinstance(prop, PropertySyntax):
         about = names if _outputs_asked(rules, prop) else ()
         itself = prop.name in ("can", "never") and _type_asked(rules, prop)
+        if deepen and not itself:
+            larger = (replace(bounds, growth=growth) for growth in (1, 2, 4))
+            bounds = next((more for more in larger if _is_typed(problem_with(more))), bounds)
     question = GrowingQuestion(
         lambda more: problem_with(more).decide(), bounds, settings,
         partial(happens, [rules], about, settings), _never([rules], about), itself=itself,
@@ -174,6 +178,15 @@ def growing(
     )  # fmt: skip
     first = problem_with(bounds)
     return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question)
+
+
+def _is_typed(found: Problem) -> bool:
+    """Whether attributes have the values that they are compared with; those of what never comes have none."""
+    try:
+        found.validate()
+    except TypingError:
+        return False
+    return True
 
 
 def happens(rule_sets: Sequence[RuleSet], names: Collection[str], settings: Settings, bounds: RuleBounds) -> bool:

@@ -1,0 +1,201 @@
+"""Bounds of models of rules: what rules need to fire, and no verdict on what cannot happen within them."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.examples import examples
+from tests.verify.counting import another, counting_rules, fired
+from workbench.errors import Refused
+from workbench.tesla.check import load_rules, rules
+from workbench.tesla.model.build import RuleBounds
+from workbench.tesla.model.needs import chain_needed, needs, thresholds
+from workbench.verify import rules as r
+from workbench.verify.answer.verdict import Outcome
+from workbench.verify.rules.problems import WITH_TIME, rule_comparison, rule_problem
+
+DECLARED = "".join(f"declare {name}(x: int)\n" for name in "ABTDEF")
+FRAUD = """declare Failed(user: string) declare Login(user: string) declare Takeover(user: string)
+from Login[$u = user] and $n = COUNT(Failed(user == $u) within 5 min from Login) where $n >= 3
+emit Takeover(user = $u)"""
+COUNTS = "from T and $n = COUNT(A within 10 from T) where $n {} emit D(x = {})"
+MODELS = {path.stem: path for path in Path("models/tesla").glob("*.tesla")}
+FACTS = {
+    "base": {"SD": 1}, "limits": {"Zone": 1}, "buses": {"Runs": 1, "Stop": 1},
+    "transfers": {"Account": 1, "Fee": 1, "Watched": 1},
+}  # fmt: skip
+
+
+def asked(text, *properties, bounds=None, **options):
+    """Of each property the outcome, and how many steps the run has that shows it."""
+    found = [rule_problem(rules(text, "asked"), each, bounds, **options).decide() for each in properties]
+    return [(str(each.outcome), len(each.counterexample.steps) if each.counterexample else None) for each in found]
+
+
+def compared(left, right, **options):
+    return rule_comparison(rules(DECLARED + left, "one"), rules(DECLARED + right, "two"), **options).decide()
+
+
+def test_three_failed_logins_come():
+    """Three that fail, and a login; the question whether that never is, and whether it can be, have one answer."""
+    assert asked(FRAUD, "never(Takeover)", "can(Takeover)") == [("fails", 4), ("holds", 4)]
+
+
+@pytest.mark.parametrize("prop", ["never(Takeover)", "can(Takeover)", "ltl(G (not Takeover.present))"])
+def test_what_cannot_happen_for_want_of_room_is_not_decided(prop):
+    """With room for two nothing is known of what takes three, and the bound is named; in Python as in the command."""
+    verdict = rule_problem(rules(FRAUD, "fraud"), prop, RuleBounds(room=2), deepen=False).decide()
+    assert (verdict.outcome, verdict.exit_code) == (Outcome.UNKNOWN, 3)
+    assert str(verdict.vacuity) == "no Takeover comes (Q = 2 of fraud.Failed prevents it)"
+    assert verdict.to_json()["vacuous"] == {"never": "no Takeover comes", "bound": "Q = 2 of fraud.Failed"}
+    assert not verdict.within_bounds
+
+
+@pytest.mark.parametrize("least", [3, 6])
+def test_what_is_asked_of_composites_that_are_rare_has_a_type(least):
+    """Where none comes with little room its attributes have no values; what they are compared with are some."""
+    text = FRAUD.replace(">= 3", f">= {least}")
+    assert asked(text, "never(Takeover.user = a)", "can(Takeover.user = a)") == [
+        ("fails", least + 1), ("holds", least + 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("condition", "other", "steps"), [(">= 5", ">= 5", 6), ("<= 9", "<= 10", 11)])
+def test_rules_that_differ_behind_a_count_are_told_apart(condition, other, steps):
+    """As many as they count, and the trigger: also where one of them stops an event later than the other."""
+    found = compared(COUNTS.format(condition, 1), COUNTS.format(other, 1 if condition != other else 2))
+    assert (str(found.outcome), len(found.counterexample.steps)) == ("fails", steps)
+
+
+@pytest.mark.parametrize("least", [20, 10**6])
+def test_what_takes_more_than_there_is_time_for_is_vacuous(least):
+    """Nothing says that a rule that counts to a million emits one thing or the other."""
+    settings = replace(WITH_TIME, grow=0.2)
+    found = compared(*(COUNTS.format(f">= {least}", each) for each in (1, 2)), settings=settings)
+    assert (found.outcome, found.exit_code) == (Outcome.UNKNOWN, 3)
+    assert found.reason.startswith("vacuous: no D comes (Q = ")
+
+
+SILENT = "from T and last A(x > {}) within 1 from T emit D(x = {})"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "told"),
+    [
+        (RuleBounds(values={("A", "x"): [0, 1]}), "the values that are given"),
+        (RuleBounds(values={("A", "x"): [7]}), None),
+    ],
+)
+def test_values_that_prevent_a_rule_are_named(bounds, told):
+    """Of an x of 0 or 1 none is greater than 5; the rules are asked about with others, too."""
+    found = compared(SILENT.format(5, 1), SILENT.format(5, 2), bounds=bounds)
+    assert str(found.outcome) == ("unknown" if told else "fails")
+    assert (found.vacuity and found.vacuity.bound) == told
+    can, never = asked(DECLARED + SILENT.format(5, 1), "can(D)", "never(D)", bounds=bounds)
+    assert (can[0], never[0]) == (("unknown", "unknown") if told else ("holds", "fails"))
+
+
+@pytest.mark.parametrize("condition", ["A.x - T.x > 10", "A.x * T.x == 35", "A.x > 45, T.x > A.x"])
+def test_values_are_those_that_conditions_ask_for(condition):
+    """Rules compute with what they compare: differences, products, and what is greater than what is great."""
+    text = f"{DECLARED}from T and last A within 1 from T where {condition} emit D(x = 1)"
+    assert asked(text, "can(D)", "never(D)") == [("holds", 2), ("fails", 2)]
+
+
+def test_what_computing_leaves_open_is_vacuous():
+    """No whole number has the square 122; that the values of a model have not says nothing of that."""
+    text = DECLARED + "from T where T.x * T.x == 122 emit D(x = 1)"
+    verdict = rule_problem(rules(text, "square"), "never(D)").decide()
+    assert (verdict.outcome, verdict.vacuity.bound.startswith("A.x is 0..0")) == (Outcome.UNKNOWN, True)
+
+
+def test_what_no_bound_prevents_never_happens():
+    """A rule that contradicts itself: `never` holds; a comparison of two such holds for want of cases."""
+    odd = "from T(x > 3, x < 3) emit D(x = {})"
+    assert asked(DECLARED + odd.format(1), "never(D)", "can(D)") == [("holds", None), ("fails", None)]
+    found = compared(odd.format(1), odd.format(2))
+    assert (found.words, found.exit_code) == ("holds, vacuously: no D comes", 0)
+
+
+def test_analyses_say_nothing_of_rules_that_do_not_fire():
+    """With room for two a rule that counts to three is neither known to fire, nor to compete, nor to cover another."""
+    text = DECLARED + "".join(
+        f"rule r{n}: from T and each A as O within 2 from T and $n = COUNT(A within 2 from T) where $n >= 3 "
+        f"emit D(x = {n}) consuming O\n"
+        for n in (1, 1)
+    ).replace("r1", "r2", 1)
+    given = rules(text, "asked")
+    for question in (r.fires, r.covers, r.competition):
+        found = question(given, RuleBounds(room=2), deepen=False)
+        assert {(each.answer, each.decided) for each in found} == {("unknown", False)}
+        assert all("vacuous" in each.says for each in found)
+    assert {each.answer for each in r.fires(given)} == {"fires"}
+
+
+def test_what_rules_need():
+    """Counts, predicates, the trigger that is kept itself, and as often as others need what a rule emits."""
+    text = """rule one: from T and $n = COUNT(A within 2 from T) and each A(x > 1) within 2 from T where $n > 3
+    emit D(x = 1)
+    rule two: from D and $n = COUNT(D(x > 0) within 2 from D) where 3 <= $n emit E(x = 1)
+    rule three: from T and each B as O within 2 from T emit F(x = 1) consuming O
+    rule four: from T and last F as P within 1 from T and $n = COUNT(F within 1 from T) where $n < 9, $n == 2
+    emit E(x = 2)
+    rule five: from B as Now and absent A within 1 after Now emit F(x = 2)"""
+    given = rules(DECLARED + text, "needing")
+    assert needs(given) == {"A": 5, "D": 4, "B": 3, "F": 3, "absent_five": 3}
+    assert [thresholds(rule) for rule in given.rules[:2]] == [{"n": 4}, {"n": 3}]
+    assert thresholds(given.rules[3], stops=True) == {"n": 9}
+    assert chain_needed(given) == 1
+
+
+def test_chains_are_as_long_as_types_need():
+    """Six rules in a circle: the last is six composites behind what comes from outside."""
+    names = [f"C{number}" for number in range(7)]
+    pairs = zip(names, names[1:] + names[1:2], strict=True)
+    text = "".join(f"declare {name}(x: int)\n" for name in names)
+    text += "".join(f"from {one}({one[1:]} >= 0) emit {other}(x = 1)\n" for one, other in pairs).replace(
+        "C6(6", "C6(-6"
+    )
+    assert asked(text, "can(C6)", "never(C6)") == [("holds", 1), ("fails", 1)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_rules_of_the_models_fire_or_it_is_said_what_prevents_it(name):
+    given, settings = load_rules(str(MODELS[name])), replace(WITH_TIME, grow=1.0, seconds=20)
+    bounds = RuleBounds(any_facts=FACTS.get(name, {}))
+    for type in given.composites:
+        can, never = (rule_problem(given, f"{one}({type})", bounds, settings).decide() for one in ("can", "never"))
+        assert (str(can.outcome), str(never.outcome)) in (
+            ("holds", "fails"),
+            ("fails", "holds"),
+            ("unknown", "unknown"),
+        )
+        assert can.outcome is not Outcome.UNKNOWN or (can.vacuity.bound and never.vacuity.bound)
+
+
+@given(st.integers(0, 2**32))
+@examples(4, deadline=None)
+def test_nothing_is_said_of_random_rules_that_a_stream_refutes(seed):
+    """`can` and `never` have one answer; neither denies a stream; what emits something else is never the same."""
+    settings, asked = replace(WITH_TIME, grow=0.3, seconds=5), counting_rules(random.Random(seed))
+    firing = fired(asked)
+    for rule in asked.rules:
+        try:
+            can, never = (
+                str(rule_problem(asked, f"{one}({rule.emits})", None, settings).decide().outcome)
+                for one in ("can", "never")
+            )
+            same = rule_comparison(asked, another(asked, rule), None, settings).decide()
+        except Refused:
+            continue
+        assert (can, never) in (("holds", "fails"), ("unknown", "unknown"), ("fails", "holds")) or "unknown" in (
+            can,
+            never,
+        )
+        assert never not in ("holds", "holds-within-bounds") or rule.name not in firing
+        assert same.outcome in (Outcome.FAILS, Outcome.UNKNOWN) or (rule.name not in firing and same.vacuity)

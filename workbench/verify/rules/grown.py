@@ -1,0 +1,148 @@
+"""Questions about rules that are asked of larger models, until something is known of them that is not vacuous.
+
+A model with little room, or few values, may be one in which nothing happens that a question is about: then whatever it
+says is said of nothing. So where no run decides a question, models with more room are asked, or with more values and
+moments where room is not what is missing. Where nothing happens in any of them, the bound is named that prevents it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.budget import Budget, share
+from workbench.errors import LimitMet, Refused
+from workbench.tesla.model.build import RuleBounds
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.verdict import Depth, Outcome, Vacuity, Verdict
+
+ROOMIER = (2, 1), (4, 1), (8, 1), (4, 4), (16, 1)
+"""How many times as much room, and how many times as many values larger models have where bounds are met."""
+ALWAYS = 2
+"""The first so many of them are asked even where something happens in the first model."""
+VARIED = (1, 2), (1, 4)
+"""The same where no bound is met."""
+LOOKING = 2.0
+"""The least number of seconds for whether anything happens."""
+RELEASED: Mapping[str, tuple[str, Any]] = {
+    "values": ("the values that are given", {}), "tick": ("the tick that is given", None),
+    "count": ("the number of values that is given", None), "rates": ("the rates that are given", {}),
+    "room": ("the room that is given", None),
+}  # fmt: skip
+"""Bounds that people give, what they are called, and what they are where nobody does."""
+
+
+@dataclass(frozen=True)
+class GrowingQuestion:
+    """A question about rules, asked of larger and larger models.
+
+    Attributes
+    ----------
+    ask: the verdict of the model with these bounds.
+    bounds: those of the first model.
+    happens: whether anything that it is about happens in the model with these bounds.
+    never: in words, that nothing does; empty where it is about nothing that might not.
+    itself: it asks whether that happens.
+    wanted: a run is asked for, not that there is none.
+    computes: the rules compute with values, so that others may do what those of the model do not.
+    deepen: whether larger models are asked at all.
+    """
+
+    ask: Callable[[RuleBounds], Verdict]
+    bounds: RuleBounds
+    settings: Settings
+    happens: Callable[[RuleBounds], bool] = lambda _: True
+    never: str = ""
+    itself: bool = False
+    wanted: bool = False
+    computes: bool = True
+    deepen: bool = True
+
+    def decide(self, first: Verdict | None = None) -> tuple[Verdict, RuleBounds]:
+        """The verdict of the largest model that is decided, and its bounds; unknown where it is vacuous.
+
+        Parameters
+        ----------
+        first: that of the first model, if it is known.
+        """
+        verdict, bounds = self.ask(self.bounds) if first is None else first, self.bounds
+        if self._open(verdict) and self.deepen and self.settings.grow:
+            with suppress(LimitMet), Budget(self.settings.grow):
+                for verdict, bounds in self._larger(verdict, bounds):  # noqa: B007, B020 - the last one counts
+                    pass
+        return (self._told(verdict, bounds) if self.never and self._open(verdict) else verdict), bounds
+
+    def _open(self, verdict: Verdict) -> bool:
+        """Whether there is no run that decides it, nor its text, and no limit was met."""
+        if verdict.grounds is not None and verdict.grounds.trivial:
+            return False
+        shown = Outcome.HOLDS if self.wanted else Outcome.FAILS
+        return verdict.within_bounds or verdict.outcome not in (shown, Outcome.UNKNOWN)
+
+    def _larger(self, verdict: Verdict, bounds: RuleBounds) -> Iterator[tuple[Verdict, RuleBounds]]:
+        """The verdicts of larger models that say more."""
+        roomier = verdict.within_bounds
+        quiet: bool | None = None
+        for number, (growth, variety) in enumerate(ROOMIER if roomier else VARIED):
+            if quiet is None and (number >= ALWAYS or not roomier):
+                quiet = bool(self.never) and not self._happens(bounds)
+            if quiet is False:
+                return
+            larger = replace(self.bounds, growth=growth, variety=variety)
+            try:
+                with share(2):
+                    found = self.ask(larger)
+            except (LimitMet, Refused):  # with so much room there are too many values
+                continue
+            if not self._open(found) and found.outcome is Outcome.UNKNOWN:  # a limit was met
+                verdict = replace(verdict, depth=deeper(verdict.depth, found.depth))
+            elif roomier or not found.within_bounds:  # else less is known than before
+                verdict, bounds = found, larger
+            yield verdict, bounds
+            if not self._open(verdict) or verdict.within_bounds is not roomier:
+                return
+
+    def _happens(self, bounds: RuleBounds) -> bool:
+        """Whether it is known that anything happens that it is about; where that is what is asked, nothing is known."""
+        if self.itself:
+            return False
+        with suppress(LimitMet, Refused), Budget(max(self.settings.grow, LOOKING)):
+            return self.happens(bounds)
+        return False
+
+    def _told(self, verdict: Verdict, bounds: RuleBounds) -> Verdict:
+        """The verdict, which no run shows; vacuous where nothing happens that it is about."""
+        if self._happens(bounds):
+            return verdict
+        values = next((said.partition(";")[0] for said in verdict.rests_on if said.endswith(" null")), "")
+        least = _met(verdict) if verdict.within_bounds else values if self.computes else ""
+        if bound := self._preventing(verdict) or least:
+            return replace(verdict.mark_vacuous(Vacuity(self.never, bound), unknown=True), depth=verdict.depth)
+        return verdict if self.itself else verdict.mark_vacuous(Vacuity(self.never))
+
+    def _preventing(self, verdict: Verdict) -> str:
+        """What was given without which something happens; empty if that is not known."""
+        facts = {name: 2 * most for name, most in self.bounds.any_facts.items()}
+        given = {**RELEASED, "any_facts": ("the number of facts that is given", facts)}
+        for name, (told, value) in given.items():
+            if getattr(self.bounds, name) != value and (name != "room" or not verdict.within_bounds):
+                with suppress(LimitMet, Refused), Budget(LOOKING):
+                    if self.happens(replace(self.bounds, **{name: value})):
+                        return told
+        return ""
+
+
+def _met(verdict: Verdict) -> str:
+    """The bound at which a run of the model ends."""
+    run = verdict.witness
+    full = run.steps[-1].overflows if run is not None else ()
+    if run is None or not full:
+        return "the longest chain of causes, or a value that the model does not have"
+    return " and ".join(f"Q = {run.capacities[name]} of {name}" if name in run.capacities else name for name in full)
+
+
+def deeper(*found: Depth | None) -> Depth | None:
+    """What says something of the longest runs."""
+    return max(filter(None, found), key=lambda each: each.steps, default=None)
