@@ -8,14 +8,14 @@ state is canonical. Joins of three and more inputs keep one length and one store
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Range
 from workbench.core.function import same_domain
 from workbench.core.ops import EQ, GT, LT, both, conjunction, either, ite, negate
-from workbench.core.processor import Maybe, Slot, State
+from workbench.core.processor import Maybe, Share, Slot, State
 from workbench.core.term import FALSE, TRUE, Term, const
 
 
@@ -50,10 +50,6 @@ class JoinRounds(NamedTuple):
     lengths: tuple[Any, ...]
     overflows: tuple[Any, ...]
     """Per input: more events wait at the end of the step than its queue holds."""
-
-
-Share = Callable[[str, Any], Any]
-"""Gives a term a name, and returns what to use in its place."""
 
 
 def unshared(name: str, term: Any) -> Any:

@@ -175,12 +175,13 @@ class Pipeline(Displayed):
         found: dict[str, int | None] = {name: 1 for name, _ in self.inputs}
         for node in self.nodes:
             processor = self.typed[node.name]
-            burst = processor.burst(tuple(self.domains[pipe] for pipe in node.inputs))
+            domains = tuple(self.domains[pipe] for pipe in node.inputs)
             rounds = [found[pipe] for pipe in node.inputs]
             bounds = [width for width in rounds if width is not None]
             width = None
-            if burst is not None and len(bounds) == len(rounds):
-                width = burst * processor.most_fronts(bounds)
+            if len(bounds) == len(rounds):
+                width = processor.most_events(domains, processor.most_fronts(bounds))
+            if width is not None:
                 last = 0 if isinstance(processor, Clocked) else processor.finishes
                 # what it emits at the end comes after what it makes of events that come then, or in their place
                 width = max(1, width + last if self.late.intersection(node.inputs) else max(width, last))

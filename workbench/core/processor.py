@@ -160,6 +160,10 @@ Stepped = tuple[State, tuple[Emission, ...]]
 """What a step gives: the next state, and what is emitted on each output."""
 
 
+Share = Callable[[str, Any], Any]
+"""Gives a term a name, and returns what to use in its place."""
+
+
 class Slot(NamedTuple):
     """One state variable of a finite machine."""
 
@@ -190,6 +194,11 @@ class Machine(NamedTuple):
     comes: Callable[[State, tuple[Any, ...]], Mapping[int, Any]] | None = None
     """Of inputs by place, where it is assumed that events come only in some states, and with some others: whether one
     may come now. It is given a front as `step` is."""
+    emits: Callable[[State, Sequence[tuple[Any, tuple[Any, ...]]], Share], tuple[Emission, ...]] | None = None
+    """What several fronts of a step, of which each may be there, make it emit from a state.
+
+    For one whose `most_events` are fewer than what `step` emits, front by front.
+    """
 
     def on_symbols(self, state: State, front: Any, outs: int) -> Stepped:
         """Its step, of which it is not known that it can be run on terms; Refused where it cannot."""
@@ -377,6 +386,11 @@ class Processor(ABC):
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         """The most events that one front makes any output carry; None where nothing bounds them."""
         return 1
+
+    def most_events(self, inputs: tuple[Domain, ...], fronts: int) -> int | None:
+        """The most events that so many fronts of one step make any output carry; None where nothing bounds them."""
+        burst = self.burst(inputs)
+        return None if burst is None else burst * fronts
 
     @property
     def finishes(self) -> int:

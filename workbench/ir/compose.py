@@ -256,6 +256,9 @@ class _Crawl:
                 if rows is not None:  # it is `Scattered`
                     self.rows[node.name] = rows._replace(happens=AND(fires, rows.happens))
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
+        if machine.emits and len(rounds) > 1:
+            results = machine.emits(before, rounds, lambda name, term: self.wires.shared(f"{node.name}:{name}", term))
+            emitted = [list(slots_of(out)) for out in results]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
             self.wires.store(slot, old, new)
         lengths = state[:1] if node.pending in full else machine.lengths(state)

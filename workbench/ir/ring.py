@@ -13,10 +13,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Range
-from workbench.core.join import JoinRounds, JoinStep, Share
+from workbench.core.join import JoinRounds, JoinStep
 from workbench.core.memory import EXTENT, MOST_EVENTS, Array, Cells
 from workbench.core.ops import EQ, GT, MOD, as_term, both, conjunction, either, ite, negate
-from workbench.core.processor import Maybe, Slot, State
+from workbench.core.processor import Maybe, Share, Slot, State
 
 FEW = 4
 """Up to this capacity a queue's events are variables of their own, which is faster."""

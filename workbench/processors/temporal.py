@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, Overflowing, Range, Value
 from workbench.core.kinds import Deferring
-from workbench.core.ops import EQ, GE, both, either, ite, negate
+from workbench.core.ops import EQ, GE, GT, both, either, ite, negate
 from workbench.core.processor import (
     NOTHING,
     Burst,
@@ -27,13 +27,14 @@ from workbench.core.processor import (
     Maybe,
     Processor,
     Repeated,
+    Share,
     Slot,
     State,
     Stored,
     Stream,
     event,
 )
-from workbench.core.term import const, is_symbolic
+from workbench.core.term import FALSE, const, is_symbolic
 from workbench.errors import PipelineError, TypingError
 
 VERDICT = Enum(("unknown", "holds", "fails"))
@@ -115,7 +116,10 @@ class Streaming(Truth, Deferring):
         return replace(self, pending=room)
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        return None if self.pending is None else self.pending + 1
+        return self.most_events(inputs, 1)
+
+    def most_events(self, inputs: tuple[Domain, ...], fronts: int) -> int | None:
+        return None if self.pending is None else self.pending + fronts
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         length = min(map(len, streams))
@@ -157,6 +161,23 @@ class Streaming(Truth, Deferring):
             return (0,), (Events((verdict,) * (waiting + 1)) if waiting else event(verdict),)
         self.check_room(waiting + 1)
         return (waiting + 1,), (NOTHING,)
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        return super().machine(inputs, horizon)._replace(emits=self._emitted)
+
+    def _emitted(
+        self, state: State, rounds: Sequence[tuple[Any, tuple[Any, ...]]], share: Share
+    ) -> tuple[Emission, ...]:
+        """The verdict of the position of each front, and of those that wait: that of the next front that decides."""
+        assert self.pending is not None
+        (waiting,), positions, known, verdict = state, list[Maybe](), FALSE, FALSE
+        for number, (fires, front) in reversed(list(enumerate(rounds, 1))):
+            decided = both(fires, self.rule.decided(*front))
+            verdict = share(f"verdict{number}", ite(decided, self.rule.verdict(*front), verdict))
+            known = share(f"known{number}", either(decided, known))
+            positions.append(Maybe(both(fires, known), verdict))
+        waits = (Maybe(both(known, GT(waiting, i)), verdict) for i in range(self.pending))
+        return (Burst([*waits, *reversed(positions)]),)
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
         """Where nothing bounds how many positions wait, all get their verdict at once, as one event repeated."""

@@ -253,7 +253,7 @@ class Growing:
         if any((domain.size or MOST_VALUES + 1) > MOST_VALUES for domain in results):
             return
         widths = [self.widths[pipe.stream.pipe] for pipe in read]
-        width = max(1, processor.most_fronts(widths) * (typed.burst(inputs) or 0) + typed.finishes)
+        width = max(1, (typed.most_events(inputs, typed.most_fronts(widths)) or 0) + typed.finishes)
         if width > self.most_events or (self.most_events == 1 and (typed.finishes or typed.timed)):
             return
         cost = state_bits(typed, inputs)

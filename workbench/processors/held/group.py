@@ -17,7 +17,7 @@ from workbench.core.determinism import Determinism, contracts
 from workbench.core.domain import BOOL, INT, Domain, ModelScope, Value
 from workbench.core.fault import Fault
 from workbench.core.function import same_domain
-from workbench.core.join import Join
+from workbench.core.join import Join, unshared
 from workbench.core.kinds import Each, Holder, Keeping, in_turn, keeps_copies, stepping
 from workbench.core.ops import as_term, both, ite
 from workbench.core.pipeline import Node, Pipeline
@@ -325,6 +325,7 @@ class Group(Holder):
                     joined = join.rounds(queued, arrivals)
                     rounds, queued = joined.rounds, joined.state
             carried.update((pipe, []) for pipe in node.outputs)
+            before = inner
             for fires, consumed in rounds:
                 with when(fires):
                     following, results = machine.step(inner, consumed)
@@ -334,6 +335,9 @@ class Group(Holder):
                     carried[pipe] += [
                         Maybe(as_term(both(fires, each.present), BOOL), each.value) for each in slots_of(out)
                     ]
+            if machine.emits and len(rounds) > 1:
+                emitted = machine.emits(before, rounds, unshared)
+                carried.update((pipe, list(slots_of(out))) for pipe, out in zip(node.outputs, emitted, strict=True))
             if ends and machine.finish:
                 for pipe, out in zip(node.outputs, machine.finish(inner), strict=True):
                     carried[pipe] += slots_of(out)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
+from workbench.core.fold import Fold
 from workbench.core.term import Term
 from workbench.ir.reduce import Model
+from workbench.ir.system import Definition
 from workbench.smv.engines.engine import Query, QueryKind, Task
 from workbench.smv.printer import SmvModel
 from workbench.verify.ask.formula import Formula, to_smv
@@ -21,6 +23,28 @@ class Asked(NamedTuple):
     formula: Formula
     side: bool = False
     unless: str = ""
+
+
+_LONG = 10_000
+"""The longest atom of an LTL formula, in operators, that stands in it as it is."""
+_BEFORE = "workbench_before_"
+"""How the variables begin that say what was true a step ago."""
+
+
+class _Length(Fold[int]):
+    """How many operators a term has where every definition is written out."""
+
+    def __init__(self, definitions: Sequence[Definition]) -> None:
+        super().__init__()
+        self.defined: dict[str, int] = {}
+        for each in definitions:
+            self.defined[each.name] = self(each.term)
+
+    def on_var(self, term: Term) -> int:
+        return self.defined.get(term.name, 0)
+
+    def default(self, term: Term, *args: int) -> int:
+        return bool(args) + sum(args)
 
 
 @dataclass(frozen=True)
@@ -47,13 +71,38 @@ class Part:
     @cached_property
     def smv(self) -> SmvModel:
         """The model as text."""
-        return self.printed()
+        found = self.printed()
+        if not self._long:
+            return found
+        lines = [found.text.rstrip()]
+        for number, atom in enumerate(self._long):
+            name = f"{_BEFORE}{number}"
+            lines += [f"  VAR {name} : boolean;", f"  ASSIGN init({name}) := FALSE;"]
+            lines.append(f"  ASSIGN next({name}) := {found.formula(atom)};")
+        order = (*(f"{_BEFORE}{number}" for number in range(len(self._long))), *found.order)
+        return replace(found, text="\n".join([*lines, ""]), order=order)
+
+    @cached_property
+    def _long(self) -> tuple[Term, ...]:
+        """The atoms of LTL formulas that are long when all definitions in them are written out.
+
+        NuSMV writes them out to make an automaton of a formula. It has a variable in the place of each, which says at
+        the next step whether it was true.
+        """
+        length = _Length(self.model.system.definitions)
+        atoms = (atom for asked in self.asked.values() if asked.kind == "ltl" for atom in asked.formula.atoms())
+        return tuple(atom for atom in dict.fromkeys(atoms) if length(atom) > _LONG)
+
+    def _atom(self, kind: QueryKind, atom: Term) -> str:
+        if kind == "ltl" and atom in self._long:
+            return f"X {_BEFORE}{self._long.index(atom)}"
+        return self.smv.formula(atom)
 
     @cached_property
     def queries(self) -> dict[str, Query]:
         """The questions as SMV text."""
         return {
-            role: Query(asked.kind, to_smv(asked.formula, self.smv.formula), asked.side)
+            role: Query(asked.kind, to_smv(asked.formula, partial(self._atom, asked.kind)), asked.side)
             for role, asked in self.asked.items()
         }
 
