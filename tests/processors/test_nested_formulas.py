@@ -6,14 +6,19 @@ operator here is a sentence over positions, none is a state that changes.
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
 from workbench import Reference, parse
+from workbench.conformance.compare.differential import Terms, check
+from workbench.conformance.compare.executables import CompiledRun, Running
 from workbench.conformance.compare.models import Evaluated
 from workbench.errors import Refused
 from workbench.executors.compiled.execute.executor import Compiled
+from workbench.ir.compose import compose
+from workbench.processors.held.group import flatten
 
 WRITTEN = {"G": "globally", "F": "eventually", "U": "until", "R": "release", "X": "next", "O": "once",
            "H": "historically", "S": "since", "Y": "yesterday"}  # fmt: skip
@@ -135,3 +140,32 @@ def test_the_model_says_the_same(formula, trace):
 def test_compiled_code_takes_formulas_without_nesting():
     plain = [(operator, ("a",), ("b",)) if operator in BINARY else (operator, ("a",)) for operator in UNARY + BINARY]
     assert all(compiled(piped(formula)) for formula in plain)
+
+
+STEPS = st.lists(st.fixed_dictionaries({}, optional={"a": st.booleans(), "b": st.booleans()}), max_size=8)
+
+
+@examples(40)
+@given(formulas(3), st.integers(1, 3), st.integers(0, 2), STEPS)
+def test_few_may_wait(formula, pending, capacity, steps):
+    """Where little may wait, in operators and at joins, all say the same, and overflow at the same step."""
+    pipeline = flatten(piped(formula, f", pending = {pending}"))
+    queues = dict.fromkeys(pipeline.queues, capacity)
+    for other in (Evaluated(pipeline, queues), CompiledRun(pipeline, queues)):
+        check(pipeline, steps, Running(pipeline, queues), other, Terms(strict=True))
+
+
+def nested(operators):
+    if not operators:
+        return ("a",)
+    operator, inner = operators[0], nested(operators[1:])
+    return (operator, ("and", ("b",), inner)) if operator in "GF" else (operator, ("b",), inner)
+
+
+@pytest.mark.parametrize("operators", [("G", "F", "F"), ("R", "U", "G"), ("F", "U", "F", "G", "R")])
+@pytest.mark.parametrize("pending", [1, 4, 16])
+def test_a_model_grows_with_the_sum_of_what_may_wait(operators, pending):
+    """An event decides all positions that wait, once: what a step emits is not a product over nested operators."""
+    pipeline = flatten(piped(nested(operators), f", pending = {pending}"))
+    assert pipeline.widths["y"] == 1 + len(operators) * pending
+    assert sum(len(pipe.slots) for pipe in compose(pipeline).pipes.values()) < 6 * len(operators) * (pending + 3)

@@ -168,3 +168,15 @@ def test_the_end_of_the_stream_is_part_of_a_run() -> None:
     running = Reference(pipeline(text, "a: bool"))
     running.step({"a": True})
     assert running.step(END).queues["eventually.pending"] == 0
+
+
+NESTED = "return globally(a -> eventually(b and eventually(a, pending = 16), pending = 16), pending = 16)"
+
+
+def test_nested_operators_of_which_many_may_wait() -> None:
+    """What they have in common has names, in the model and in the automaton of a formula, which is far larger else."""
+    limits = wb.Settings(seconds=60, memory_mb=400, engine="pynusmv")
+    verdicts = [wb.check(pipeline(NESTED), each(), limits) for each in (wb.response, wb.liveness)]
+    assert [verdict.outcome for verdict in verdicts] == ["holds-within-bounds"] * 2
+    same = wb.equivalent(pipeline(NESTED), pipeline(NESTED), settings=limits)
+    assert same.outcome == "holds-within-bounds"

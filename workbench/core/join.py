@@ -41,6 +41,15 @@ class Brim(NamedTuple):
     """The slots of the events, the oldest first."""
 
 
+def most_fronts(capacities: Sequence[int], arrivals: Sequence[Sequence[Any]]) -> int:
+    """The most fronts that a step can consume, with these events at most: those that wait, and those that come.
+
+    Two at least, where several events come: a pipe that can carry several is shown as such.
+    """
+    widest = max(map(len, arrivals))
+    return min(widest, max(2, min(q + len(events) for q, events in zip(capacities, arrivals, strict=True))))
+
+
 class JoinRounds(NamedTuple):
     """What one step does to a join when several events can arrive on an input; all terms."""
 
@@ -135,7 +144,22 @@ class Join:
                 _named(numbered, f"{slot.name}_", part)
                 for slot, part in zip(meanwhile.slots(), result.state, strict=True)
             )
-        return self._settled(meanwhile, state, tuple(rounds))
+        return self._settled(meanwhile, state, self._dense(rounds, most_fronts(self.capacities, arrivals), share))
+
+    def _dense(self, rounds: Sequence[tuple[Any, tuple[Any, ...]]], most: int, share: Share) -> tuple[Any, ...]:
+        """The same fronts, of which there are at most so many, with none that is absent before one that is there."""
+        if most >= len(rounds):
+            return tuple(rounds)
+        nothing = tuple(const(domain.default, domain) for domain in self.domains)
+        dense: list[tuple[Any, tuple[Any, ...]]] = [(FALSE, nothing)] * most
+        for number, (fires, front) in enumerate(rounds, 1):
+            before, after = TRUE, []
+            for place, (taken, kept) in enumerate(dense[:number], 1):
+                value = kept if self.window == 0 else ite(taken, kept, front)
+                name, before, taken = f"front{number}_{place}", taken, either(taken, both(fires, before))
+                after.append((share(f"{name}_fires", taken), _named(share, f"{name}_", value)))
+            dense[:number] = after
+        return tuple(dense)
 
     def _settled(self, meanwhile: Join, state: State, rounds: tuple[tuple[Any, tuple[Any, ...]], ...]) -> JoinRounds:
         """What waits after the last round, cut down to the capacities."""

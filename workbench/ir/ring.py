@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Range
-from workbench.core.join import JoinRounds, JoinStep
+from workbench.core.join import JoinRounds, JoinStep, most_fronts
 from workbench.core.memory import EXTENT, MOST_EVENTS, Array, Cells
 from workbench.core.ops import EQ, GT, MOD, as_term, both, conjunction, either, ite, negate
 from workbench.core.processor import Maybe, Share, Slot, State
@@ -66,7 +66,7 @@ class Ring:
         ]
         fires: list[Any] = []
         taken: Any = 0
-        for j in range(max(map(len, arrivals))):
+        for j in range(most_fronts(self.capacities, arrivals)):
             fires.append(share(f"fires{j + 1}", as_term(conjunction(GT(line.places[-1], j) for line in lines), BOOL)))
             taken = ite(fires[j], j + 1, taken)
         taken = share("taken", as_term(taken, Range(0, len(fires))))
