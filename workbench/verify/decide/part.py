@@ -75,28 +75,27 @@ class Part:
         if not self._long:
             return found
         lines = [found.text.rstrip()]
-        for number, atom in enumerate(self._long):
-            name = f"{_BEFORE}{number}"
+        for atom, name in self._long.items():
             lines += [f"  VAR {name} : boolean;", f"  ASSIGN init({name}) := FALSE;"]
             lines.append(f"  ASSIGN next({name}) := {found.formula(atom)};")
-        order = (*(f"{_BEFORE}{number}" for number in range(len(self._long))), *found.order)
-        return replace(found, text="\n".join([*lines, ""]), order=order)
+        return replace(found, text="\n".join([*lines, ""]), order=(*self._long.values(), *found.order))
 
     @cached_property
-    def _long(self) -> tuple[Term, ...]:
+    def _long(self) -> dict[Term, str]:
         """The atoms of LTL formulas that are long when all definitions in them are written out.
 
-        NuSMV writes them out to make an automaton of a formula. It has a variable in the place of each, which says at
-        the next step whether it was true.
+        NuSMV writes them out to make an automaton of a formula. So each has a variable, of this name, which says at the
+        next step whether it was true.
         """
         length = _Length(self.model.system.definitions)
         atoms = (atom for asked in self.asked.values() if asked.kind == "ltl" for atom in asked.formula.atoms())
-        return tuple(atom for atom in dict.fromkeys(atoms) if length(atom) > _LONG)
+        long = [atom for atom in dict.fromkeys(atoms) if length(atom) > _LONG]
+        return {atom: f"{_BEFORE}{number}" for number, atom in enumerate(long)}
 
     def _atom(self, kind: QueryKind, atom: Term) -> str:
-        if kind == "ltl" and atom in self._long:
-            return f"X {_BEFORE}{self._long.index(atom)}"
-        return self.smv.formula(atom)
+        """An atom of a formula as SMV text."""
+        long = kind == "ltl" and atom in self._long
+        return f"X {self._long[atom]}" if long else self.smv.formula(atom)
 
     @cached_property
     def queries(self) -> dict[str, Query]:
@@ -113,7 +112,8 @@ class Part:
 
     def task(self, *, count_states: bool = False) -> Task:
         """The task for an engine that reads SMV text."""
-        return Task(self.smv.text, tuple(self.queries.values()), self.smv.order, count_states, self.smv.watch)
+        counted = count_states and not self._long  # whose variables are no part of a state
+        return Task(self.smv.text, tuple(self.queries.values()), self.smv.order, counted, self.smv.watch)
 
     def without(self, roles: Container[str]) -> Part:
         """The part with fewer questions."""
