@@ -25,6 +25,7 @@ LAYERS = [
 
 PLACES = {
     "budget": "errors",
+    "interrupts": "errors",
     "forked": "errors",
     "stored": "errors",
     "extensions": "errors",

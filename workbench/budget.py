@@ -10,18 +10,17 @@ with its process: `cli.attended` kills it.
 from __future__ import annotations
 
 import _thread
-import gc
 import os
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from types import FrameType, TracebackType
 from typing import NamedTuple, Self
 
 from workbench.errors import LimitMet
+from workbench.interrupts import is_deaf
 
 GRACE = 0.3
 """Seconds after its limit that work is interrupted, at most half as many as it had: what stops by itself comes first,
@@ -245,7 +244,7 @@ class Budget:
         """Interrupt the work; not where an interrupt would be lost."""
         with _LOCK:
             place = _under_way(self._thread, self._frame) if self._open else None
-            if place is None or deaf(place):
+            if place is None or place.f_code is Budget.__exit__.__code__ or is_deaf(place):
                 return False
             self._interrupt.met = LimitMet(limit, self._work.phase)
             _throw_into(self._thread, self._interrupt)
@@ -288,21 +287,6 @@ def _throw_into(thread: int, error: type[BaseException]) -> None:
     import ctypes  # not at the top: it is not needed where there are no limits
 
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
-
-
-def deaf(frame: FrameType) -> bool:
-    """Whether no interrupt is caught there: at the first step out of a block, and in what Python calls by itself.
-
-    That is what is called when garbage is collected, and when an object goes to which there are weak references, and
-    what these call in turn.
-    """
-    unasked = [getattr(each, "__code__", None) for each in gc.callbacks]
-    place: FrameType | None = frame
-    while place is not None:
-        code, place = place.f_code, place.f_back
-        if code.co_filename == weakref.__file__ or code.co_name == "__del__" or code in unasked:
-            return True
-    return frame.f_code is Budget.__exit__.__code__
 
 
 def _under_way(thread: int, frame: FrameType | None) -> FrameType | None:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import ROOT, Run, command
+from workbench.cli.command_line import command as command_module
 from workbench.cli.commands import helps
-from workbench.cli.main import command as command_module
 
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 MONITORING = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")

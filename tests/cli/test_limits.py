@@ -121,11 +121,12 @@ def attended(body: str, seconds: float | None, memory_mb: int | None) -> Ended:
     """A program whose work keeps Python's lock."""
     code = f"""
         import sys
+        from workbench import interrupts
         from workbench.budget import phase
-        from workbench.cli import attended, main
+        from workbench.cli import attended, command_line, main
         def execute(args):
             {body}
-        main._executed = execute
+        command_line._executed = lambda args: (interrupts.begin(), execute(args))[1]
         sys.argv = ["workbench", "check", "no file"]
         sys.argv += [{f'"--timeout", "{seconds}"' if seconds else f'"--memory", "{memory_mb}"'}]
         sys.exit(main.main())
@@ -216,14 +217,16 @@ def test_an_interrupt_where_errors_are_swallowed_is_not_lost() -> None:
     """Ctrl-C comes while garbage is collected: an error in what Python calls then is printed, and forgotten."""
     script = textwrap.dedent("""
         import gc, signal, sys, time
-        from workbench.cli import main
+        from types import SimpleNamespace
+        from workbench.cli import command_line, main
         sent = []
         def asked(when, _):
             if not sent:
                 sent.append(signal.raise_signal(signal.SIGINT))
         gc.callbacks.append(asked)
-        main._executed = lambda _: gc.collect() + time.sleep(50)
-        sys.exit(main.main(["check", "models/time2021/sum_of_odds.pipe"]))
+        command_line.command = lambda _: SimpleNamespace(options=lambda _: None, execute=lambda _: gc.collect() + time.sleep(50))
+        sys.argv = ["workbench", "check"]
+        sys.exit(main.main())
     """)
     with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
         code = process.wait(60)

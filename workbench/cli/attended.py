@@ -19,9 +19,10 @@ from typing import Any
 
 from workbench.budget import GLANCE, GRACE, end_with_parent, memory_limit, resident_mb, time_limit, work
 from workbench.errors import EngineError, LimitMet, WorkbenchError
+from workbench.interrupts import leave
 
 MERCY = 1.0
-"""Seconds that the child has from its own interrupt on."""
+"""Seconds that the child has from its own interrupt on, or from one that was passed on."""
 RECKLESS = 1.5
 """By which factor memory may exceed its limit before the child is killed at once."""
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -96,6 +97,8 @@ class _Attendant:
         self.begun_mb = resident_mb()
         self.exceeded = 0.0
         self.printed: float | None = None
+        self.passed: tuple[int, float] | None = None
+        """The signal that was passed on first, and when."""
         self.asked: tuple[str, float] | None = None
         """The limit because of which the child was asked to end, and when."""
         self.heard: dict[str, Any] = {"phase": "", "missing": [], "worst": 0, "unfinished": []}
@@ -115,6 +118,7 @@ class _Attendant:
             os.close(self.reports)
 
     def _pass_on(self, came: int, _: object) -> None:
+        self.passed = self.passed or (came, time.monotonic())
         if came in self.passed_on:
             os.kill(self.child, came)
 
@@ -128,6 +132,8 @@ class _Attendant:
             ended, status = os.waitpid(self.child, os.WNOHANG)
             if ended:
                 return self._ended(status)
+            if self.passed and time.monotonic() > self.passed[1] + MERCY:
+                leave(self.passed[0])
             if (limit := self._limit()) and not self.asked:
                 os.kill(self.child, signal.SIGTERM)  # which also ends waiting for what does not come
                 self.asked = limit, time.monotonic()

@@ -134,7 +134,7 @@ def run_(args: argparse.Namespace) -> int:
     try:
         with _results(args, lab, todo, origin, jobs) as results:
             _follow(results, pace, lab.options, as_json=args.json)
-    except (KeyboardInterrupt, SystemExit):
+    except KeyboardInterrupt:
         going = "what was measured is kept, but --again begins anew" if args.again else "the same command goes on"
         print(f"stopped after {pace.done} of {pace.total}; {going}", file=sys.stderr)
         raise

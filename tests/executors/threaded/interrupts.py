@@ -1,12 +1,14 @@
 """Ctrl-C at a chosen moment, in any thread.
 
 CPython looks for signals after a call has returned, when a function begins, and where a loop goes back; at all these
-points of code in `workbench/threads` an interrupt can be raised by a trace function, the first, the second, ... It is
-stricter than CPython: what comes after a call in a `with` or `try` is no longer covered if that is the end of it.
+points of code in `executors/threaded` a trace function can call the handler, at the first, the second, ... Where it is
+ready for it, the handler raises KeyboardInterrupt. This is stricter than CPython: what comes after a call in a `with` or
+`try` is no longer covered if that is the end of it.
 """
 
 import dis
 import gc
+import signal
 import sys
 import threading
 from itertools import count
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench.executors.threaded.manager
+from workbench import interrupts
 
 CODE = str(Path(workbench.executors.threaded.manager.__file__).parent)
 
@@ -21,6 +24,14 @@ CODE = str(Path(workbench.executors.threaded.manager.__file__).parent)
 def looks_for_signals(opcode):
     name = dis.opname[opcode]
     return name.startswith("CALL") or name == "RESUME" or ("JUMP_BACKWARD" in name and "NO_INTERRUPT" not in name)
+
+
+class State(interrupts._State):
+    """As in a script, but that the handler is there also where nothing is held back: it raises what comes at once."""
+
+    def __init__(self):
+        self.reset(threading.get_ident())
+        self.program = True
 
 
 class Interrupt:
@@ -37,6 +48,7 @@ class Interrupt:
         self.struck = ""
 
     def __enter__(self):
+        self.state, interrupts._state = interrupts._state, State()  # this thread is the one that signals come to
         self.before, self.kept = sys.gettrace(), [self.trace]  # CPython 3.11 crashes if a trace function is gone early
         gc.disable()  # what it calls is interrupted to no purpose
         sys.settrace(self.kept[0])
@@ -45,6 +57,7 @@ class Interrupt:
     def __exit__(self, kind, error, trace):
         sys.settrace(self.before)
         gc.enable()
+        interrupts._state = self.state
         return kind is KeyboardInterrupt
 
     def trace(self, frame, event, arg):
@@ -53,7 +66,7 @@ class Interrupt:
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         code = frame.f_code.co_code
-        last: int | None = None
+        last: int | None = frame.f_lasti if frame.f_lasti >= 0 else None  # it has just begun
 
         def opcode(frame, event, arg):
             nonlocal last
@@ -62,7 +75,7 @@ class Interrupt:
                     self.left -= 1
                     if self.left == 0:
                         self.struck = f"{frame.f_code.co_qualname}:{frame.f_lineno}"
-                        raise KeyboardInterrupt
+                        interrupts._arrive(signal.SIGINT, frame)
                 last = frame.f_lasti
             return opcode
 

@@ -162,44 +162,56 @@ class FailingThread(threading.Thread):
         self.primitives = primitives
 
     def start(self):
-        if self.primitives.begun:
-            super().start()
-        if self.primitives.error is not None:
-            raise self.primitives.error
+        if self.primitives.early:
+            self.primitives.strike()
+        super().start()
+        self.primitives.strike()
 
 
 class Failing:
-    """The module `threading`, with threads that fail to start."""
+    """The module `threading`, with something that happens when a thread starts: before or after it has begun."""
 
     Lock, RLock = staticmethod(threading.Lock), staticmethod(threading.RLock)
     current_thread = staticmethod(threading.current_thread)
 
-    def __init__(self, error, *, begun):
-        self.error, self.begun = error, begun
+    def __init__(self, happens, *, early):
+        self.happens, self.early = happens, early
+
+    def strike(self):
+        happens, self.happens = self.happens, int
+        happens()
 
     def Thread(self, **given):  # noqa: N802  it stands for threading.Thread
         return FailingThread(self, given)
 
 
 def test_where_the_system_has_no_thread_left_none_is_granted():
-    manager = ThreadManager(None, primitives=Failing(RuntimeError("can't start new thread"), begun=False))
+    def fail():
+        raise RuntimeError("can't start new thread")
+
+    primitives = Failing(fail, early=True)
+    manager = ThreadManager(None, primitives=primitives)
     assert manager.try_start(lambda: 1) is None
+    primitives.happens = fail
     assert manager.start(threading.get_ident).wait_for() == threading.get_ident()
     assert (manager.working, manager.threads) == (0, 0)
     manager.close()
 
 
-@pytest.mark.parametrize("begun", [False, True])
-def test_ctrl_c_while_a_thread_starts_leaves_nothing_behind(begun):
-    primitives = Failing(KeyboardInterrupt(), begun=begun)
+def ctrl_c():
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_ctrl_c_while_a_thread_starts_comes_when_it_has_begun(early):
+    primitives = Failing(ctrl_c, early=early)
     with ThreadManager(1, primitives=primitives) as manager:
         done = []
         with pytest.raises(KeyboardInterrupt):
             manager.try_start(lambda: done.append(1))
-        primitives.error, primitives.begun = None, True
-        until(lambda: manager.working == 0)  # it may have begun, and is over soon then
+        until(lambda: manager.working == 0)
         assert manager.start(lambda: 2).wait_for() == 2
-        assert len(done) <= begun
+        assert done == [1]
     assert manager.threads == 0
 
 

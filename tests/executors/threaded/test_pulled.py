@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.executors.threaded.test_manager import Failing, until
+from tests.executors.threaded.test_manager import Failing, ctrl_c, until
 from workbench.builder import Builder, pipeline
 from workbench.conformance.compare.schedules import Schedule
 from workbench.conformance.generate.pipelines import pipelines_and_traces
@@ -169,13 +169,12 @@ def test_nothing_is_computed_ahead_any_more_when_threading_is_turned_off(off):
     assert [group.pull() for _ in range(3)] == [1, 3, 5]
 
 
-@pytest.mark.parametrize("begun", [False, True])
-def test_ctrl_c_while_a_thread_starts_leaves_a_group_that_can_be_closed(begun):
-    primitives = Failing(KeyboardInterrupt(), begun=begun)
+@pytest.mark.parametrize("early", [False, True])
+def test_ctrl_c_while_a_thread_starts_leaves_a_group_that_can_be_closed(early):
+    primitives = Failing(ctrl_c, early=early)
     with ThreadManager(1, primitives=primitives) as manager, PullGroup(pairs, manager).connect(x=range(10)) as group:
         with pytest.raises(KeyboardInterrupt):
             group.pull()
-        primitives.error, primitives.begun = None, True
         assert list(group) == [2 * i + 1 for i in range(9)]
 
 

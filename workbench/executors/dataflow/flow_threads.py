@@ -17,6 +17,7 @@ from workbench.core.domain import Value
 from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep
 from workbench.executors.threaded.manager import ThreadManager, ThreadTask
 from workbench.executors.threaded.primitives import Gates, Guard
+from workbench.interrupts import hold
 
 BATCH = 256
 """The most phases that a thread takes of a vertex at once."""
@@ -169,11 +170,12 @@ class FlowThreads:
 
     def _hire(self) -> bool:
         """Ask for another thread; whether it was granted."""
-        task = self._manager.try_start(self._work)
-        if task is not None:
-            while self._tasks and self._tasks[0].over:
-                self._tasks.popleft()
-            self._tasks.append(task)
+        with hold():
+            task = self._manager.try_start(self._work)
+            if task is not None:
+                while self._tasks and self._tasks[0].over:
+                    self._tasks.popleft()
+                self._tasks.append(task)
         return task is not None
 
     def stop(self) -> None:

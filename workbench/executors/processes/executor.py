@@ -31,6 +31,7 @@ from workbench.executors.overlapped import Overlapped
 from workbench.executors.processes.worker_share import Ended, Failed, WorkerShare, before
 from workbench.executors.reference.executor import Reference
 from workbench.forked import Forked
+from workbench.interrupts import hold
 from workbench.processors.held.group import flatten
 
 FIRST, BATCH = 16, 128
@@ -69,7 +70,7 @@ class Processes(Overlapped):
         self.divided = divided(flatten(pipeline))
         self._arrived: dict[str, deque[Sequence[Said | Failed | None]]] = {name: deque() for name in self.divided}
         self._workers: list[Forked] = []
-        weakref.finalize(self, _stop, self._workers)
+        self._finalizer: weakref.finalize[..., Processes] | None = None
         self._stopped = ""
         super().__init__(pipeline, capacities, oracle)
 
@@ -105,6 +106,10 @@ class Processes(Overlapped):
     def close(self) -> None:
         """End the workers."""
         _stop(self._workers)
+        with hold():
+            if self._finalizer is not None:
+                self._finalizer.detach()  # nothing is left to do: it would only swallow a Ctrl-C that comes meanwhile
+                self._finalizer = None
         for each in self._arrived.values():
             each.clear()
 
@@ -186,7 +191,9 @@ class Processes(Overlapped):
     def _start(self) -> None:
         for place in range(len(self._workers), self.processes):
             share = WorkerShare(self.flat, self.divided, place, self.processes)
-            self._workers.append(Forked(share.serve, self._workers))
+            with hold():
+                self._workers.append(Forked(share.serve, self._workers))
+                self._finalizer = self._finalizer or weakref.finalize(self, _stop, self._workers)
 
     def _send(self, steps: Sequence[Any]) -> None:
         self._start()
@@ -263,5 +270,8 @@ def divided(flat: Pipeline) -> tuple[str, ...]:
 
 def _stop(workers: list[Forked]) -> None:
     """Workers have nothing to lose."""
-    while workers:
-        workers.pop().stop(now=True)
+    with hold():
+        for each in workers:
+            each.process.kill()
+        while workers:
+            workers.pop().stop(now=True)

@@ -33,6 +33,7 @@ from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.non_blocking import NonBlocking
 from workbench.executors.threaded.placement import Placement, Stage, balanced
 from workbench.executors.threaded.prefetch import CAPACITY, Ahead, check_room
+from workbench.interrupts import hold
 from workbench.processors.held.group import flatten
 
 
@@ -113,7 +114,11 @@ class Threaded(Overlapped):
 
     def _begin(self, work: Callable[[], Any]) -> Pending[Any]:
         Done(self._last.wait_for)  # its error is told to who waits for it
-        self._last = self.manager.start(work)
+        with hold():
+            begun = self.manager.try_start(work)
+            self._last = begun or self._last
+        if begun is None:
+            self._last = Done(work)
         return self._last
 
     # --- many steps at once ---

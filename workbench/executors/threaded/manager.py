@@ -15,6 +15,7 @@ from typing import Any, Generic, Self, TypeVar
 from workbench.errors import PipelineError
 from workbench.executors.pending import Done, Pending
 from workbench.executors.threaded.primitives import Gates, Primitives, Thread
+from workbench.interrupts import hold
 
 T = TypeVar("T")
 
@@ -118,8 +119,7 @@ class ThreadManager:
 class _Workers:
     """The threads of a manager; they do not know the manager, so that it can be found unused.
 
-    Ctrl-C comes to who asks for a thread, never to the threads. So what is asked for is one entry in `_tasks`, and one
-    in `_starting`, withdrawn when the asking is interrupted anywhere; all else is written down by the threads.
+    Ctrl-C comes to who asks for a thread, never to the threads: when what is asked for is written down.
     """
 
     def __init__(self, limit: int | None, primitives: Primitives) -> None:
@@ -150,7 +150,7 @@ class _Workers:
         return self.limit is not None and self.working >= self.limit
 
     def change_limit(self, limit: int | None) -> None:
-        with self._lock:
+        with hold(), self._lock:
             if not self._ended:
                 self.limit = limit
                 self._free.open()  # who is too many ends
@@ -159,8 +159,7 @@ class _Workers:
         if self.full:  # most often it is, and no lock is needed to see it
             return None
         task = ThreadTask(work, self.primitives)
-        thread: Thread | None = None
-        try:
+        with hold():
             with self._lock:
                 if self._ended or self.full:
                     return None
@@ -169,20 +168,16 @@ class _Workers:
                     return task
                 thread = self.primitives.Thread(target=self._serve, name="workbench", daemon=True)
                 self._starting.add(thread)
-            thread.start()
-        except RuntimeError:  # the system has no thread left
-            return None if self._withdraw(task, thread) else task
-        except BaseException:  # Ctrl-C
-            self._withdraw(task, thread)
-            raise
+            try:
+                thread.start()
+            except RuntimeError:  # the system has no thread left
+                return None if self._withdraw(task, thread) else task
         return task
 
-    def _withdraw(self, task: ThreadTask[Any], thread: Thread | None) -> bool:
+    def _withdraw(self, task: ThreadTask[Any], thread: Thread) -> bool:
         """Whether the task has not been begun; then it never is."""
         with self._lock:
-            self._free.open()  # the interrupt may have come while one was
-            if thread is not None and not thread.is_alive():  # it may begin late, or not at all
-                self._starting.discard(thread)
+            self._starting.discard(thread)
             self._closers.open()
             if task not in self._tasks:
                 return False
@@ -237,7 +232,7 @@ class _Workers:
         return over
 
     def end(self) -> None:
-        with self._lock:
+        with hold(), self._lock:
             self._ended, self.limit = True, 0
             self._free.open()
 

@@ -16,6 +16,7 @@ from workbench.errors import PipelineError
 from workbench.executors.pending import Done
 from workbench.executors.threaded.manager import ThreadManager, ThreadTask
 from workbench.executors.threaded.primitives import Gates
+from workbench.interrupts import admit, hold
 
 T = TypeVar("T")
 
@@ -55,7 +56,7 @@ class Prefetch(Generic[T]):
     An error of a pull is given to the reader of that output in its place; nothing more is pulled for it until the
     error has come there. Pulling goes on when the reader asks again.
 
-    Who pulls has the turn. Ctrl-C may come to a reader anywhere; it gives the turn back that it may have.
+    Who pulls has the turn. Ctrl-C comes to a reader only while it waits, or computes, and when it is done.
     """
 
     def __init__(self, pulls: Mapping[str, Callable[[], T]], manager: ThreadManager, capacity: int = CAPACITY) -> None:
@@ -76,7 +77,7 @@ class Prefetch(Generic[T]):
         """The next event of an output; StopIteration at its end, Cancelled when closed."""
         queue, turn = self._queues[name], object()
         done: Done[T] | None = None
-        try:
+        with hold():
             while done is None:
                 with self._lock:
                     if queue:
@@ -91,15 +92,19 @@ class Prefetch(Generic[T]):
                         self._turn = turn
                         break
                     gate = self._changes.shut()
-                gate.acquire()
-            value = self._pulls[name]() if done is None else done.wait_for()
-        except StopIteration:
-            self._open[name] = False
-            raise
-        finally:
-            if self._turn is turn:
-                self._end(turn)
-        return value
+                with admit():
+                    gate.acquire()
+            try:
+                if done is not None:
+                    return done.wait_for()
+                with admit():
+                    return self._pulls[name]()
+            except StopIteration:
+                self._open[name] = False
+                raise
+            finally:
+                if self._turn is turn:
+                    self._give_back()
 
     @property
     def off(self) -> bool:
@@ -110,14 +115,14 @@ class Prefetch(Generic[T]):
 
     def start(self) -> None:
         """Begin before the first event is asked for."""
-        with self._lock:
+        with hold(), self._lock:
             self._refill()
 
     def close(self) -> None:
         """Give nothing more, and wait until nobody pulls: for the event that is being computed, if one is."""
         self.cancel()
         while True:
-            with self._lock:
+            with hold(), self._lock:
                 if self._turn is None:
                     break
                 gate = self._changes.shut()
@@ -127,24 +132,15 @@ class Prefetch(Generic[T]):
 
     def cancel(self) -> None:
         """Give nothing more, without waiting."""
-        with self._lock:
+        with hold(), self._lock:
             self._closed = True
             for queue in self._queues.values():
                 queue.clear()
             self._changes.open()
 
-    def _end(self, turn: object) -> None:
-        """Give the turn back; done again if it is interrupted."""
-        try:
-            self._give_back(turn)
-        except BaseException:  # Ctrl-C
-            self._give_back(turn)
-            raise
-
-    def _give_back(self, turn: object) -> None:
+    def _give_back(self) -> None:
         with self._lock:
-            if self._turn is turn:
-                self._turn = None
+            self._turn = None
             self._changes.open()
 
     # --- called with the lock ---
@@ -158,18 +154,13 @@ class Prefetch(Generic[T]):
 
     def _begin(self) -> bool:
         """Ask for a thread that fills the queues; if none is granted, the reader may pull."""
-        turn = object()
-        granted = False
-        try:
-            self._turn = turn
-            task = self.manager.try_start(partial(self._fill, turn))
-            if task is not None:
-                self._task = task
-                granted = True
-        finally:  # after Ctrl-C, too: if the thread has begun nevertheless, it finds that its turn is over
-            if not granted:
-                self._turn = None
-        return granted
+        self._turn = turn = object()
+        task = self.manager.try_start(partial(self._fill, turn))
+        if task is None:
+            self._turn = None
+            return False
+        self._task = task
+        return True
 
     def _wanted(self) -> Iterator[str]:
         """The outputs that events can be pulled for."""

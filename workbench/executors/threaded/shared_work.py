@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from workbench.executors.pending import Done, Pending
+from workbench.interrupts import admit, hold
 
 T = TypeVar("T")
 
@@ -26,11 +27,16 @@ class SharedTask(Generic[T]):
 
     def run(self) -> bool:
         """Do it, if nobody has begun; whether it was done here."""
-        if not self._begun.acquire(blocking=False):
-            return False
-        self._done = Done(self._work, carries=BaseException)  # whoever waits gets the error, whatever it is
-        self._over.release()
+        with hold():
+            if not self._begun.acquire(blocking=False):
+                return False
+            self._done = Done(self._admitted, carries=BaseException)  # whoever waits gets the error, whatever it is
+            self._over.release()
         return True
+
+    def _admitted(self) -> T:
+        with admit():
+            return self._work()
 
     def wait_for(self) -> T:
         """See `Pending`."""

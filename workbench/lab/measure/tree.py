@@ -7,28 +7,10 @@ import os
 import resource
 from collections.abc import Iterator
 
+from workbench.interrupts import descendants as descendants
+
 _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20
 _TICK = os.sysconf("SC_CLK_TCK")
-
-
-def descendants(pid: int) -> list[int]:
-    """The processes below a process, parents before children; those that have ended meanwhile are left out."""
-    found: list[int] = []
-    todo = [pid]
-    while todo:
-        below = _children(todo.pop())
-        found += below
-        todo += below
-    return found
-
-
-def _children(pid: int) -> list[int]:
-    children: list[int] = []
-    with contextlib.suppress(OSError):  # it has ended
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/children") as file:
-                children += map(int, file.read().split())
-    return children
 
 
 def resident_mb(pids: Iterator[int] | list[int]) -> float:

@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection, wait
 
 from workbench.errors import WorkbenchError
 from workbench.forked import Forked
+from workbench.interrupts import hold
 from workbench.verify.answer.problem import Problem
 from workbench.verify.answer.verdict import Verdict
 
@@ -25,7 +26,8 @@ def in_processes(
     finished = False
     try:
         for _ in range(jobs):
-            members.append(_Member(decided, members))
+            with hold():
+                members.append(_Member(decided, members))
             members[-1].give(left.pop())
         while busy := [member for member in members if member.number is not None]:
             for ready in wait([member.connection for member in busy]):
@@ -35,14 +37,18 @@ def in_processes(
                     member.stop(now=True)
                     members.remove(member)
                     if left:
-                        members.append(member := _Member(decided, members))
+                        with hold():
+                            members.append(member := _Member(decided, members))
                 if left:
                     member.give(left.pop())
                 yield number, verdict
         finished = True
     finally:
-        for member in members:
-            member.stop(now=not finished)
+        with hold():
+            for member in members if not finished else ():
+                member.process.terminate()
+            for member in members:
+                member.stop(now=not finished)
 
 
 class _Member(Forked):

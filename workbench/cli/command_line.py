@@ -1,0 +1,268 @@
+"""The command line: what the commands (`cli/commands`) share about ending.
+
+The rule of this module: whatever happens, a script can tell from the exit code (0 holds, 1 fails, 2 the input
+or the installation is at fault, 3 undecided, 130 interrupted, 143 ended by SIGTERM), a person gets one message, and
+`WORKBENCH_DEBUG=1` gets the traceback. A command is imported when it is named, and what it needs when it
+runs: so it starts fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import contextlib
+import errno
+import gc
+import importlib
+import itertools
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any, NoReturn
+
+from workbench import __version__, interrupts
+from workbench.budget import Budget, Interrupt, phase
+from workbench.cli import attended
+from workbench.cli.commands import helps
+from workbench.errors import LimitMet, Location, WorkbenchError, did_you_mean
+from workbench.named_files import allow
+
+INTERRUPTED = 128 + signal.SIGINT
+"""Where Ctrl-C came to a caller of `run`; a program has the number of the signal."""
+BROKEN_PIPE = 141
+DEFECT = 3
+YOUNG = 100_000
+"""New objects between two searches for garbage: nearly all that is imported and composed stays."""
+EPILOG = """exit codes: 0 all hold (within bounds counts, but for --strict), 1 some property fails, 2 the input or the
+installation is at fault, 3 undecided. WORKBENCH_DEBUG=1 shows the traceback of an error."""
+
+
+class UsageError(WorkbenchError):
+    """The command line itself is wrong."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Mistakes in the arguments are errors like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"see {self.prog} --help")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """What was printed is out before, or told not to be."""
+        sys.stdout.flush()
+        super().exit(status, message)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Words that stand alone are often what the shell has made of a pattern."""
+        found, others = self.parse_known_args(args, namespace)
+        if others:
+            hint = self._meant(others[0])
+            if all(os.path.exists(word.partition(":")[0]) for word in others):
+                log = hasattr(found, "input")
+                hint = "a pattern goes in quotes: --input 'logs/*.csv'" if log else "files go together, before options"
+            raise UsageError(f"unrecognized arguments: {' '.join(others)}", hint=hint)
+        return found
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """An option that is missing because it is misspelt is told as what it is."""
+        try:
+            return super().parse_known_args(args, namespace)
+        except UsageError as error:
+            known = [] if self._subparsers else list(self._spellings())
+            for word in itertools.takewhile("--".__ne__, args or ()):
+                name = word.partition("=")[0]
+                unknown = known and name.startswith("--") and not any(each.startswith(name) for each in known)
+                if unknown and (hint := self._meant(word)).startswith("did"):
+                    raise UsageError(f"unrecognized arguments: {word}", hint=hint) from None
+            needed = any(each.required and each.dest == "input" for each in self._actions)
+            if needed and not any(word.startswith("--in") for word in args or ()):
+                hint = f"--input - reads the standard input; {error.hint}"
+                raise UsageError(error.what, hint=hint) from None
+            raise
+
+    def _meant(self, word: str) -> str:
+        """What to do about a word that is no argument: the option that is spelled like it, if there is one."""
+        name = word.partition("=")[0]
+        if name in self._spellings():
+            return f"other commands have {name}; see {self.prog} COMMAND --help"
+        likely = did_you_mean(name, self._spellings(), "")
+        return f"{likely}; see {self.prog} --help" if likely.startswith("did") else f"see {self.prog} --help"
+
+    def _spellings(self) -> Iterator[str]:
+        """The options of this command, and of those below it."""
+        for action in self._actions:
+            yield from action.option_strings
+            if isinstance(action, argparse._SubParsersAction):
+                for one in action.choices.values():
+                    yield from one._spellings()
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """A word that is none of the choices gets the closest one, as all misspelt names do."""
+        if action.choices is not None and value not in action.choices:
+            name = "/".join(action.option_strings) or action.metavar or action.dest
+            likely = did_you_mean(str(value), map(str, action.choices))
+            raise UsageError(f"argument {name}: there is no {value!r}", hint=f"{likely}; see {self.prog} --help")
+
+
+def command(name: str) -> ModuleType:
+    """The module of a command, imported when it is used: the others cost a tenth of a second."""
+    return importlib.import_module(f"workbench.cli.commands.{name}")
+
+
+def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of all commands, with the options of those that a command line names."""
+    top = _Parser(prog="workbench", description="Check, compare and run event-stream pipelines.", epilog=EPILOG)
+    top.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, line in helps().items():
+        one = commands.add_parser(name, help=line, epilog=EPILOG)
+        if name in argv:
+            module = command(name)
+            one.description = (module.__doc__ or "").partition("\n")[0]
+            module.options(one)
+    return top
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"workbench {__version__}")
+        parser.exit()
+
+
+def run(argv: Sequence[str] | None) -> int:
+    """Run a command line; the exit code. Without one this is the program."""
+    _openable()
+    _encodable()
+    gc.set_threshold(YOUNG)
+    if argv is None:  # numpy would start threads that turn round and round for a tenth of a second
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    code = _ended(sys.argv[1:] if argv is None else list(argv), program=argv is None)
+    attended.report_end(code)
+    if interrupts.came():
+        atexit._run_exitfuncs()  # files and processes that go at the end; what Python does besides takes its time
+        interrupts.leave(interrupts.came())
+    interrupts.end()
+    if argv is None and "duckdb" not in sys.modules:  # which complains of what is not freed
+        gc.freeze()  # what is left goes with the process, and need not be searched for garbage
+    return code
+
+
+def _ended(argv: list[str], *, program: bool) -> int:
+    """The exit code, however the command ends."""
+    try:
+        args = parser(argv).parse_args(argv, argparse.Namespace(argv=argv))
+        code = _bounded(args, program=program) if hasattr(args, "bounded") else _executed(args)
+        sys.stdout.flush()
+        return code
+    except SystemExit as end:  # --help, --version
+        return end.code if isinstance(end.code, int) else 0
+    except Interrupt as interrupt:  # it came in the very moment in which its budget ended
+        return _fail(interrupt.met, argv)
+    except KeyboardInterrupt:
+        _debug()
+        interrupts.say_interrupted()
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has had enough
+        _close_output()
+        return BROKEN_PIPE
+    except WorkbenchError as error:
+        return _fail(error, argv)
+    except OSError as error:
+        full = "standard output" if error.errno == errno.ENOSPC else ""
+        place = str(error.filename or full)
+        return _fail(WorkbenchError(error.strerror or str(error), where=place), argv)
+    except Exception as error:
+        told = WorkbenchError(
+            f"unexpected {type(error).__name__}: {error}",
+            hint="this is a defect of workbench, please report it; WORKBENCH_DEBUG=1 shows where",
+        )
+        told.exit_code = DEFECT
+        return _fail(told, argv)
+
+
+def _executed(args: argparse.Namespace) -> int:
+    interrupts.begin()
+    with allow(getattr(args, "include", ())):
+        return int(command(args.command).execute(args))
+
+
+def _bounded(args: argparse.Namespace, *, program: bool) -> int:
+    """Execute a command within its limits; a program has a process for it, which can be killed."""
+    limits = args.timeout, args.memory
+    terminal = "-" in getattr(args, "input", ()) and sys.stdin.isatty()
+    code = attended.attend(*limits, terminal=terminal) if program else None
+    if code is not None:
+        return code
+    with Budget(*limits), phase("starting"):
+        return _executed(args)
+
+
+def _openable() -> None:
+    """A standard stream that is closed is told when it is used; no other file may take its number."""
+    for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
+        if getattr(sys, name) is None:
+            with contextlib.suppress(OSError):
+                os.fstat(number)  # somebody has it, who did not tell Python
+                continue
+            wrong = os.O_RDONLY if name == "stdout" else os.O_WRONLY
+            os.dup2(opened := os.open(os.devnull, wrong), number)
+            if opened != number:
+                os.close(opened)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def _encodable() -> None:
+    """Signs that the terminal's encoding lacks become question marks instead of errors."""
+    for stream in (sys.stdout, sys.stderr):
+        change = getattr(stream, "reconfigure", None)
+        if change is not None:
+            change(errors="replace")
+
+
+def _fail(error: WorkbenchError, argv: Sequence[str]) -> int:
+    _debug()
+    if interrupts.came():  # what was raised has become something else on its way
+        return INTERRUPTED
+    if "--json" in argv:
+        with contextlib.suppress(OSError):
+            print(json.dumps(error_object(error)), flush=True)
+    try:
+        sys.stdout.flush()
+    except OSError:  # what is said of that, and the exit code, are not Python's
+        _close_output()
+    print(f"workbench: {error.message}", file=sys.stderr)
+    return error.exit_code
+
+
+def _close_output() -> None:
+    """Nothing more can be printed, at the end of the process either."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def error_object(error: WorkbenchError) -> dict[str, object]:
+    """What `--json` prints of an error."""
+    found: dict[str, object] = {
+        "error": error.message,
+        "what": error.what,
+        "where": str(error.where),
+        "hint": error.hint,
+        "exit_code": error.exit_code,
+    }
+    if isinstance(error.where, Location):
+        found |= {"file": error.where.file, "line": error.where.line, "column": error.where.column}
+    if isinstance(error, LimitMet):
+        found |= {"verdict": "unknown", "reason": error.what, "phase": error.phase}
+    if error.others:
+        found["others"] = [error_object(other) for other in error.others]
+    return found
+
+
+def _debug() -> None:
+    if os.environ.get("WORKBENCH_DEBUG", "0") not in ("", "0"):
+        import traceback
+
+        traceback.print_exc()
