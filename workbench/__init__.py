@@ -13,8 +13,8 @@ first used, so that `import workbench` is cheap.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
+"""As `typing` has it, which takes a while to import."""
 __version__ = "0.1.0"
 
 # fmt: off

@@ -2,7 +2,7 @@
 
 The rule of this module: the processes end with the work, whatever ends it. They are forked, so that what they do need
 not be sent (it holds functions) and scripts and notebooks need no care. They are told to stop with SIGTERM, which
-comes as `KeyboardInterrupt` (`interrupts.own`); Ctrl-C is for the parent, who passes it on; and they stop when the parent
+comes as `KeyboardInterrupt` (`interrupts`); Ctrl-C is for the parent, who passes it on; and they stop when the parent
 is gone.
 """
 

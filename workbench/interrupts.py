@@ -1,9 +1,9 @@
 """Ctrl-C and its kin: noted when they come, taken where the code is ready for them.
 
 The rule of this module: no error is raised where it would leave something half-done. The handler notes what came. In a
-program (`own`, `begin`) `KeyboardInterrupt` comes at the next `checkpoint`, or, where none is reached for `PATIENCE`, wherever
-the main thread is, unless that is held back (`hold`); when `DEADLINE` is over, or on a second signal, the process and
-all below it end at once. Elsewhere, in a script or a notebook, Python's own handler stays, and Ctrl-C comes
+program (`own`, `begin`) `KeyboardInterrupt` comes at the next `checkpoint`, or, where none is reached for `PATIENCE`,
+wherever the main thread is, but not in what is held back (`hold`); when `DEADLINE` is over, or on a second signal, the
+process and all below it end at once. Elsewhere, in a script or a notebook, Python's own handler stays, and Ctrl-C comes
 anywhere but in what is held back: it is noted there, and comes at the end.
 """
 

@@ -224,7 +224,8 @@ def test_an_interrupt_where_errors_are_swallowed_is_not_lost() -> None:
             if not sent:
                 sent.append(signal.raise_signal(signal.SIGINT))
         gc.callbacks.append(asked)
-        command_line.command = lambda _: SimpleNamespace(options=lambda _: None, execute=lambda _: gc.collect() + time.sleep(50))
+        work = SimpleNamespace(options=lambda _: None, execute=lambda _: gc.collect() + time.sleep(50))
+        command_line.command = lambda _: work
         sys.argv = ["workbench", "check"]
         sys.exit(main.main())
     """)

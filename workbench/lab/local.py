@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from multiprocessing.connection import wait
 from typing import Any
 
+from workbench.interrupts import checkpoint
 from workbench.lab.measure.client import Client
 from workbench.lab.plan import Lab, Measurement, Origin, now
 from workbench.lab.result import Measured, Result
@@ -48,6 +49,7 @@ def sweep(
                 slot.begin(next(todo, None))
                 yield result
             keep.look()
+            checkpoint()
     finally:
         try:
             keep.flush()

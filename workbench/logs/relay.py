@@ -22,6 +22,7 @@ from workbench.events.inputs import named_files
 from workbench.events.rows import LogBlock
 from workbench.executors.pending import Done
 from workbench.executors.threaded.shared_work import SharedWork
+from workbench.interrupts import checkpoint
 
 if TYPE_CHECKING:
     from workbench.events.rows import RowWriter
@@ -80,7 +81,7 @@ class Passage:
         """Until it has left this stage; meanwhile do other work, as long as there is some. Halted: it never will."""
         gate = self._gates[stage]
         while not gate.acquire(timeout=0 if any(do() for do in others if gate.locked()) else LOOK):
-            pass
+            checkpoint()
         gate.release()
         if self.failed:
             raise Halted

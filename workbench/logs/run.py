@@ -25,6 +25,7 @@ from workbench.events.rows import LogBlock
 from workbench.executors.compiled.code.cells import CellArrays
 from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
+from workbench.interrupts import checkpoint
 from workbench.logs.fallback import Fallback, may_exceed_words
 from workbench.logs.pipeline_facts import with_facts
 from workbench.logs.relay import BlockTask, WriterInTurn, write_blocks, writer_in_turn
@@ -175,6 +176,7 @@ class LogRun:
             for block in blocks:
                 yield self.of_block(block, reuse=reuse, exact=exact)
                 self.start.tally.tell()
+                checkpoint()
             yield self.ended()
 
     def of_block(self, block: LogBlock, *, reuse: bool = False, exact: bool = True) -> BlockOutputs:

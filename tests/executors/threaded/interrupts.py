@@ -1,9 +1,9 @@
 """Ctrl-C at a chosen moment, in any thread.
 
 CPython looks for signals after a call has returned, when a function begins, and where a loop goes back; at all these
-points of code in `executors/threaded` a trace function can call the handler, at the first, the second, ... Where it is
-ready for it, the handler raises KeyboardInterrupt. This is stricter than CPython: what comes after a call in a `with` or
-`try` is no longer covered if that is the end of it.
+points of code in `executors/threaded` a trace function can call the handler, at the first, the second, ... The handler
+raises KeyboardInterrupt where it may. This is stricter than CPython: what comes after a call in a `with` or `try` is no
+longer covered if that is the end of it.
 """
 
 import dis

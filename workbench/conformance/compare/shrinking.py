@@ -8,6 +8,7 @@ from typing import TypeVar
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 
+from workbench.interrupts import checkpoint
 from workbench.language.depth import make_room
 
 Example = TypeVar("Example")
@@ -44,6 +45,7 @@ def smallest(
     )
     @given(examples)
     def attempt(example: Example) -> None:
+        checkpoint()
         result = failure(example)
         if result is not None:
             found.append(result)

@@ -25,6 +25,7 @@ from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.runs import Published
 from workbench.executors.compiled.rules.single import SingleEvents
 from workbench.executors.compiled.rules.text_answers import TextAnswers
+from workbench.interrupts import hold
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.publisher import endless_chain
@@ -213,12 +214,13 @@ class RunningProgram:
     def _called(self, *given: Any) -> int:
         """Run the code on what is known."""
         loop, arrays = self.loop, self.memory.arrays()
-        if not isinstance(loop, MachineLoop):
-            found: int = loop(*given, *arrays)
-            return found
-        if self._bound is None or self._bound[0] is not arrays:
-            self._bound = arrays, loop.before(*arrays)
-        return self._bound[1](*given)
+        with hold():  # in what machine code asks, an error has nowhere to go
+            if not isinstance(loop, MachineLoop):
+                found: int = loop(*given, *arrays)
+                return found
+            if self._bound is None or self._bound[0] is not arrays:
+                self._bound = arrays, loop.before(*arrays)
+            return self._bound[1](*given)
 
     @property
     def reached(self) -> int:

@@ -11,6 +11,7 @@ import functools
 import importlib.util
 from typing import Any
 
+from workbench.interrupts import checkpoint
 from workbench.verify.decide.explicit.graph import Graph
 from workbench.verify.decide.explicit.search import Edge, Exploration, Stopped
 from workbench.verify.decide.explicit.space import WORD, Space
@@ -103,6 +104,7 @@ class CompiledSearch(Exploration):
         """
         last = self._done + states
         while self._done < min(last, self._size):
+            checkpoint()
             room = self._room(self._size + self._block * self._many)
             wanted = sum(1 << label for label in range(self.space.labels) if self._hits[label, 0] < 0)
             self._size, self._done = self._kernels.explore(
