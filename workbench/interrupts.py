@@ -31,6 +31,8 @@ AGAIN = 0.25
 """Seconds in which a second signal is the first one, sent twice: to a process and to its group."""
 LATER = 0.01
 """Seconds after which it is tried again where an error would be swallowed."""
+_PARTING = 0.1
+"""Seconds for what the end of a process waits for."""
 AT_ONCE, READY, HELD, POINTS = range(4)
 """What a signal does: it ends the process, it is raised, it waits for the end of `hold`, or for a checkpoint."""
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -176,16 +178,21 @@ def end() -> None:
 
 def leave(number: int) -> NoReturn:
     """End this process, and all below it."""
-    ended: set[int] = set()
-    while below := set(descendants(os.getpid())) - ended:
-        for pid in below:
+    ended: list[int] = []
+    while below := [pid for pid in descendants(os.getpid()) if pid not in ended]:
+        for pid in below:  # parents first, which would say that they miss a child
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        ended |= below
+        ended += below
+    until = time.monotonic() + _PARTING
+    with contextlib.suppress(OSError):  # none is left
+        while time.monotonic() < until:
+            if not os.waitpid(-1, os.WNOHANG)[0]:
+                time.sleep(LATER / 4)
     flushed = threading.Thread(target=_flush, daemon=True)  # it may wait for a reader that takes nothing
     with contextlib.suppress(RuntimeError):
         flushed.start()
-        flushed.join(0.1)
+        flushed.join(_PARTING)
     say_interrupted()
     os._exit(128 + number)
 
@@ -253,6 +260,8 @@ def _arrive(number: int, frame: FrameType | None) -> None:
 
 def _raise_pending() -> NoReturn:
     _state.pending, _state.does = 0, HELD  # what ends the work is not interrupted
+    if _state.program and "logging" in sys.modules:
+        sys.modules["logging"].disable()  # packages would tell at length that they were interrupted
     raise KeyboardInterrupt
 
 

@@ -3,10 +3,8 @@
 Whoever needs them takes them from one place, the thread manager, so that tests can put a scheduler of their own
 in the place of the standard library (`conformance.schedules`). The module `threading` is the default.
 
-The rule of this module: Ctrl-C is an exception after any call, also after one in the standard library. A lock that is
-taken by `with` is safe from that, because it is written in C and what comes after it is covered. The conditions of
-the standard library are written in Python: an interrupt inside of them leaves a lock taken for ever, or one waiting
-for nothing. So there are none here; who waits does so at a gate, outside of any lock.
+The rule of this module: who waits does so at a gate, outside of any lock; there are no conditions, in whose code Ctrl-C
+would leave a lock taken.
 """
 
 from __future__ import annotations
@@ -99,13 +97,10 @@ class Gates:
             pass
 
     def open_one(self) -> bool:
-        """Let one go on; False if nobody waits. Called with the lock; if it is interrupted, `open` all."""
+        """Let one go on; False if nobody waits. Called with the lock."""
         if not self._gates:
             return False
-        gate = self._gates[0]
-        if gate.locked():
-            gate.release()
-        del self._gates[0]  # afterwards: a gate that is forgotten would never be opened
+        self._gates.pop(0).release()
         return True
 
     def remove(self, gate: Gate) -> None:

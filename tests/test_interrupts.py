@@ -1,0 +1,179 @@
+"""Ctrl-C in a script: Python's own handler stays, and what must not be interrupted is not."""
+
+import gc
+import multiprocessing
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.executors.processes.test_processes import HOLDERS, around
+from tests.executors.threaded.test_pulled import branches
+from workbench import run
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.executors.threaded.pull_group import PullGroup
+from workbench.interrupts import admit, checkpoint, hold
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def ctrl_c() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_what_is_held_back_comes_at_the_end() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), hold():
+        ctrl_c()
+        done.append(1)
+        with hold():
+            ctrl_c()
+            checkpoint()  # whoever holds it back is not ready
+            done.append(2)
+        done.append(3)
+    assert done == [1, 2, 3]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with hold():  # it came once
+        done.append(4)
+
+
+def test_what_is_admitted_comes_at_once_and_once() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), hold():
+        try:
+            with admit():
+                ctrl_c()
+                done.append("after")
+        finally:
+            ctrl_c()  # it is held back again
+            done.append("put in order")
+    assert done == ["put in order"]
+    with pytest.raises(KeyboardInterrupt), hold():
+        ctrl_c()
+        with admit():  # it came before
+            done.append("inside")
+    assert done == ["put in order"]
+
+
+def test_the_handler_of_a_user_is_asked() -> None:
+    came = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        with hold():
+            ctrl_c()
+            assert not came
+        assert came == [signal.SIGINT]
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with hold():
+            ctrl_c()
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_threads_do_not_hold_back_what_comes_to_the_main_thread() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def body() -> None:
+        with hold(), admit():
+            begun.set()
+            ended.wait(20)
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    begun.wait(20)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ctrl_c()
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_the_end_of_what_is_held_back_where_errors_are_swallowed() -> None:
+    """A finaliser: what is raised there is printed and forgotten, so it comes afterwards."""
+
+    class Closing:
+        def __del__(self) -> None:
+            with hold():
+                ctrl_c()
+
+    with pytest.raises(KeyboardInterrupt):
+        Closing()
+        gc.collect()
+        threading.Event().wait(20)
+
+
+def strike_at_random(body: Callable[[], object], seed: int, most: float) -> None:
+    """Ctrl-C while something is done again and again; AssertionError if it does not come."""
+    main = threading.get_ident()
+    pause = random.Random(seed).uniform(0, most)
+    timer = threading.Timer(pause, lambda: signal.pthread_kill(main, signal.SIGINT))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            timer.start()
+            while timer.is_alive():
+                body()
+            body()
+    finally:
+        timer.join()
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("limit", [0, 1])
+def test_a_group_answers_after_ctrl_c(limit: int) -> None:
+    for seed in range(60):
+        with ThreadManager(limit) as manager:
+            group = PullGroup(branches, manager, capacity=2).connect(x=range(10**9))
+            strike_at_random(lambda: [group.pull(name) for name in ("all", "all", "all", "thirds")], seed, 2e-3)
+            group.pull("all")
+            group.close()
+
+
+def ctrl_c_in_processes(times: int) -> None:
+    program = around(HOLDERS["windows"])
+    rows = [{"x": i} for i in range(300)]
+    for seed in range(times):
+        strike_at_random(partial(run, program, rows, processes=2), seed, 0.05)
+        assert multiprocessing.active_children() == []
+
+
+def test_processes_lose_no_ctrl_c() -> None:
+    ctrl_c_in_processes(20)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_processes_never_lose_ctrl_c() -> None:
+    ctrl_c_in_processes(900)
+
+
+def test_a_script_gets_ctrl_c() -> None:
+    """As an exception, from whatever it calls."""
+    script = """
+        import os, signal, threading
+        import workbench as wb
+        program = wb.load("models/time2021/sum_of_odds.pipe")
+        main = threading.get_ident()
+        running = wb.Reference(program)
+        def steps():
+            while True:
+                yield {"x": 1}
+        try:
+            threading.Timer(0.1, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+            for _ in running.records(steps()): pass
+        except KeyboardInterrupt:
+            print("mine")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], cwd=ROOT, capture_output=True, text=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "mine\n", "")
