@@ -30,14 +30,19 @@ def ctrl_c() -> None:
 
 def test_what_is_held_back_comes_at_the_end() -> None:
     done = []
-    with pytest.raises(KeyboardInterrupt), hold():
-        ctrl_c()
-        done.append(1)
+
+    def body() -> None:
         with hold():
             ctrl_c()
-            checkpoint()  # whoever holds it back is not ready
-            done.append(2)
-        done.append(3)
+            done.append(1)
+            with hold():
+                ctrl_c()
+                checkpoint()  # whoever holds it back is not ready
+                done.append(2)
+            done.append(3)
+
+    with pytest.raises(KeyboardInterrupt):
+        body()
     assert done == [1, 2, 3]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with hold():  # it came once
@@ -46,19 +51,26 @@ def test_what_is_held_back_comes_at_the_end() -> None:
 
 def test_what_is_admitted_comes_at_once_and_once() -> None:
     done = []
-    with pytest.raises(KeyboardInterrupt), hold():
-        try:
+
+    def during() -> None:
+        with hold():
+            try:
+                with admit():
+                    ctrl_c()
+                    done.append("after")
+            finally:
+                ctrl_c()  # it is held back again
+                done.append("put in order")
+
+    def before() -> None:
+        with hold():
+            ctrl_c()
             with admit():
-                ctrl_c()
-                done.append("after")
-        finally:
-            ctrl_c()  # it is held back again
-            done.append("put in order")
-    assert done == ["put in order"]
-    with pytest.raises(KeyboardInterrupt), hold():
-        ctrl_c()
-        with admit():  # it came before
-            done.append("inside")
+                done.append("inside")
+
+    for body in (during, before):
+        with pytest.raises(KeyboardInterrupt):
+            body()
     assert done == ["put in order"]
 
 
@@ -105,10 +117,13 @@ def test_the_end_of_what_is_held_back_where_errors_are_swallowed() -> None:
             with hold():
                 ctrl_c()
 
-    with pytest.raises(KeyboardInterrupt):
+    def body() -> None:
         Closing()
         gc.collect()
         threading.Event().wait(20)
+
+    with pytest.raises(KeyboardInterrupt):
+        body()
 
 
 def strike_at_random(body: Callable[[], object], seed: int, most: float) -> None:
@@ -116,14 +131,21 @@ def strike_at_random(body: Callable[[], object], seed: int, most: float) -> None
     main = threading.get_ident()
     pause = random.Random(seed).uniform(0, most)
     timer = threading.Timer(pause, lambda: signal.pthread_kill(main, signal.SIGINT))
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            timer.start()
-            while timer.is_alive():
-                body()
+
+    def again() -> None:
+        timer.start()
+        while timer.is_alive():
             body()
-    finally:
-        timer.join()
+        body()
+
+    with pytest.raises(KeyboardInterrupt):
+        again()
+    timer.join()
+
+
+def pull_all(group: PullGroup) -> None:
+    for name in ("all", "all", "all", "thirds"):
+        group.pull(name)
 
 
 @pytest.mark.timeout(120)
@@ -132,7 +154,7 @@ def test_a_group_answers_after_ctrl_c(limit: int) -> None:
     for seed in range(60):
         with ThreadManager(limit) as manager:
             group = PullGroup(branches, manager, capacity=2).connect(x=range(10**9))
-            strike_at_random(lambda: [group.pull(name) for name in ("all", "all", "all", "thirds")], seed, 2e-3)
+            strike_at_random(partial(pull_all, group), seed, 2e-3)
             group.pull("all")
             group.close()
 
@@ -163,12 +185,10 @@ def test_a_script_gets_ctrl_c() -> None:
         program = wb.load("models/time2021/sum_of_odds.pipe")
         main = threading.get_ident()
         running = wb.Reference(program)
-        def steps():
-            while True:
-                yield {"x": 1}
         try:
             threading.Timer(0.1, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
-            for _ in running.records(steps()): pass
+            while True:
+                running.push(1)
         except KeyboardInterrupt:
             print("mine")
     """

@@ -1,6 +1,6 @@
 """A signal at any moment: the exit code tells it, soon, and nothing is left or broken.
 
-Signals are blocked until the program takes them, so that none comes to Python while it starts, which no program can help.
+Signals are blocked until the program takes them, so that none comes to Python while it starts: no program can help that.
 """
 
 import os
@@ -178,7 +178,8 @@ def test_a_second_signal_ends_what_the_first_does_not(files: Path) -> None:
             with subprocess.Popen(
                 [*program, "-c", stuck.format(work)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
             ) as process:
-                assert process.stdout and process.stdout.readline() == b"begun\n"
+                assert process.stdout is not None
+                assert process.stdout.readline() == b"begun\n"
                 process.send_signal(signal.SIGINT)
                 if again:
                     time.sleep(0.4)

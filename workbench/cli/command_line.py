@@ -140,10 +140,11 @@ def run(argv: Sequence[str] | None) -> int:
     if argv is None:  # numpy would start threads that turn round and round for a tenth of a second
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _ended(sys.argv[1:] if argv is None else list(argv), program=argv is None)
-    attended.report_end(code)
-    if interrupts.came():
+    number = interrupts.came()
+    attended.report_end(128 + number if number else code)
+    if number:
         atexit._run_exitfuncs()  # files and processes that go at the end; what Python does besides takes its time
-        interrupts.leave(interrupts.came())
+        interrupts.leave(number)
     interrupts.end()
     if argv is None and "duckdb" not in sys.modules:  # which complains of what is not freed
         gc.freeze()  # what is left goes with the process, and need not be searched for garbage
