@@ -1,6 +1,6 @@
 """A signal at any moment: the exit code tells it, soon, and nothing is left or broken.
 
-Signals are blocked until the program takes them, so that none comes to Python while it starts: no program can help that.
+Signals are blocked until the program takes them, so that none comes to Python while it starts: no program can help it.
 """
 
 import os
