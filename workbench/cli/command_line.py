@@ -28,7 +28,6 @@ from workbench.budget import Budget, Interrupt, phase
 from workbench.cli import attended
 from workbench.cli.commands import helps
 from workbench.errors import LimitMet, Location, WorkbenchError, did_you_mean
-from workbench.named_files import allow
 
 INTERRUPTED = 128 + signal.SIGINT
 """Where Ctrl-C came to a caller of `run`; a program has the number of the signal."""
@@ -185,6 +184,8 @@ def _ended(argv: list[str], *, program: bool) -> int:
 
 
 def _executed(args: argparse.Namespace) -> int:
+    from workbench.named_files import allow  # not at the top: --help needs none
+
     interrupts.begin()
     with allow(getattr(args, "include", ())):
         return int(command(args.command).execute(args))
