@@ -46,7 +46,7 @@ of ten rules and a minute; an event is served for the CPU time that it takes (`t
 as one.
 
 **What is not reproduced.** All thousand rules of the thesis at 2,000 events a second: they make 11 million composites a
-second, at five times that rate 1.4 thousand million, which no core writes; `cdp` makes half a million. The 10 percent
+second, at five times that rate 1.4 billion, which no core writes; `cdp` makes half a million. The 10 percent
 that its perfect cache misses, and its 12,000 answers: ours has 2,800 keys, for which spread and windows are as they are
 said, and the step of the bounds is not. GDS(1) whose hits take twice as long as those of LRU (figure 5.8): here a hit
 of either is one look into a dict. A query takes less than the composites of its answer, so that drops hardly depend on

@@ -42,7 +42,7 @@ from workbench.verify.decide.table import get_engine
 
 MODELS = Path(__file__).resolve().parents[3] / "models"
 TOO_LARGE = {"percent"}
-"""Five values of 0..100: ten thousand million states."""
+"""Five values of 0..100: ten billion states."""
 LOGS = {"bashing", "candidates", "spontaneous", "sql", "turn_around"}
 """They take texts, and maps of any size; tests/models asks about small ones."""
 CORPUS = [  # no rules; the systems of zimmerman2006 have domains of their own, and checks for which they are small
