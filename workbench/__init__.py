@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from workbench.processors.held.window import Window as Window
     from workbench.processors.insert import Insert as Insert
     from workbench.processors.keep_last import KeepLast as KeepLast
+    from workbench.processors.lagging import Lagging as Lagging
     from workbench.processors.moore import Moore as Moore, Transition as Transition, Variable as Variable
     from workbench.processors.multiplex import Multiplex as Multiplex
     from workbench.processors.pack import Pack as Pack

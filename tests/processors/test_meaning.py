@@ -27,6 +27,7 @@ from workbench.processors.held.history import History
 from workbench.processors.held.window import Window
 from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
+from workbench.processors.lagging import Lagging
 from workbench.processors.multiplex import Multiplex
 from workbench.processors.passthrough import Passthrough
 from workbench.processors.past import Historically, Once, Since, Yesterday
@@ -58,6 +59,7 @@ Y, N = event, NOTHING
 EXAMPLES = [
     # processor, input domains, input streams, output streams
     (Passthrough(), [N5], [[1, 2]], [[1, 2]]),
+    (Lagging(), [N5], [[1, 2]], [[1, 2]]),
     (Fork(2), [N5], [[1, 2]], [[1, 2], [1, 2]]),
     (Fork(3), [BOOL], [[T]], [[T], [T], [T]]),
     (Trim(0), [N5], [[1, 2, 3]], [[1, 2, 3]]),

@@ -171,7 +171,17 @@ def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> L
     from workbench.language import parameters
 
     with Progress():
-        return read(reference, **parameters(params)).faulty(*faults)
+        found = read(reference, **parameters(params)).faulty(*faults)
+    warn_of_lags(found.pipeline)
+    return found
+
+
+def warn_of_lags(pipeline: Pipeline) -> None:
+    """Print a warning for each join that pairs events of different times."""
+    from workbench.processors.held.lags import lag_warnings
+
+    for warning in lag_warnings(pipeline):
+        print(f"warning: {warning}", file=sys.stderr)
 
 
 def is_rules(reference: str) -> bool:
@@ -218,6 +228,7 @@ def load_all(
         unused -= known
         own = {k: v for k, v in given.items() if k in known}
         found.append(source.get(name, **own).faulty(*faults))
+        warn_of_lags(found[-1].pipeline)
     if unused:
         raise InputError(f"{'neither' if len(found) == 2 else 'no'} pipeline has a parameter '{sorted(unused)[0]}'")
     return found

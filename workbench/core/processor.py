@@ -239,6 +239,7 @@ class Processor(ABC):
         in the stream of its denotation.
     lockstep: every front makes every output carry exactly one event.
     singly: its machine is that of steps in which one of its inputs carries an event, and has no meaning for others.
+    shifts: whoever writes it means the shift that it makes.
     constants: the labels of enumerations that it makes itself; a text that calls it may use them.
     """
 
@@ -250,6 +251,7 @@ class Processor(ABC):
     marks: ClassVar[bool] = False
     lockstep: ClassVar[bool] = False
     singly: ClassVar[bool] = False
+    shifts: ClassVar[bool] = False
     constants: ClassVar[tuple[str, ...]] = ()
 
     # --- shape ---
@@ -404,6 +406,11 @@ class Processor(ABC):
         None where that is not known. It says how long queues behind it can get.
         """
         return 0 if self.lockstep else None
+
+    @property
+    def shift(self) -> int | None:
+        """How many events of its input come before the one that its first output belongs to; None: not known."""
+        return self.lag
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         """What is emitted when the stream ends (nothing, by default)."""

@@ -21,6 +21,7 @@ class Insert(Processor):
     times: int = 1
 
     keyword: ClassVar[str] = "insert"
+    shifts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.times < 0:
@@ -36,6 +37,10 @@ class Insert(Processor):
             what = f"the inserted value {self.value!r} is not in the domain {domain}"
             raise outside(what, self.value, domain, "insert a value of the stream's domain")
         return replace(self, value=fitted(domain, self.value))
+
+    @property
+    def shift(self) -> int:
+        return -self.times
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return self.times + 1

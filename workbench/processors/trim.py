@@ -16,6 +16,7 @@ class Trim(Cut):
     """Discards the first `count` events and emits the others."""
 
     keyword: ClassVar[str] = "trim"
+    shifts: ClassVar[bool] = True
 
     @property
     def label(self) -> str:

@@ -26,6 +26,7 @@ from workbench.core.processor import Processor
 from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.errors import InputError, WorkbenchError
+from workbench.processors.held.lags import uneven_joins
 from workbench.show.rule_graph import draw_rules
 from workbench.show.rule_set_plan import draw_plan
 from workbench.tesla.engines.set_plan import SetPlan
@@ -135,6 +136,8 @@ class _Picture:
         """Kept apart: an edge inside a cluster would pull both its ends into it."""
         self.faults: dict[str, list[str]] = {}
         """What may happen on each pipe."""
+        self.lags: dict[str, int] = {}
+        """Of queues of joins that pair events of different times, by how many events their inputs lag."""
         self._depth = 1
         self._count = 0
 
@@ -163,6 +166,8 @@ class _Picture:
         """Inputs, processors, outputs."""
         names = {pipe: pipe for pipe in pipeline.domains}
         self.plan(pipeline, names, "")
+        for join in uneven_joins(pipeline):
+            self.lags.update((f"{join.name}.{port}", lag) for port, lag in join.lags.items())
         taps = {}
         for name, domain in pipeline.inputs:
             source = self.terminal(name, domain)
@@ -288,6 +293,8 @@ class _Picture:
         names = [f"{name}.{port}" for port in ports]
         capacities = [self.capacities.get(queue) for queue in names]
         shown = [port if size is None else f"{port} ≤{size}" for port, size in zip(ports, capacities, strict=True)]
+        for i, queue in enumerate(names):
+            shown[i] += f" ⚠ lag {self.lags[queue]}" if queue in self.lags else ""
         # one width for all: graphviz misplaces a table that is narrower than what is above and below it
         width = max(*(self.slots.get(queue, 0) for queue in names), *(6 * len(text) for text in shown))
         return [self.queue(queue, text, width) for queue, text in zip(names, shown, strict=True)]
