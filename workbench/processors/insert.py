@@ -9,7 +9,8 @@ from workbench.core.domain import BOOL, Domain, Value, outside
 from workbench.core.fields import fitted
 from workbench.core.ops import negate
 from workbench.core.processor import Burst, Emission, Maybe, Processor, State, Stream, event
-from workbench.core.term import const, domain_of, is_symbolic
+from workbench.core.term import Change, Entries, const, domain_of, is_symbolic, like
+from workbench.core.typing_rules import literal_domain
 from workbench.errors import PipelineError
 
 
@@ -59,10 +60,18 @@ class Insert(Processor):
         (started,), (latest,) = state, front
         if started is True:
             return state, (event(latest),)
-        value = const(self.value, domain_of(latest)) if is_symbolic(front) else self.value
+        value = _beside(self.value, latest) if is_symbolic(front) else self.value
         slots = [*[Maybe(negate(started), value)] * self.times, event(latest)]
         return (True,), (Burst(slots) if self.times else slots[0],)
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
         return (cls(1), cls(0, 2))
+
+
+def _beside(value: Value, event: Any) -> Any:
+    """A value as a term beside an event, whose domain may be narrower than that of its stream."""
+    if isinstance(event, tuple) and not isinstance(event, Entries | Change):
+        return like(event, map(_beside, value, event))
+    domain = domain_of(event)
+    return const(value, domain if value in domain else literal_domain(value))

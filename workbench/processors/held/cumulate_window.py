@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Range, Value
 from workbench.core.function import TypedFunction
+from workbench.core.pipeline import Pipeline
 from workbench.core.processor import NOTHING, Maybe, Processor, State
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.group import Group
@@ -88,13 +89,20 @@ def _events(old: Stack | None, young: Stack | None) -> list[Value]:
 
 
 def cumulation(inner: Processor) -> Cumulate | None:
-    """The cumulation that a typed processor, or the only one of a group, is."""
+    """The cumulation that a typed processor is, or a group is of its only input."""
     if isinstance(inner, Group):
-        flat = inner.flat
-        if len(flat.nodes) != 1 or [pipe for _, pipe in flat.outputs] != [*flat.nodes[0].outputs]:
+        if not is_single(inner.flat):
             return None
-        inner = flat.typed[flat.nodes[0].name]
+        inner = inner.flat.typed[inner.flat.nodes[0].name]
     return inner if type(inner) is Cumulate and isinstance(inner.function, TypedFunction) else None
+
+
+def is_single(flat: Pipeline) -> bool:
+    """Whether a pipeline is its only processor: what comes in is what that reads, and what it emits comes out."""
+    if len(flat.nodes) != 1:
+        return False
+    (node,) = flat.nodes
+    return [name for name, _ in flat.inputs] == [*node.inputs] and [pipe for _, pipe in flat.outputs] == [*node.outputs]
 
 
 def associative(inner: Processor) -> Cumulate | None:

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from workbench.core.domain import Domain, Range
+from workbench.core.domain import Domain, Integers, Range
+from workbench.core.escape import can_escape
 from workbench.core.function import TypedFunction
 from workbench.core.memory import Array, Cells
-from workbench.core.ops import EQ, MOD, as_term, held_in, ite
+from workbench.core.ops import EQ, LT, MOD, as_term, held_in, ite
 from workbench.core.processor import Machine, Maybe, Processor, Slot, State, Stored
 from workbench.core.term import const
 from workbench.processors.cumulate import Cumulate
@@ -32,12 +33,22 @@ def sliding(width: int, inner: Processor, inputs: tuple[Domain, ...]) -> Stored 
     cumulate = associative(inner)
     if cumulate is None or width <= NARROW:
         return None
+    (events,) = inputs
+    if can_remove(cumulate, events):
+        return _removing(width, cumulate, events)
+    return _doubling(width, cumulate) if can_double(cumulate, events) else None
+
+
+def can_remove(cumulate: Cumulate, events: Domain) -> bool:
+    """Whether events can be taken out of a total: what has not come yet is the default, and must take out nothing."""
     assert isinstance(cumulate.function, TypedFunction)
-    (events,), inverse = inputs, cumulate.function.function.inverse
-    # what has not come yet is the default of its domain: 0 takes nothing out of a sum
-    if inverse and events.default == 0:
-        return _removing(width, cumulate, events, inverse)
-    return _doubling(width, cumulate) if events == cumulate.domain else None
+    return cumulate.function.function.inverse is not None and events.default == 0
+
+
+def can_double(cumulate: Cumulate, events: Domain) -> bool:
+    """Whether folds of parts of a window are values like its result, and all of them fit into words."""
+    assert isinstance(cumulate.function, TypedFunction)
+    return events == cumulate.domain and not can_escape([cumulate.function.body], Integers)
 
 
 def _seen(width: int, seen: Any) -> Any:
@@ -48,7 +59,7 @@ def _next(position: Any, size: int) -> Any:
     return ite(EQ(position, size - 1), 0, position + 1)
 
 
-def _removing(width: int, cumulate: Cumulate, kept: Domain, inverse: Any) -> Stored:
+def _removing(width: int, cumulate: Cumulate, kept: Domain) -> Stored:
     """The total of the window, from which the oldest event is taken when a new one comes."""
     domain = cumulate.domain
     assert domain is not None
@@ -63,8 +74,7 @@ def _removing(width: int, cumulate: Cumulate, kept: Domain, inverse: Any) -> Sto
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
             (seen, oldest, total), (value,) = state, front
-            whole = inverse(cumulate.function(total, value), events.at(oldest, width))
-            after = as_term(held_in(whole, domain), domain)
+            after = as_term(held_in(_replaced(cumulate, total, value, events.at(oldest, width)), domain), domain)
             events.put(oldest, value)
             full = EQ(seen, width - 1)
             return (_seen(width, seen), _next(oldest, width), after), (Maybe(full, after),)
@@ -72,6 +82,17 @@ def _removing(width: int, cumulate: Cumulate, kept: Domain, inverse: Any) -> Sto
         return Machine(slots, step)
 
     return Stored({"events": Array(kept, width)}, machine)
+
+
+def _replaced(cumulate: Cumulate, total: Any, value: Any, oldest: Any) -> Any:
+    """A total with one event in the place of another; it leaves a word on the way only where the result does."""
+    function: Any = cumulate.function
+    inverse = function.function.inverse
+    whole = inverse(function(total, value), oldest)
+    if not can_escape([whole], Integers):
+        return whole
+    # what has the same sign comes last: before it comes, what leaves has made the total smaller, or makes it larger still
+    return ite(EQ(LT(total, 0), LT(value, 0)), function(inverse(total, oldest), value), whole)
 
 
 def _doubling(width: int, cumulate: Cumulate) -> Stored:
