@@ -277,18 +277,23 @@ class Group(Holder):
         found = {self.lags[pipe] for _, pipe in self.flat.outputs}
         return found.pop() if len(found) == 1 else None
 
-    def _capacities(self, node: Node) -> tuple[int, ...]:
-        """How long the queues of a node get, however many fronts come."""
+    def _lagging(self, node: Node) -> tuple[int, ...] | None:
+        """How long the queues of a node get, however many fronts come; None where that is not known."""
         before = [self.lags[pipe] for pipe in node.inputs]
         known = [lag for lag in before if lag is not None]
-        if len(known) < len(before):
+        return tuple(max(known) - lag for lag in known) if len(known) == len(before) else None
+
+    def _capacities(self, node: Node) -> tuple[int, ...]:
+        """`_lagging`, or Refused where it is not known."""
+        found = self._lagging(node)
+        if found is None:
             raise Refused(
                 f"the queues of '{node.name}' in {self.body.name} may get longer and longer there, so that it has no"
                 " finite machine",
                 where=node.where,
                 hint="join streams that have an event for every event of the input (a filter has not)",
             )
-        return tuple(max(known) - lag for lag in known)
+        return found
 
     def _part(self, node: Node, horizon: int | None) -> tuple[Machine, Join | None]:
         domains = tuple(self.flat.domains[pipe] for pipe in node.inputs)
@@ -304,7 +309,8 @@ class Group(Holder):
         if max(widths) > 1:
             return machine, Join(domains, tuple(horizon * width for width in widths))
         # at most `horizon` events enter before a reset, and none is stored by the last step: no overflow
-        return machine, Join(domains, (horizon - 1,) * len(domains))
+        lagging = self._lagging(node) or (horizon,) * len(domains)
+        return machine, Join(domains, tuple(min(horizon - 1, each) for each in lagging))
 
     def _walker(
         self, parts: list[tuple[Machine, Join | None]], state: State, given: Mapping[str, list[Maybe]], *, ends: bool
