@@ -199,6 +199,12 @@ class _Crawl:
         for position, (pipe, slots) in enumerate(zip(node.outputs, emitted, strict=True), 1):
             if not stored and any(isinstance(slot.value, Change) for slot in slots):  # which is that of its own step
                 raise self._cannot_hold(node, f"pipe '{pipe}'", self.pipeline.domains[pipe])
+            if any(map(has_lone_entries, (slot.value for slot in slots))):
+                raise Refused(
+                    f"{named} makes maps of {self.pipeline.domains[pipe]} of several events of a step, or at the end of"
+                    " the stream: such a map lies in a table, which changes once a step",
+                    hint="let the values of the map have a finite type",
+                )
             prefix = f"{node.name}:" + (f"out{position}." if len(node.outputs) > 1 else "")
             found = self._pipe(prefix, slots, self.pipeline.domains[pipe])
             more = self.more.get(node.name, repeated)
@@ -422,6 +428,13 @@ class _Crawl:
         if escape is not FALSE:
             self.wires.define(name, escape)
             self.strict.add(name)
+
+
+def has_lone_entries(value: Any) -> bool:
+    """Whether a value has a map key by key in it whose domain is not finite, so that no variables stand for it."""
+    if isinstance(value, Entries) and not value.domain.finite:
+        return True
+    return isinstance(value, tuple) and any(map(has_lone_entries, value))
 
 
 def _canonical(value: Any, here: Any = TRUE) -> Any:
