@@ -16,7 +16,7 @@ from workbench.builder import Builder, BuiltStream
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Bool, Domain, Integer, Overflowing, Range
 from workbench.core.function import Function, user_function
-from workbench.core.ops import ADD, EQ, GT, MOD, SUB, both
+from workbench.core.ops import ADD, EQ, GT, MOD, SUB
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Processor
 from workbench.errors import DomainError, TypingError
@@ -27,6 +27,7 @@ from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.freeze import Freeze
+from workbench.processors.held.group import Group
 from workbench.processors.held.history import History
 from workbench.processors.held.quantifiers import Exists, ForAll
 from workbench.processors.held.reset_last import ResetLast
@@ -34,12 +35,14 @@ from workbench.processors.held.spawn import EventuallyOf, GloballyOf
 from workbench.processors.held.window import Window
 from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
-from workbench.processors.past import Once
+from workbench.processors.passthrough import Passthrough
+from workbench.processors.past import Once, Yesterday
 from workbench.processors.prefix import Prefix
 from workbench.processors.sample import Sample
 from workbench.processors.slices.slice import Slice
 from workbench.processors.slices.slice_last import SliceLast
 from workbench.processors.stutter import Stutter
+from workbench.processors.temporal import Eventually, Globally, Next, Until
 from workbench.processors.trim import Trim
 from workbench.processors.turn_into import TurnInto
 
@@ -72,7 +75,9 @@ def cumulation(draw: Draw, domain: Domain, *, within: bool = False) -> Cumulate:
     """
     if isinstance(domain, Bool):
         return Cumulate(draw(st.sampled_from((f.AND, f.OR, f.IMPLIES, FIRST, SECOND))), draw(st.booleans()))
-    folds = (*FOLDS, PYTHON) if domain == INT else (f.MAX, f.MIN, FIRST, SECOND) if domain == FEW and not within else FOLDS
+    folds = (
+        (*FOLDS, PYTHON) if domain == INT else (f.MAX, f.MIN, FIRST, SECOND) if domain == FEW and not within else FOLDS
+    )
     found = draw(st.sampled_from(folds))
     start = draw(of_domain(domain)) if found.start is None or draw(st.booleans()) else None
     return Cumulate(found, start)
@@ -88,7 +93,7 @@ class Body:
     def pick(self, kind: type[Domain] | None = None) -> tuple[BuiltStream, Domain]:
         """One of the pipes, of one kind if there is one."""
         suited = [pipe for pipe in self.pipes if kind is None or isinstance(pipe[1], kind)]
-        return self.draw(st.sampled_from(suited or self.pipes))  # type: ignore[no-any-return]
+        return self.draw(st.sampled_from(suited or self.pipes))
 
     def add(self, processor: Processor, *read: tuple[BuiltStream, Domain]) -> None:
         """One more processor, if it can read these."""
@@ -117,12 +122,19 @@ class Body:
                         Freeze(),
                         KeepLast(),
                         TurnInto(1, INT) if domain == INT else TurnInto(True, BOOL),
-                        Window(2, cumulation(self.draw, domain, within=True)),
+                        Window(self.draw(st.sampled_from((2, 5))), cumulation(self.draw, domain, within=True)),
+                        History(2, cumulation(self.draw, domain)),
+                        self.temporal(),
                     )
                 )
             ),
             read,
         )
+
+    def temporal(self) -> Processor:
+        """A formula over a stream of truth values, which is known at once, later, or perhaps never."""
+        waiting = self.draw(st.sampled_from((None, 1, 3)))
+        return self.draw(st.sampled_from((Eventually(waiting), Globally(waiting), Next(), Once(), Yesterday())))
 
     def double(self) -> None:
         """A processor of two streams, which may be one."""
@@ -136,9 +148,21 @@ class Body:
                     lambda: self.add(CombineLatest(number, (self.start(left), self.start(right))), left, right),
                     lambda: self.add(Sample(), left, right),
                     lambda: self.add(Filter(), left, self.pick(Bool)),
+                    lambda: self.add(Until(self.draw(st.sampled_from((None, 2)))), left, right),
+                    lambda: self.add(ResetLast(cumulation(self.draw, left[1])), left, self.pick(Bool)),
+                    lambda: self.add(self.slice(left[1]), left),
                 )
             )
         )()
+
+    def slice(self, domain: Domain) -> Processor:
+        """Slices, of which there is said what all of them together come to."""
+        builder = Builder("slices")
+        key = f.NOT if isinstance(domain, Bool) else f.EVEN
+        found = Slice(key, cumulation(self.draw, domain))(builder.input("s", domain))
+        found = self.draw(st.sampled_from((Passthrough(), Freeze(), Trim(1), KeepLast(), Stutter(2))))(found)
+        of = self.draw(st.sampled_from((f.SIZE, f.ANY_VALUE if isinstance(domain, Bool) else f.SUM_VALUES)))
+        return Group(builder.build(ApplyFunction(of)(found)))
 
     def start(self, pipe: tuple[BuiltStream, Domain]) -> Any:
         """A value of what a pipe carries."""
@@ -169,7 +193,6 @@ def inner(draw: Draw, inputs: Sequence[Domain], *, truth: bool = False, within: 
     return body.built()
 
 
-NEAR = Function("near", 1, lambda a: (a, MOD(a, 3)))
 PAIRS: dict[int, Callable[..., Any]] = {
     1: lambda a: (a, a),
     2: lambda a, b: (a, a),
@@ -232,6 +255,3 @@ def steps_of(draw: st.DrawFn, pipeline: Pipeline, most: int = 14) -> list[Any]:
     some = st.fixed_dictionaries({}, optional=values) if draw(st.booleans()) else st.fixed_dictionaries(values)
     found = draw(st.lists(some, max_size=most))
     return [*found, END] if draw(st.booleans()) else found
-
-
-__all__ = ["BACKWARDS", "MODELLED", "both", "held_pipelines", "steps_of"]

@@ -20,7 +20,7 @@ from workbench.core.evaluate import compile_terms, compile_value
 from workbench.core.fields import Map, Tuple, joined, resolve, split, within
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import PLAIN, Operator
-from workbench.core.term import FALSE, Change, O, Term, const, domain_of, is_symbolic, leaves, unnamed, var
+from workbench.core.term import FALSE, O, Term, const, domain_of, has_view, is_symbolic, leaves, unnamed, var
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError
 
@@ -220,9 +220,9 @@ class TypedFunction:
         """The function's term over symbolic arguments."""
         if self.obstacle:
             raise Refused(self.obstacle, hint="use workbench functions, or choose a smaller finite domain")
-        if any(isinstance(arg, Change) for arg in args):
+        if has_view(args):
             given = zip(args, self.domains, strict=True)
-            body = self.function.build(*(a if isinstance(a, Change) else ops.as_term(a, d) for a, d in given))
+            body = self.function.build(*(a if has_view(a) else ops.as_term(a, d) for a, d in given))
             return ops.as_term(body, self.result)
         bindings: dict[Term, Term] = {}
         for symbol, arg, domain in zip(self.symbols, args, self.domains, strict=True):

@@ -23,7 +23,7 @@ from typing import Any
 from workbench.core import typing_rules as rules
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Integer, Integers, Overflowing, Range, Reals, SomeFloats
 from workbench.core.fields import Nullable, Record, parts
-from workbench.core.term import FALSE, OVERLOADS, TRUE, Fields, Term, const, intern, is_symbolic, like
+from workbench.core.term import FALSE, OVERLOADS, TRUE, Fields, Term, const, intern, is_symbolic, is_view, like
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
 from workbench.errors import TypingError
 
@@ -458,6 +458,8 @@ def disjunction(items: Any) -> Any:
 
 def as_term(value: Any, domain: Domain) -> Any:
     """A value or term as a term of exactly this domain (conversion where the domains differ)."""
+    if is_view(value):
+        return value
     if isinstance(value, tuple) and is_symbolic(value):
         items = (as_term(v, d) for v, (_, d) in zip(value, parts(domain), strict=True))
         return Fields.of(domain, items) if isinstance(domain, Record) else like(value, items)

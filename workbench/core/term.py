@@ -191,6 +191,16 @@ class Change(tuple[Any, ...]):
         return made
 
 
+def is_view(value: Any) -> bool:
+    """Whether it is a map for which no variables stand: one in a table, or key by key with values of infinite types."""
+    return isinstance(value, Change) or (isinstance(value, Entries) and not value.domain.finite)
+
+
+def has_view(value: Any) -> bool:
+    """Whether such a map is in a value."""
+    return is_view(value) or (isinstance(value, tuple) and any(map(has_view, value)))
+
+
 def like(shape: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
     """A tuple of these items; the value of a record or a map if `shape` is one."""
     if isinstance(shape, Change):

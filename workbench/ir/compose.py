@@ -23,11 +23,11 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Burst, Emission, Machine, Maybe, State, Stepped, slots_of
 from workbench.core.program import Program, unknown
 from workbench.core.strict import Computed, strictly
-from workbench.core.term import FALSE, TRUE, Change, Entries, Others, Term, const, leaves, like, var
+from workbench.core.term import FALSE, TRUE, Change, Entries, Others, Term, const, has_view, leaves, like, var
 from workbench.errors import DomainError, Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.queues import Queues, Round
-from workbench.ir.ring import ENDLESS, FEW, Ring, most_waited
+from workbench.ir.ring import ENDLESS, Ring, is_long, most_waited
 from workbench.ir.sharing import named
 from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System
 from workbench.ir.wires import Wires
@@ -197,14 +197,7 @@ class _Crawl:
         if rows is not None:
             self.rows[node.name] = self._in_rows(node, machine, rows)
         for position, (pipe, slots) in enumerate(zip(node.outputs, emitted, strict=True), 1):
-            if not stored and any(isinstance(slot.value, Change) for slot in slots):  # which is that of its own step
-                raise self._cannot_hold(node, f"pipe '{pipe}'", self.pipeline.domains[pipe])
-            if any(map(has_lone_entries, (slot.value for slot in slots))):
-                raise Refused(
-                    f"{named} makes maps of {self.pipeline.domains[pipe]} of several events of a step, or at the end of"
-                    " the stream: such a map lies in a table, which changes once a step",
-                    hint="let the values of the map have a finite type",
-                )
+            self._check_held(node, pipe, slots, in_table=bool(stored))
             prefix = f"{node.name}:" + (f"out{position}." if len(node.outputs) > 1 else "")
             found = self._pipe(prefix, slots, self.pipeline.domains[pipe])
             more = self.more.get(node.name, repeated)
@@ -249,6 +242,9 @@ class _Crawl:
                 name = f"{node.name}.{queue}"
                 full[name] = OR(full.get(name, FALSE), AND(fires, as_term(overflow, BOOL)))
             following = following[: len(machine.slots)]
+            for slot, new in zip(machine.slots, following, strict=True):
+                if has_view(new):
+                    raise self._cannot_hold(node, f"state '{slot.name}'", slot.domain)
             state = tuple(
                 _guarded(fires, new, old, slot.domain)
                 for slot, old, new in zip(machine.slots, state, following, strict=True)
@@ -352,6 +348,20 @@ class _Crawl:
                 raise self._cannot_hold(node, what, domain)
         return machine
 
+    def _check_held(self, node: Node, pipe: str, slots: Sequence[Maybe], *, in_table: bool) -> None:
+        """Refused where a pipe would carry a map for which no variables stand, but for that of a table's own step."""
+        domain = self.pipeline.domains[pipe]
+        for value in (slot.value for slot in slots if has_view(slot.value)):
+            if isinstance(value, Entries):
+                raise Refused(
+                    f"`{node.processor}` (processor '{node.name}') emits {domain} for several events of a step, or at"
+                    " the end of the stream, and such a map lies in a table, which changes once a step",
+                    where=node.where,
+                    hint="let the values of the map have a finite type",
+                )
+            if not (in_table and isinstance(value, Change)):
+                raise self._cannot_hold(node, f"pipe '{pipe}'", domain)
+
     def _cannot_hold(self, node: Node, what: str, domain: Domain) -> Refused:
         why, hint = self._obstacle(domain)
         return Refused(f"{what} of processor '{node.name}' holds {domain}, {why}", where=node.where, hint=hint)
@@ -400,7 +410,7 @@ class _Crawl:
             why, hint = self._obstacle(kept)
             what = f"a queue of processor '{node.name}' has to keep events of {kept}, {why}"
             raise Refused(what, where=node.where, hint=hint)
-        long = self.arrays and max(capacities) > FEW
+        long = self.arrays and is_long(capacities)
         join: Join | Ring = Ring(domains, capacities) if long else Join(domains, capacities)
         shown = ", ".join("any" if q == ENDLESS else str(q) for q in capacities)
         self.instances.append(Instance(name, f"Queues {shown}", f"the queues of {node.name}", roles))
@@ -428,13 +438,6 @@ class _Crawl:
         if escape is not FALSE:
             self.wires.define(name, escape)
             self.strict.add(name)
-
-
-def has_lone_entries(value: Any) -> bool:
-    """Whether a value has a map key by key in it whose domain is not finite, so that no variables stand for it."""
-    if isinstance(value, Entries) and not value.domain.finite:
-        return True
-    return isinstance(value, tuple) and any(map(has_lone_entries, value))
 
 
 def _canonical(value: Any, here: Any = TRUE) -> Any:

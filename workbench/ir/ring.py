@@ -25,6 +25,11 @@ ENDLESS = MOST_EVENTS
 """The capacity of a queue that is given more room whenever it needs it."""
 
 
+def is_long(capacities: Sequence[int]) -> bool:
+    """Whether queues of these capacities lie in arrays where there are arrays, and not in variables."""
+    return max(capacities) > FEW
+
+
 def most_waited(queue: str) -> str:
     """The variable that says how many events have waited at most in such a queue."""
     name, _, port = queue.rpartition(".")

@@ -91,7 +91,7 @@ def _replaced(cumulate: Cumulate, total: Any, value: Any, oldest: Any) -> Any:
     whole = inverse(function(total, value), oldest)
     if not can_escape([whole], Integers):
         return whole
-    # what has the same sign comes last: before it comes, what leaves has made the total smaller, or makes it larger still
+    # an event of the total's sign is added last: by then the one that leaves has made it smaller, or larger anyway
     return ite(EQ(LT(total, 0), LT(value, 0)), function(inverse(total, oldest), value), whole)
 
 

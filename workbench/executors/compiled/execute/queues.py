@@ -20,7 +20,7 @@ from workbench.executors.compiled.code.loop import dense
 from workbench.executors.compiled.execute.state import LoopArrays
 from workbench.executors.compiled.lower.steady import LONGEST, circles
 from workbench.executors.compiled.lower.system import fixed, known_capacities, translate
-from workbench.ir.ring import ENDLESS, FEW, most_waited
+from workbench.ir.ring import ENDLESS, is_long, most_waited
 from workbench.ir.system import System
 
 
@@ -73,10 +73,10 @@ def widen(flat: Pipeline, narrow: LoopArrays, wide: LoopArrays) -> None:
         slots = Join(domains, tuple(queue.capacity for queue in queues))
         for position, queue in enumerate(queues):
             prefix = f"{node.name}.queue:"
-            if max(slots.capacities) <= FEW:  # else what waits lies in an array already
-                waiting = _moved(slots, position, prefix, numbers, wide)
-            else:
+            if is_long(slots.capacities):  # what waits lies in an array already
                 waiting = numbers.get(f"{prefix}length{position + 1}", 0)
+            else:
+                waiting = _moved(slots, position, prefix, numbers, wide)
             numbers.setdefault(most_waited(queue.name), waiting)
     wide.put(numbers, arrays)
 
