@@ -21,7 +21,7 @@ from workbench.core.memory import (
     RowSearch,
     is_row,
 )
-from workbench.core.term import Term
+from workbench.core.term import Term, same
 
 ROW_NAME = "row"
 """What code calls the number of a row (`ROW`), in a loop over a table."""
@@ -104,9 +104,9 @@ class Statements:
 
     def _together(self, line: Assignment) -> list[Assignment]:
         """What is collected in the same loop; what it needs is written before."""
-        found = [line]
+        found, of = [line], line.term.args[:2]
         for other in self._once:
-            if not isinstance(other.term.op, RowFold) or other.term.args[:2] != line.term.args[:2] or other is line:
+            if not isinstance(other.term.op, RowFold) or other is line or not same(other.term.args[:2], of):
                 continue
             if other.term not in self._written and (other.term in self._fed) == (line.term in self._fed):
                 terms = {each.term for each in found}

@@ -299,7 +299,7 @@ def _put(view: WithEntry, base: InTable) -> Levels:
 
 def _last(before: Sequence[EntryChange], change: EntryChange) -> list[EntryChange]:
     """Changes, of which this one comes last; what it overwrites is left out."""
-    return [*(each for each in before if each.key != change.key), change]
+    return [*(each for each in before if not same(each.key, change.key)), change]
 
 
 def _either(condition: Term, a: EntryChange | None, b: EntryChange | None) -> EntryChange:
