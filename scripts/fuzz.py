@@ -18,8 +18,8 @@ from collections.abc import Sequence
 NOTHING_FOUND, FOUND = 0, 1
 STOPPED = (2, 130, -signal.SIGINT)
 """How pytest, workbench and Python itself end when they are interrupted."""
-PIPELINES = "200"
-"""Random pipelines in a round, besides the properties."""
+PIPELINES, RULES = "200", "100"
+"""Random pipelines and sets of rules in a round, besides the properties."""
 KEPT = "build/fuzz"
 """Where a file is written that tests what differs."""
 
@@ -28,7 +28,8 @@ def commands(seed: int, jobs: str, tests: Sequence[str]) -> list[list[str]]:
     """What a round runs, until one of them finds something."""
     pytest = ["-m", "pytest", "-q", "-x", "--tb=short", "-n", jobs, "-m", "hypothesis and not slow"]
     properties = [*pytest, "--hypothesis-profile=fuzz", f"--hypothesis-seed={seed}", *tests]
-    conform = ["-m", "workbench.cli.main", "conform", "--random", PIPELINES, "--seed", str(seed), "--to-test", KEPT]
+    random = ["--random", PIPELINES, "--random-rules", RULES]
+    conform = ["-m", "workbench.cli.main", "conform", *random, "--seed", str(seed), "--to-test", KEPT]
     return [[sys.executable, *each] for each in ([properties] if tests else [conform, properties])]
 
 

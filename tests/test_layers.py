@@ -131,6 +131,8 @@ AT_MODULE_LEVEL = {
     ("conformance/compare/plans.py", "hypothesis"),
     ("conformance/generate/domains.py", "hypothesis"),
     ("conformance/generate/construction.py", "hypothesis"),
+    ("conformance/generate/holders.py", "hypothesis"),
+    ("conformance/generate/single.py", "hypothesis"),
     ("conformance/compare/shrinking.py", "hypothesis"),
     ("conformance/generate/pipelines.py", "hypothesis"),
     ("conformance/generate/rules.py", "hypothesis"),

@@ -12,14 +12,16 @@ from tests.found import program
 from tests.machines import GroupMachine, MachineRun
 from workbench.builder import Builder
 from workbench.conformance.compare.differential import check, check_streams
-from workbench.conformance.compare.executables import Denoting, Running
+from workbench.conformance.compare.executables import Denoting, Running, Seen
 from workbench.conformance.generate.pipelines import pipelines, pipelines_and_traces, state_bits, traces
 from workbench.conformance.generate.python_source import body
 from workbench.core.determinism import same
+from workbench.core.domain import Range
 from workbench.core.pipeline import Pipeline
-from workbench.errors import Overflow
+from workbench.errors import Overflow, PipelineError
 from workbench.processors.held.group import flatten
 from workbench.processors.held.window import Window
+from workbench.processors.stutter import Stutter
 
 
 @examples(150)
@@ -27,6 +29,29 @@ from workbench.processors.held.window import Window
 def test_every_pipe_and_queue_at_every_step(given_):
     pipeline, steps = given_
     check(pipeline, steps, Running(pipeline), Denoting(pipeline))
+
+
+@examples(40)
+@given(pipelines_and_traces(large=True))
+def test_wide_windows_and_numbers_without_bounds(given_):
+    pipeline, steps = given_
+    check(pipeline, steps, Running(pipeline), Denoting(pipeline))
+    check_streams(pipeline, steps)
+
+
+def test_a_value_outside_of_the_domain_of_its_pipe_is_an_error():
+    """No second executor is needed to see that."""
+    builder = Builder("p")
+    x = builder.input("x", Range(0, 3))
+    running = Running(builder.build(Stutter(2)(x)))
+    assert [seen.pipes for seen in running.trace([{"x": 3}, {}])] == [
+        {"x": 3, "stutter": [3, 3]},
+        {"x": None, "stutter": None},
+    ]
+    assert running.checked(Seen({"x": None, "stutter": []}, {})) is not None
+    for pipe, carried in (("stutter", [3, 4]), ("x", 4), ("x", True)):
+        with pytest.raises(PipelineError, match=r"emits (4|True), which is not a value of 0\.\.3"):
+            running.checked(Seen({pipe: carried}, {}))
 
 
 @examples(100)

@@ -33,12 +33,12 @@ def compare_rules(args: argparse.Namespace) -> bool:
 
 def _asked(args: argparse.Namespace) -> Iterator[tuple[str, int, Callable[[int], RuleCase]]]:
     """What is compared: its name, how many cases, and the case of a number."""
-    from workbench.conformance.generate.rule_cases import random_case
+    from workbench.conformance.generate.rule_cases import varied_case
 
     for file in filter(o.is_rules, args.files):
         yield file, args.examples, _streams(file, args.steps)
     if args.random_rules:
-        yield "random rules", args.random_rules, random_case
+        yield "random rules", args.random_rules, varied_case
 
 
 def _streams(file: str, most: int) -> Callable[[int], RuleCase]:

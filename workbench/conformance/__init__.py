@@ -25,8 +25,8 @@ _HOME = {
     "conformance.compare.threaded": ("Plan", "Scheduled", "ScheduledFlow"),
     "conformance.compare.user_files": ("subject",),
     "conformance.generate.functions": (
-        "CLASH", "COUNT", "ITSELF", "NEIGHBOURS", "NEVER", "PAIR", "SWAP", "UP", "VARIABLE", "WIGGLE", "entry", "field",
-        "fixed_left", "fixed_right", "of_event", "unknown",
+        "CLASH", "COUNT", "FIRST", "ITSELF", "MIX", "NEIGHBOURS", "NEVER", "PAIR", "REVERSED", "SECOND", "SWAP", "UP",
+        "VARIABLE", "WIGGLE", "entry", "field", "fixed_left", "fixed_right", "of_event", "unknown",
     ),
     "conformance.generate.rule_cases": ("RuleCase",),
     "conformance.written_tests.disagreements": ("disagreement",),

@@ -11,12 +11,17 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.executors.threaded.test_pulled import alone, drained, pairs
 from workbench.builder import Builder, pipeline
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import Running
 from workbench.conformance.compare.schedules import Schedule
+from workbench.conformance.compare.threaded import Plan, Scheduled
+from workbench.conformance.generate import functions as g
 from workbench.conformance.generate.pipelines import pipelines_and_traces
 from workbench.conformance.generate.python_source import body
 from workbench.core import function as f
 from workbench.core.domain import INT, Integer, Overflowing
 from workbench.core.function import user_function
+from workbench.core.processor import END
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
 from workbench.executors.reference.executor import Reference
 from workbench.executors.threaded.executor import Threaded
@@ -28,6 +33,7 @@ from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.freeze import Freeze
 from workbench.processors.held.group import flatten
+from workbench.processors.held.quantifiers import ForAll
 from workbench.processors.held.window import Window
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.past import Once
@@ -211,3 +217,19 @@ def test_somebodys_word_is_taken_and_may_be_false(manager):
         vouch(sums, 0, by="Ann")
     with pytest.raises(PipelineError, match="somebody has to answer"):
         vouch(sums, 1, by=" ")
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3])
+@pytest.mark.parametrize("last", [[], [END]], ids=["open", "ends"])
+def test_positions_wait_where_copies_are_pipelined(limit, last):
+    """Each copy says how many wait behind its events, and a step that brings none changes nothing."""
+    builder = Builder("later")
+    value, x = builder.input("v", Integer(4)), builder.input("x", Integer(4))
+    inner = builder.build(ApplyFunction(f.LT)(value, Trim(1)(x)))
+    builder = Builder("p")
+    pipeline = builder.build(ForAll(g.NEIGHBOURS, inner, pending=2)(builder.input("y", Integer(4))))
+    plan = Plan(pipelined=("forall",), limit=limit, ahead=2)
+    steps = [{"y": 0}, {}, {"y": 3}, {"y": 1}, *last]
+    running = Running(pipeline)
+    assert [seen.queues["forall.pending"] for seen in running.trace(steps)][:4] == [1, 1, 1, 1]
+    check(pipeline, steps, running, Scheduled(pipeline, plan, certify_nodes(pipeline)))

@@ -16,7 +16,7 @@ from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, carried
 from workbench.core.unfolding import Unfolding
-from workbench.errors import WorkbenchError
+from workbench.errors import PipelineError, WorkbenchError
 from workbench.executors.backend import StepRecord
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.gpu.batch import Batch
@@ -70,7 +70,7 @@ def name_of(executable: Executable) -> str:
 
 
 class Running:
-    """The reference executor."""
+    """The reference executor; PipelineError where a pipe carries what is not in its domain."""
 
     name = "reference"
 
@@ -80,7 +80,22 @@ class Running:
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """One step after the other."""
-        return _stepped(self.executor, steps)
+        return map(self.checked, _stepped(self.executor, steps))
+
+    def checked(self, shown: Seen) -> Seen:
+        """The same; PipelineError where a value is none of the domain of its pipe."""
+        flat = self.executor.flat
+        for pipe, content in shown.pipes.items():
+            domain, events = flat.domains[pipe], content if isinstance(content, list) else [content]
+            wrong = [each for each in events if each is not None and each not in domain]
+            if wrong:
+                node = next((each for each in flat.nodes if pipe in each.outputs), None)
+                whose = f"'{node.name}' ({flat.typed[node.name]})" if node else f"input '{pipe}'"
+                raise PipelineError(
+                    f"{whose} emits {wrong[0]!r}, which is not a value of {domain}",
+                    hint="Python's operators know no domain: use functions that `typed` has typed",
+                )
+        return shown
 
 
 class CompiledRun:

@@ -42,24 +42,7 @@ class Watched(Running):
                     f"'{changed[0]}' ({self.executor.flat.typed[changed[0]]}) changes its state in place {when}",
                     hint="leave the state that it is given as it is, and make a new one: (*state, x), not append(x)",
                 )
-            self._check(shown)
-            yield shown
-
-    def _check(self, shown: Seen) -> None:
-        """PipelineError where a processor emits what is not in the domain of its output."""
-        flat = self.executor.flat
-        for node in (flat.node(name) for name in self.names):
-            for pipe in node.outputs:
-                carried = shown.pipes[pipe]
-                if carried is None:
-                    continue
-                for value in (carried,) if flat.widths[pipe] == 1 else carried:
-                    if value not in flat.domains[pipe]:
-                        raise PipelineError(
-                            f"'{node.name}' ({flat.typed[node.name]}) emits {value!r}, which is not a value of"
-                            f" {flat.domains[pipe]}",
-                            hint="Python's operators know no domain: use functions that `typed` has typed",
-                        )
+            yield self.checked(shown)
 
 
 def watched(flat: Pipeline) -> tuple[str, ...]:

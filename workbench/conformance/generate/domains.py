@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from workbench.core.domain import (
     BOOL,
+    FLOAT,
+    INT,
     Anything,
     Bool,
     Domain,
@@ -44,6 +46,9 @@ domains: st.SearchStrategy[Domain] = st.one_of(
     st.builds(lambda a, b: Record((a, b), ("kind", "size")), enums, st.one_of(scalars)),
 )
 """Finite domains of pipes."""
+
+unbounded = st.sampled_from((INT, FLOAT))
+"""Infinite domains of pipes."""
 
 whole = st.one_of(st.integers(-3, 10), st.integers(-1000, 1000))
 """Whole numbers, small enough that a few sums and products of them are exact in every backend."""

@@ -66,6 +66,11 @@ UP = _written("UP", Function("up", 2, lambda _, n: ops.MIN(ops.ADD(n, 1), 2)))
 COUNT = _written("COUNT", Function("count", 2, lambda total, _event: total + 1, start=0))
 
 
+FIRST = _written("FIRST", Function("first", 2, lambda a, _: a))
+SECOND = _written("SECOND", Function("second", 2, lambda _, b: b))
+REVERSED = _written("REVERSED", Function("reversed difference", 2, lambda a, b: ops.SUB(b, a)))
+
+
 def _opaque(name: str, call: Callable[..., Any], **options: Any) -> Function:
     return _written(name, user_function(call, name=name.lower(), **options))
 
@@ -75,6 +80,10 @@ WIGGLE = _opaque("WIGGLE", lambda a: (3 * int(a) + 1) % 4, result=Range(0, 3), a
 
 CLASH = _opaque("CLASH", lambda a, b: (2 * int(a) + int(b)) % 3 == 0, result=BOOL, arity=2)
 """An opaque condition on two numbers or bools."""
+
+
+MIX = _opaque("MIX", lambda a, b: (2 * int(a) + int(b)) % 4, result=Range(0, 3), arity=2)
+"""An opaque function to accumulate with, which is neither associative nor commutative."""
 
 
 def unknown(name: str) -> Function:

@@ -16,8 +16,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from workbench.conformance.generate import functions as g
-from workbench.conformance.generate.construction import MOST_EVENTS, Draw, Growing, state_bits
-from workbench.conformance.generate.domains import EXTREMES, REGROUPED, Extremes, domains, values
+from workbench.conformance.generate.construction import MOST_EVENTS, Growing, state_bits
+from workbench.conformance.generate.domains import EXTREMES, REGROUPED, Extremes, domains, unbounded, values
+from workbench.conformance.generate.single import Draw
 from workbench.core.domain import Domain, Integers, Reals, Texts, Value
 from workbench.core.fault import Fault, Kind
 from workbench.core.fields import Map, Tuple
@@ -40,6 +41,7 @@ def pipelines(
     max_bits: int = 24,
     inputs: st.SearchStrategy[Domain] = domains,
     most_events: int = MOST_EVENTS,
+    large: bool = False,
 ) -> Pipeline:
     """Well-typed pipelines over finite domains.
 
@@ -50,9 +52,11 @@ def pipelines(
     max_bits: most bits of state, with queues of capacity `CAPACITY`.
     inputs: the domains of the open inputs.
     most_events: the most events that a pipe carries in one step; with 1, nothing acts at the end of a stream either.
+    large: whether windows are wide, numbers have no bounds, and nobody counts the bits of state.
     """
+    inputs = st.one_of(unbounded, inputs) if large else inputs
     given = draw(st.lists(inputs, min_size=1, max_size=max_inputs))
-    growing = Growing(draw, "p", given, depth, max_bits, most_events)
+    growing = Growing(draw, "p", given, depth, max_bits, most_events, large=large)
     for _ in range(draw(st.integers(1, max_nodes))):
         growing.grow()
     return growing.finished(2)
@@ -155,7 +159,7 @@ def _near(landmarks: Sequence[Value]) -> Extremes:
 def pipelines_and_traces(draw: st.DrawFn, /, **options: Any) -> tuple[Pipeline, list[dict[str, Value]]]:
     """A pipeline and a trace for it."""
     pipeline = draw(pipelines(**options))
-    return pipeline, draw(traces(pipeline))
+    return pipeline, draw(traces(pipeline, max_steps=16 if options.get("large") else 8))
 
 
 __all__ = [

@@ -27,6 +27,10 @@ Chooser = Callable[[Sequence[Any]], Any]
 
 DEEPEST = 3
 """A rule that triggers itself counts up to it."""
+MOST_EACH = 1
+"""Predicates that select `each` event of a crowd: of two there are too many matches."""
+CROWD, CROWDED_RULES = range(65, 81), 5
+"""How many events there are in a crowd, all within some steps of time; and how many rules, which begin alike."""
 MOST_RULES, MOST_PREDICATES, MOST_HAPPENING, MOST_ROWS = 3, 4, 12, 4
 LITERALS: Mapping[Domain, Sequence[Value]] = {
     INT: (1, 0, 2, 3), FLOAT: (1.0, 0.5, 0.0, 2.5, 1e16), STR: ("a", "b", ""), BOOL: (True, False),
@@ -88,28 +92,37 @@ AGGREGATES = (
 DECLARATIONS = {each.name: each for each in (*PRIMITIVE, *COMPOSITE, *STATIC)}
 
 
-def random_case(seed: int, *, alike: bool = False) -> RuleCase:
+def random_case(seed: int, *, alike: bool = False, crowded: bool = False) -> RuleCase:
     """The case of a number."""
-    return grown_case(random.Random(seed).choice, alike=alike)
+    return grown_case(random.Random(seed).choice, alike=alike, crowded=crowded)
 
 
-def grown_case(choose: Chooser, *, alike: bool = False) -> RuleCase:
+def varied_case(seed: int) -> RuleCase:
+    """The case of a number, of any kind: most are small."""
+    return random_case(seed, alike=seed % 8 == 3, crowded=seed % 8 == 7)
+
+
+def grown_case(choose: Chooser, *, alike: bool = False, crowded: bool = False) -> RuleCase:
     """Rules, a stream, facts, and how they are run.
 
     Parameters
     ----------
     alike: rules begin as others do, and those that are about events from outside have no limit.
+    crowded: more events than usual come within windows of several rules, which have one beginning.
     """
     kinds = tuple({each.name: each for each in (choose(PRIMITIVE), choose(PRIMITIVE))}.values())
     count = choose(range(1, MOST_RULES + 1))
     again, found = _Again(choose), list[t.Rule]()
-    for number in range(1, (2 * count if alike else count) + 1):
-        found.append(_Growing(again if alike else choose, kinds, f"r{number}").rule())
+    for number in range(1, (CROWDED_RULES if crowded else 2 * count if alike else count) + 1):
+        found.append(_Growing(again if alike or crowded else choose, kinds, f"r{number}", crowded).rule())
+        if crowded:
+            again = _Again(choose, again.made, len(again.made) // 2 if number == 1 else again.count)
+            continue
         again = _Again(choose, again.made, choose(range(len(again.made) + 1)) if alike else 0)
         if alike and not {each.name for each in COMPOSITE} & set(found[-1].types):
             found[-1] = replace(found[-1], limit=None)
     rules = checked(t.RuleFile(tuple(DECLARATIONS.values()), tuple(found), AGGREGATES), "random")
-    events = _stream(choose, [*kinds, *kinds, *kinds, choose((*PRIMITIVE, *COMPOSITE))])
+    events = _stream(choose, [*kinds, *kinds, *kinds, choose((*PRIMITIVE, *COMPOSITE))], crowded)
     until = choose((None, 0, 1, 2, 5, 9))
     return RuleCase(
         rules,
@@ -121,11 +134,11 @@ def grown_case(choose: Chooser, *, alike: bool = False) -> RuleCase:
     )
 
 
-def _stream(choose: Chooser, kinds: Sequence[t.Declaration]) -> list[Occurrence]:
+def _stream(choose: Chooser, kinds: Sequence[t.Declaration], crowded: bool) -> list[Occurrence]:
     """Events in their order, many at the same time."""
     time, found = 0, []
-    for _ in range(choose(range(MOST_HAPPENING + 1))):
-        time += choose((0, 1, 0, 1, 2, 5))
+    for _ in range(choose(CROWD if crowded else range(MOST_HAPPENING + 1))):
+        time += choose((0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1) if crowded else (0, 1, 0, 1, 2, 5))
         declared = choose(kinds)
         found.append(Occurrence(declared.name, time, _row(choose, declared)))
     return found
@@ -141,6 +154,7 @@ class _Again:
 
     def __init__(self, choose: Chooser, before: Sequence[Any] = (), count: int = 0) -> None:
         self._choose, self._before, self.made = choose, before[:count], list[Any]()
+        self.count = count
 
     def __call__(self, items: Sequence[Any]) -> Any:
         place = len(self.made)
@@ -151,9 +165,9 @@ class _Again:
 class _Growing:
     """A rule under construction, and what is bound in it so far."""
 
-    def __init__(self, choose: Chooser, kinds: Sequence[t.Declaration], name: str) -> None:
-        self.choose, self.name = choose, name
-        self.kinds = (*kinds, *kinds, *kinds, *COMPOSITE)
+    def __init__(self, choose: Chooser, kinds: Sequence[t.Declaration], name: str, crowded: bool = False) -> None:
+        self.choose, self.name, self.crowded = choose, name, crowded
+        self.kinds = (*kinds, *kinds) if crowded else (*kinds, *kinds, *kinds, *COMPOSITE)
         self.events: dict[str, t.Declaration] = {}
         self.facts: dict[str, t.Declaration] = {}
         self.parameters: dict[str, Domain] = {}
@@ -189,7 +203,12 @@ class _Growing:
         self.start = trigger.name
         parts = [self.part() for _ in range(self.one(1, 0, *range(MOST_PREDICATES + 1)))]
         trigger, emits, counted = self._emitted(trigger, declared)
-        each = sum(isinstance(part, t.Predicate) and part.policy is t.Policy.EACH for part in parts)
+        places = [n for n, each in enumerate(parts) if isinstance(each, t.Predicate) and each.policy is t.Policy.EACH]
+        for place in places[MOST_EACH:] if self.crowded else ():
+            part = parts[place]
+            if isinstance(part, t.Predicate) and part.window is not None:  # facts are few, and have no order
+                parts[place] = replace(part, policy=t.Policy.LAST)
+        each = len(places)
         crowded = each > 1 or (each and declared in COMPOSITE)
         paused = self.one(False, False, False, True)
         attributes = list(emits.domains.items())

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from workbench.core.domain import Value
-from workbench.core.kinds import Push, keeps_copies
+from workbench.core.kinds import Keeping, Push, keeps_copies
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.core.program import Program
@@ -147,7 +147,7 @@ class Threaded(Overlapped):
                 copies[part.start] = self._copies(part)
                 launched = map(partial(self._launch, part, copies[part.start], watched), tokens)
                 stages.append(Ahead(launched, self.manager, self.ahead))
-                tokens = map(partial(self._collect, part), stages[-1])
+                tokens = map(partial(self._collect, part, dict(self._inner_lengths(part, watched))), stages[-1])
         try:
             self._busy = True
             for token in tokens:
@@ -216,7 +216,8 @@ class Threaded(Overlapped):
         self._look(part, watched, token)
         return token
 
-    def _collect(self, part: Stage, token: Token) -> Token:
+    def _collect(self, part: Stage, lengths: dict[str, int], token: Token) -> Token:
+        """Take the results of a copy; `lengths` are those of the queues inside, which it says anew."""
         cell = self._cells[part.start]
         if token.results is not None:
             results = token.results.wait_for()
@@ -224,16 +225,23 @@ class Threaded(Overlapped):
                 raise results.error
             cell.carry(results.emitted, token.contents)
             token.results = None
+            if lengths and isinstance(cell.processor, Keeping):
+                lengths.update(zip(cell.node.inside, cell.processor.waiting(results.state), strict=True))
+        token.queues.update(lengths)
         if token.ends:
             cell.carry(cell.finish(self._states[part.start], token.number), token.contents)
         return token
 
+    def _inner_lengths(self, part: Stage, watched: bool) -> Iterator[tuple[str, int]]:
+        """The queues inside the processors of a part, and how much each holds, where somebody asks."""
+        for index in self._inside if watched else ():
+            if part.start <= index < part.stop:
+                yield from self.inner_lengths(index)
+
     def _look(self, part: Stage, watched: bool, token: Token) -> None:
         """What the part's queues hold now that the step is over for them."""
-        if watched:
-            for index in self._inside:
-                if part.start <= index < part.stop:
-                    token.queues.update(self.inner_lengths(index))
+        if part.certificate is None:
+            token.queues.update(self._inner_lengths(part, watched))
         for cell in self._cells[part.start : part.stop]:
             for queue, name in zip(cell.queues, cell.node.queues, strict=True):
                 capacity = self.capacities.get(name)

@@ -26,6 +26,8 @@ class Results(NamedTuple):
     emitted: list[tuple[Emission, ...]]
     """For each front before the one on which it failed."""
     error: Exception | None = None
+    state: State = ()
+    """Behind these fronts."""
 
 
 FailureOf = Callable[[int, Front, Exception], Exception]
@@ -61,7 +63,7 @@ class Launcher:
     def launch(self, fronts: Sequence[Front], fail: FailureOf) -> Pending[Results]:
         """Begin with what the processor emits on these fronts, which come after those of earlier launches."""
         if not self.pipelining:
-            return Done(partial(_results, self.step, fronts, fail))
+            return Done(lambda: _results(self.step, fronts, fail)._replace(state=self._base))
         shown = list(self._recent)[-(self.certificate.history - 1) :] if self.certificate.history > 1 else []
         self._recent.extend(fronts)
         return self.manager.start(partial(self._copy, self._base, shown, fronts, fail))
@@ -89,7 +91,7 @@ class Launcher:
             state, emitted = self._stepped(state, front)
             return emitted
 
-        return _results(step, fronts, fail)
+        return _results(step, fronts, fail)._replace(state=state)
 
     def _stepped(self, state: State, front: Front) -> Stepped:
         found: Any = self.processor.step(state, front)

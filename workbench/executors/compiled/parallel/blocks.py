@@ -216,7 +216,7 @@ class _Analysis:
             return None
         for _, definition in self.system.definitions:
             inside = self.known(self.system.inlined(definition))
-            if _occurs(symbol, inside) and inside not in (changed, term):
+            if _occurs(symbol, inside) and inside is not changed and inside is not term:
                 return None
         shown = []
         for j, (_, pipe) in enumerate(self.system.outputs):
