@@ -49,6 +49,8 @@ class _Work:
         self.listener: Callable[..., None] | None = None
         self.unfinished: list[str] = []
         """Files that vanish unless they are completed."""
+        self.partial: list[str] = []
+        """Files that stay if they are not completed, and something is in them."""
 
     @property
     def phase(self) -> str:
@@ -57,7 +59,7 @@ class _Work:
 
     def tell(self) -> None:
         if self.listener is not None:
-            self.listener(phase=self.phase, unfinished=self.unfinished)
+            self.listener(phase=self.phase, unfinished=self.unfinished, partial=self.partial)
 
 
 _local = threading.local()

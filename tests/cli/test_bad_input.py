@@ -251,7 +251,9 @@ def test_a_bad_row(workbench: Run, tmp_path: Path, rows: str, phrase: str) -> No
     target = tmp_path / "out.csv"
     done = workbench("run", GOOD, "--input", tmp_path / "events.csv", "--output", target)
     rejected(done, phrase)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["events.csv"]
+    kept = [path for path in tmp_path.iterdir() if path.name != "events.csv"]
+    assert [path.read_text() for path in kept] == (["out\n1\n"] if rows.startswith("x\n1\n") else [])
+    assert all(str(path) in done.err for path in kept)
 
 
 def test_a_value_outside_the_domain(workbench: Run, tmp_path: Path) -> None:

@@ -258,14 +258,61 @@ def test_writing(tmp_path, name, rows, text):
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
 
 
-def test_nothing_half_written_stays(tmp_path):
-    path = tmp_path / "a.csv"
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize(
+    "name", ["a.csv", "a.tsv.gz", "a.jsonl", "a.jsonl.zst", "a.parquet", "a.arrow", "a.arrows", "a.parquet.gz"]
+)
+def test_what_is_half_written_stays_beside_it_in_whole_rows(name, error, tmp_path):
+    path = tmp_path / name
     path.write_text("before")
-    with pytest.raises(RuntimeError), write_events(path, TWO) as writer:  # noqa: PT012
+    with pytest.raises(error) as raised, write_events(path, TWO) as writer:  # noqa: PT012
         writer.write({"x": [1]})
-        raise RuntimeError
+        writer.write({"x": [2], "c": [True]})
+        raise error
     assert path.read_text() == "before"
-    assert os.listdir(tmp_path) == ["a.csv"]
+    (note,) = raised.value.__notes__
+    (kept,) = {*os.listdir(tmp_path)} - {name}
+    assert str(tmp_path / kept) in note
+    assert list(read_events(tmp_path / kept, TWO)) == [{"x": 1}, {"x": 2, "c": True}]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl.gz", "a.parquet", "a.arrow"])
+def test_nothing_stays_where_no_row_has_been_written(name, tmp_path):
+    with pytest.raises(KeyboardInterrupt), write_events(tmp_path / name, TWO):
+        raise KeyboardInterrupt
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.csv.gz", "a.tsv.zst"])
+def test_rows_of_a_log_without_an_end_are_appended_and_seen_at_once(name, tmp_path):
+    path, rows = tmp_path / name, []
+    for first in (0, 10):
+        with pytest.raises(KeyboardInterrupt), write_events(path, TWO, live=True) as writer:  # noqa: PT012
+            for x in range(first, first + 3):
+                writer.write({"x": [x]})
+                writer.flush()
+                rows.append({"x": x})
+                assert list(read_events(path, TWO)) == rows
+            writer.write({"x": [9]})
+            rows.append({"x": 9})
+            raise KeyboardInterrupt
+        assert list(read_events(path, TWO)) == rows
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_rows_are_not_appended_to_others(tmp_path):
+    (tmp_path / "a.csv").write_text("y,z\n1,2\n")
+    with pytest.raises(InputError, match="rows of y, z already"), write_events(tmp_path / "a.csv", TWO, live=True):
+        pass
+    assert (tmp_path / "a.csv").read_text() == "y,z\n1,2\n"
+
+
+def test_a_row_that_was_cut_does_not_take_the_next_one_with_it(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"x": 1}\n{"x": 2')
+    with write_events(path, TWO, live=True) as writer:
+        writer.write({"x": [3]})
+    assert path.read_text().splitlines()[2] == '{"x": 3}'
 
 
 def test_compressed_files_are_reproducible(tmp_path):

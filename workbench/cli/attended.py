@@ -101,7 +101,7 @@ class _Attendant:
         """The signal that was passed on first, and when."""
         self.asked: tuple[str, float] | None = None
         """The limit because of which the child was asked to end, and when."""
-        self.heard: dict[str, Any] = {"phase": "", "missing": [], "worst": 0, "unfinished": []}
+        self.heard: dict[str, Any] = {"phase": "", "missing": [], "worst": 0, "unfinished": [], "partial": []}
         self._buffer = b""
 
     def wait(self) -> int:
@@ -178,9 +178,13 @@ class _Attendant:
         code, limit = self.heard.get("code", os.waitstatus_to_exitcode(status)), self.asked[0] if self.asked else ""
         if code >= 0 and not (limit and code == 128 + signal.SIGTERM):
             return int(code)
-        for name in self.heard["unfinished"]:
+        for name in (*self.heard["unfinished"], *self.heard["partial"]):
             with contextlib.suppress(OSError):
-                os.unlink(name)
+                if name in self.heard["partial"] and os.path.getsize(name):
+                    what = "its rows so far are in"
+                    print(f"workbench: the output is not complete; {what} {name}, the last one cut", file=sys.stderr)
+                else:
+                    os.unlink(name)
         phase = self.heard["phase"]
         error: WorkbenchError = LimitMet(limit, phase)
         if not limit:

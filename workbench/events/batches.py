@@ -270,6 +270,9 @@ class BatchWriter(RowWriter):
         if len(self._rows) == BATCH:
             self.end()
 
+    def settle(self) -> None:
+        self.end()
+
     def end(self) -> None:
         import pyarrow as pa
 

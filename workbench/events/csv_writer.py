@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 from workbench.core.domain import BOOL, INT, Bool, Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.program import Ported
+from workbench.errors import InputError, listed
+from workbench.events.files import opened
 from workbench.events.packing import ready_bytes
 from workbench.events.rows import RowWriter
 from workbench.events.values import to_text
@@ -33,10 +36,20 @@ class CsvWriter(RowWriter):
             self.csv.writerow(self.domains)
             self.begun = True
 
+    def resume(self, path: Path) -> None:
+        super().resume(path)
+        with opened(path) as file:
+            there = next(csv.reader([file.readline().decode()], delimiter=self.between), [])
+        if there != list(self.domains):
+            hint = f"name another file for {listed(self.domains)}"
+            raise InputError(f"there are rows of {listed(there)} already", where=str(path), hint=hint)
+        self.begun = True
+
     def row(self, events: Mapping[str, Value]) -> None:
+        cells = [text(events[name]) if name in events else "" for name, text in self._texts.items()]
         self.end()
         if events or len(self.domains) > 1:
-            self.csv.writerow([text(events[name]) if name in events else "" for name, text in self._texts.items()])
+            self.csv.writerow(cells)
         else:  # a row with one empty cell: csv would write "" there, which reads as a text
             self.stream.write("\n")
 

@@ -1,6 +1,7 @@
 """Files of events and others: which format a name tells, how they are opened, and how they are written.
 
-The rule of this module: what is written appears under its name only when it is complete, and vanishes else.
+The rule of this module: what is written appears under its name only when it is complete, and vanishes else; but rows
+stay beside it, and what comes of a log without an end is there at once.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -122,16 +123,21 @@ def _raw(stream: IO[bytes]) -> io.RawIOBase:
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[Path]:
+def replacing(target: Path, stays: Callable[[], bool] | None = None) -> Iterator[Path]:
     """An empty file beside `target`, with its suffix, that takes its name at the end, or vanishes.
+
+    Parameters
+    ----------
+    stays: whether it is of use when the end has not come: it stays then, under the name that the error notes.
 
     Raises
     ------
     InputError: it cannot be made there.
     """
-    name = target.with_name(f".{target.stem}.{os.urandom(4).hex()}{target.suffix}")
+    name = target.with_name(f".{os.urandom(4).hex()}.{target.name}")
     mine = work()
-    mine.unfinished.append(str(name))
+    unfinished = mine.unfinished if stays is None else mine.partial
+    unfinished.append(str(name))
     mine.tell()
     try:  # around the making, too: whenever this is interrupted, nothing is left behind
         try:
@@ -140,12 +146,15 @@ def replacing(target: Path) -> Iterator[Path]:
             raise unwritten(error, target) from error
         yield name
         os.replace(name, target)
-    except BaseException:
-        with suppress(OSError):
-            name.unlink()
+    except BaseException as error:
+        if stays is not None and stays():
+            error.add_note(f"the output is not complete; its rows so far are in {name}")
+        else:
+            with suppress(OSError):
+                name.unlink()
         raise
     finally:
-        mine.unfinished.remove(str(name))
+        unfinished.remove(str(name))
         mine.tell()
 
 
@@ -172,14 +181,27 @@ def write_atomically(path: str | Path, text: str) -> None:
         raise unwritten(error, path) from error
 
 
+class UnwrittenError(InputError):
+    """Something cannot be written."""
+
+
 def unwritten(error: OSError, path: str | Path = "") -> InputError:
     """The system's word that something cannot be written, as an error of ours."""
-    return InputError(f"cannot write there: {error.strerror}", where=str(path or error.filename or "standard output"))
+    return UnwrittenError(
+        f"cannot write there: {error.strerror}", where=str(path or error.filename or "standard output")
+    )
 
 
 @contextmanager
-def destination(path: str | Path) -> Iterator[IO[str]]:
+def destination(
+    path: str | Path, stays: Callable[[], bool] | None = None, *, appended: bool = False
+) -> Iterator[IO[str]]:
     """Where text is written to (its `buffer` takes bytes): a file, compressed for `.gz` and `.zst`, or a stream.
+
+    Parameters
+    ----------
+    stays: as in `replacing`.
+    appended: whether it is written behind what there is in the file, under its own name.
 
     Raises
     ------
@@ -197,7 +219,8 @@ def destination(path: str | Path) -> Iterator[IO[str]]:
             yield stream
     else:
         with (
-            replacing(target) as name, io.BufferedWriter(_Written(name, path)) as file, _compressed(file, target) as raw
+            nullcontext(target) if appended else replacing(target, stays) as name,
+            _writable(name, path, "a" if appended else "w") as file, _compressed(file, target) as raw,
         ):  # fmt: skip
             text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
             try:
@@ -208,11 +231,18 @@ def destination(path: str | Path) -> Iterator[IO[str]]:
                     text.detach()
 
 
+def _writable(name: Path, shown: str | Path, mode: str) -> io.BufferedWriter:
+    try:
+        return io.BufferedWriter(_Written(name, shown, mode))
+    except OSError as error:
+        raise unwritten(error, shown) from error
+
+
 class _Written(io.FileIO):
     """A file that says which it is where it cannot be written; `shown` is what the user calls it."""
 
-    def __init__(self, path: Path, shown: str | Path) -> None:
-        super().__init__(path, "w")
+    def __init__(self, path: Path, shown: str | Path, mode: str = "w") -> None:
+        super().__init__(path, mode)
         self._shown, self._failed = str(shown), False
 
     def write(self, data: Any) -> int:

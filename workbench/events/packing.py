@@ -147,6 +147,16 @@ class PackedFile(io.RawIOBase):
             self._settle()
         return memoryview(data).nbytes
 
+    def flush(self) -> None:
+        """What has been written is in the file."""
+        super().flush()
+        self._settle()
+        self._target.flush()
+
+    def tell(self) -> int:
+        """How many compressed bytes there are."""
+        return self._target.tell()
+
     def put(self, piece: bytes) -> None:
         """Write a piece behind all that has been written."""
         self._settle()

@@ -13,6 +13,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from time import monotonic
 from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
 
 from workbench.core.domain import Domain, Value
@@ -23,6 +25,7 @@ from workbench.events.clock import timed
 from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match, missing, see_inputs
 from workbench.events.files import is_stream
 from workbench.events.lines import is_whole
+from workbench.events.packing import COMPRESSIONS
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.reading import Reading, Tally
 from workbench.events.row_batches import batches
@@ -31,6 +34,8 @@ from workbench.events.values import UnreadableError, Words, in_words, padding
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
 
+OFTEN = 0.5
+"""Seconds after which rows that have been written are to be seen."""
 BLOCK = 4096
 """Rows of a block of a file, where the format does not say how many."""
 InputEvents = dict[str, Value]
@@ -356,6 +361,8 @@ class RowWriter(ABC):
 
     def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
         self.domains, self.stream, self.idle, self.shown = program.ports.shown, stream, idle, shown
+        self.live, self._flushed = is_stream(shown), monotonic()
+        """`live`: whether somebody may wait for rows."""
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
         """The events of one step; several events of one output (the end of a stream) take several rows."""
@@ -386,8 +393,25 @@ class RowWriter(ABC):
 
     def flush(self) -> None:
         """Show what has been written, where somebody may wait for it."""
-        if is_stream(self.shown):
+        if self.live:
+            self.settle()
             self.stream.flush()
+            self._flushed = monotonic()
+
+    def keep_up(self) -> None:
+        """Flush, if that was long ago."""
+        if self.live and monotonic() > self._flushed + OFTEN:
+            self.flush()
+
+    def settle(self) -> None:  # noqa: B027 - most keep none
+        """Write the rows that are kept to be written together."""
+
+    def resume(self, path: Path) -> None:
+        """Write behind the rows that there are in a file; InputError where they are others."""
+        with path.open("rb+") as file:
+            file.seek(-1, io.SEEK_END)
+            if file.read() != b"\n" and path.suffix not in COMPRESSIONS:  # somebody was killed as he wrote
+                file.write(b"\n")
 
     def end(self) -> None:  # noqa: B027 - most have nothing to do
         """What is still to be written, when no error has come between."""

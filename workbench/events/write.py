@@ -1,19 +1,22 @@
 """Writing events in any format; they read back with `read`.
 
 The rule of this module: a file appears under its name only when it is complete, and what fails before its first row
-writes nothing.
+writes nothing. Rows that were written before an error stay, in a file beside it; where the log has no end, text is
+written behind what there is.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import IO, cast
 
 from workbench.core.domain import INT, STR
 from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError
-from workbench.events.files import destination, format_of, is_stream, is_terminal
+from workbench.events.files import UnwrittenError, destination, format_of, is_stream, is_terminal
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import NumbersWriter, RowWriter
 from workbench.events.table import format_row
@@ -41,18 +44,16 @@ BAD_ROWS = Ports("bad rows", (), (Port("file", STR), Port("row", INT), Port("rea
 
 
 @contextmanager
-def kept_rows(reading: Reading, tally: Tally) -> Iterator[None]:
+def kept_rows(reading: Reading, tally: Tally, *, live: bool = False) -> Iterator[None]:
     """Where rows that cannot be read are to be kept, they are written to that file, complete or not at all."""
     if reading.bad_rows in ("error", "skip"):
         yield
         return
-    streamed = is_stream(reading.bad_rows)
-    with write_events(reading.bad_rows, BAD_ROWS) as writer:
+    with write_events(reading.bad_rows, BAD_ROWS, live=live) as writer:
 
         def keep(*cells: str | int) -> None:
             writer.write({name: [cell] for name, cell in zip(BAD_ROWS.shown, cells, strict=True) if cell != ""})
-            if streamed:  # the log may have no end
-                writer.flush()
+            writer.flush()  # the log may have no end
 
         tally.keep = keep
         yield
@@ -60,8 +61,9 @@ def kept_rows(reading: Reading, tally: Tally) -> Iterator[None]:
 
 @contextmanager
 def write_events(
-    path: str | Path, program: Ported, *, format: str | None = None, idle: bool = False, numbers: NumbersWriter = None
-) -> Iterator[RowWriter]:
+    path: str | Path, program: Ported, *, format: str | None = None, idle: bool = False, numbers: NumbersWriter = None,
+    live: bool = False,
+) -> Iterator[RowWriter]:  # fmt: skip
     """A writer into a file that appears, complete, when the block ends without an error.
 
     `-` (the standard output) and whatever is no ordinary file (a pipe, a device) are written as events come.
@@ -71,6 +73,7 @@ def write_events(
     format: overrides what the name says; CSV where neither says anything.
     idle: whether a step without output takes a row too.
     numbers: see `RowWriter`.
+    live: whether the log comes as somebody writes it.
     """
     row = format_row(format or output_format(path, None, "-"))
     if not row.piped and is_stream(path):
@@ -78,9 +81,29 @@ def write_events(
     if row.writer is None:
         hint = "--output out.jsonl, for example"
         raise InputError(f"{row.name} is only read", where=str(path), hint=hint)
+    appended, written = live and row.text and not is_stream(path), False
     with (
-        destination(path) as stream, closing(row.writer(program, stream, idle=idle, shown=str(path))) as writer
-    ):  # fmt: skip
+        destination(path, lambda: written, appended=appended) as stream,
+        closing(row.writer(program, stream, idle=idle, shown=str(path))) as writer,
+    ):
         writer.numbers = numbers
-        yield writer
+        writer.live |= appended
+        if appended and Path(path).stat().st_size:
+            writer.resume(Path(path))
+        begun = 0 if is_stream(path) else _size(stream)
+        try:
+            yield writer
+        except UnwrittenError:
+            raise
+        except BaseException:  # the rows before it are whole
+            with suppress(Exception):
+                writer.settle()
+                written = not is_stream(path) and _size(stream) > begun
+            raise
         writer.end()
+
+
+def _size(stream: IO[str]) -> int:
+    """How much has been written there."""
+    stream.flush()
+    return cast(io.TextIOWrapper, stream).buffer.tell()

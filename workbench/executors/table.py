@@ -70,7 +70,8 @@ class Start:
         from workbench.events.files import is_stream
         from workbench.events.inputs import named_files
 
-        return any(map(is_stream, named_files(self.option("input")) or ()))
+        names = map(str, named_files(self.option("input")) or ())
+        return any(is_stream(each) or is_stream(each.rpartition("=")[2]) for each in names)
 
 
 @dataclass(frozen=True)

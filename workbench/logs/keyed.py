@@ -70,7 +70,9 @@ def run_keyed_log(
     progress = contextlib.nullcontext() if quiet else start.progress(start.tally.shown)
     blocks = read(rows)
     with (
-        write_events(args.output, rows, format=written, numbers=number_lines(backend, args.output)) as into,
+        write_events(
+            args.output, rows, format=written, numbers=number_lines(backend, args.output), live=start.live
+        ) as into,
         progress,
     ):
         threads = getattr(backend, "threads", 1)
@@ -174,6 +176,7 @@ class _KeyedRun:
             numbers = {} if row is None or not self.numbered else {ROW: [row] * count}
             self.tally.made += sum(map(len, outputs.values()))
             self.writer.write({self.key.name: [key] * count, **numbers, **outputs})
+            self.writer.keep_up()
 
     def _told(self, key: int, row: int | None, error: WorkbenchError) -> WorkbenchError:
         """The error of a row, or of the end of the log, with what tells where it is."""

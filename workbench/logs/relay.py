@@ -125,6 +125,9 @@ class WriterInTurn:
     def flush(self) -> None:
         """Nobody waits for a file."""
 
+    def keep_up(self) -> None:
+        """Nobody does."""
+
 
 def writer_in_turn(writer: RowWriter, start: Start, threads: int) -> RowWriter | WriterInTurn:
     """A writer for threads that share the blocks, where files allow that; else the same."""

@@ -17,7 +17,6 @@ from workbench.core.domain import ANY, INT
 from workbench.core.program import Port
 from workbench.errors import InputError, WorkbenchError
 from workbench.events.clock import Clock
-from workbench.events.files import is_stream
 from workbench.events.reading import Reading
 from workbench.executors.table import AUTO, Start, backend_rows, given
 from workbench.extensions import later
@@ -66,13 +65,11 @@ def run_rules(rules: RuleSet, start: Start) -> None:
         return
     inputs = options.input if isinstance(options.input, list) else [options.input]
     written = output_format(options.output, Reading.of(options).format, str(inputs[0]).rpartition("=")[2])
-    live = is_stream(options.output)
     run = rule_run(rules, start, lambda log: log.pieces(inputs))
-    with write_events(options.output, run.ports, format=written) as writer:
+    with write_events(options.output, run.ports, format=written, live=start.live) as writer:
         for made in run.made():
             write_made(writer, made)
-            if live:
-                writer.flush()
+            writer.flush()
 
 
 def rule_run(rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[EventPiece]]) -> RuleRun:
@@ -140,7 +137,7 @@ class RuleRun:
         self._late = _Late(start, self.rules, self._clock)
         self._sources = Sources() if start.option("with_sources", False) else None
         with start.closing:  # what has been opened is closed, with nothing left behind, should anything go wrong here
-            start.closing.enter_context(kept_rows(reading, start.tally))
+            start.closing.enter_context(kept_rows(reading, start.tally, live=start.live))
             pieces = read(self._log)
             if self._clock.late is not None:
                 pieces = LateEvents(self.rules, self._clock, self._late).ordered(pieces)
@@ -346,9 +343,10 @@ class _Late:
             from workbench.events.write import write_events
 
             ports = event_columns(self.rules, self.clock, self.rules.events)
-            self.writer = self.closing.enter_context(write_events(path, ports))
+            self.writer = self.closing.enter_context(write_events(path, ports, live=self.start.live))
         self.count += 1
         self.writer.row(event_row(event, self.rules, self.clock))
+        self.writer.flush()
 
     def tell(self) -> None:
         """How many there were."""

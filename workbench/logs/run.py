@@ -161,7 +161,7 @@ class LogRun:
         """Bad rows are kept where the user wants them, if the run comes to its end."""
         from workbench.events.write import kept_rows
 
-        self.closing.enter_context(kept_rows(self.reading, self.start.tally))
+        self.closing.enter_context(kept_rows(self.reading, self.start.tally, live=self.start.live))
 
     def made(self, blocks: Iterator[LogBlock], *, reuse: bool = False, exact: bool = True) -> Iterator[BlockOutputs]:
         """What comes out of blocks of rows, each before the next one is read.
@@ -313,9 +313,10 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     own = any(each.flag == "--threads" for each in run.row.options)  # those of a GPU carry no blocks of a log
     threads, numbers = getattr(run.backend, "threads", 1) if own else 1, number_lines(run.backend, options.output)
     with (
-        write_events(options.output, run.program, format=written, idle=options.steps, numbers=numbers) as into,
-        progress,
-        run.closing,
+        write_events(
+            options.output, run.program, format=written, idle=options.steps, numbers=numbers, live=run.start.live
+        ) as into,
+        progress, run.closing,
     ):  # fmt: skip
         run.keep()
         writer = writer_in_turn(into, run.start, threads)
@@ -342,6 +343,7 @@ def _write(run: LogRun, made: BlockOutputs, writer: RowWriter | WriterInTurn) ->
         for outputs in made:
             tally.made += sum(map(len, outputs.values()))
             writer.write(outputs)
+            writer.keep_up()
 
 
 def _started(events: Iterator[T]) -> Iterator[T]:

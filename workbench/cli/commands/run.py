@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import ports_of_log, rule_options, types_of_log
+from workbench.errors import WorkbenchError
 from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.table import format_rows
 from workbench.executors.table import Start, backend_options
@@ -59,8 +60,16 @@ def execute(args: argparse.Namespace) -> int:
     begun = time.monotonic()
     found, integers = o.program(args.file, args.param, args.fault, types_of_log(args, _say)), _integers(args)
     tally = Tally(_say)
-    with tally.doing:
-        _run(found, args, integers, tally)
+    try:
+        with tally.doing:
+            _run(found, args, integers, tally)
+    except BaseException as error:
+        notes = "; ".join(getattr(error, "__notes__", ()))
+        if isinstance(error, WorkbenchError):
+            error.hint = "; ".join(filter(None, (error.hint, notes)))
+        elif notes:
+            _say(notes)
+        raise
     if tally.first:
         first = f"{tally.first.where}: {tally.first.what}"
         _say(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")
