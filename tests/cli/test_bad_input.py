@@ -252,7 +252,7 @@ def test_a_bad_row(workbench: Run, tmp_path: Path, rows: str, phrase: str) -> No
     done = workbench("run", GOOD, "--input", tmp_path / "events.csv", "--output", target)
     rejected(done, phrase)
     kept = [path for path in tmp_path.iterdir() if path.name != "events.csv"]
-    assert [path.read_text() for path in kept] == (["out\n1\n"] if rows.startswith("x\n1\n") else [])
+    assert [path.read_text() for path in kept] == (["out\n2\n"] if rows.startswith("x\n1\n") else [])
     assert all(str(path) in done.err for path in kept)
 
 

@@ -202,7 +202,7 @@ def test_interrupting_a_live_run(number: int, backend: str, options: list[str], 
         time.sleep(0.02)
     process.send_signal(number)
     _, err = process.communicate(timeout=10)
-    assert process.returncode == 128 + number
+    assert (process.returncode, err if number == 2 else "") == (128 + number, "interrupted\n" if number == 2 else "")
     assert target.read_text() == whole.replace("x,", "k,")
     assert list(tmp_path.iterdir()) == [target]
 
@@ -231,7 +231,7 @@ def test_a_pipe_of_a_few_rows_is_seen_at_once(kind: str, tmp_path: Path) -> None
 def test_interrupting_a_run_on_files(number: int, tmp_path: Path) -> None:
     (tmp_path / "slow.pipe").write_text("pipeline p(x: int) -> int { return window(x, 300, cumulate(+)) }")
     source, target = tmp_path / "x.csv", tmp_path / "out.csv"
-    source.write_text("x\n" + "1\n" * 400_000)
+    source.write_text("x\n" + "1\n" * 3_000_000)
     args = ["run", tmp_path / "slow.pipe", "--input", source, "--output", target]
     process = subprocess.Popen(command(args), stderr=subprocess.PIPE, text=True)
     for _ in range(500):

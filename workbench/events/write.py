@@ -7,11 +7,10 @@ written behind what there is.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from workbench.core.domain import INT, STR
 from workbench.core.program import Port, Ported, Ports
@@ -106,4 +105,5 @@ def write_events(
 def _size(stream: IO[str]) -> int:
     """How much has been written there."""
     stream.flush()
-    return cast(io.TextIOWrapper, stream).buffer.tell()
+    found: int = cast(Any, stream).buffer.tell()
+    return found
