@@ -231,7 +231,7 @@ def test_a_pipe_of_a_few_rows_is_seen_at_once(kind: str, tmp_path: Path) -> None
 def test_interrupting_a_run_on_files(number: int, tmp_path: Path) -> None:
     (tmp_path / "slow.pipe").write_text("pipeline p(x: int) -> int { return window(x, 300, cumulate(+)) }")
     source, target = tmp_path / "x.csv", tmp_path / "out.csv"
-    source.write_text("x\n" + "1\n" * 3_000_000)
+    source.write_text("x,note\n" + f"1,{'-' * 60}\n" * 500_000)
     args = ["run", tmp_path / "slow.pipe", "--input", source, "--output", target]
     process = subprocess.Popen(command(args), stderr=subprocess.PIPE, text=True)
     for _ in range(500):

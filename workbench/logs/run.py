@@ -187,7 +187,10 @@ class LogRun:
         if columns is not None:
             return columns
         if lists is not None:
-            return self._lockstep(lists)
+            rows = min(map(len, lists.values()))
+            size = BATCH if self.start.live else rows or 1
+            parts = ({name: each[at : at + size] for name, each in lists.items()} for at in range(0, rows, size))
+            return itertools.chain.from_iterable(map(self._lockstep, parts))
         return self._outputs(block.steps())
 
     def ended(self) -> BlockOutputs:
