@@ -9,14 +9,14 @@ from collections import Counter
 from itertools import islice
 from typing import Any
 
+from experiments.scheduler.claims import CLAIMS, check_scheduler
+from experiments.scheduler.model import SchedulerModel
+from experiments.scheduler.replay import CONFIRMED
 from workbench.executors.dataflow.listings import Variant
 from workbench.executors.dataflow.numbering import numbered_graphs
 from workbench.lab import Limits, Output, Region, Suite, fails, ok, total, warns
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
-from workbench.verify.dataflow.claims import CLAIMS, check_scheduler
-from workbench.verify.dataflow.model import SchedulerModel
-from workbench.verify.dataflow.replay import CONFIRMED
 
 suite = Suite(
     "scheduler2006",

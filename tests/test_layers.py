@@ -52,7 +52,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
     },
     "verify": {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
-        "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"}, "dataflow": {"ask", "decide", "answer"},
+        "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
         "rules": {"ask", "decide", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},

@@ -83,7 +83,7 @@ def test_example(line: str, wanted: str, tmp_path: Path, workbench: Run, monkeyp
 )
 def test_example_in_a_shell(line: str, wanted: str, tmp_path: Path) -> None:
     program = " ".join(command([]))
-    script = f'workbench() {{ {program} "$@"; }}\n{line}'
+    script = f'workbench() {{ {program} "$@"; }}\npython() {{ {sys.executable} "$@"; }}\n{line}'
     env = {**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         ["bash", "-c", script], cwd=ROOT, env=env, text=True, check=False,

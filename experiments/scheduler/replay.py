@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+from experiments.scheduler.model import SchedulerModel
 from workbench.executors.dataflow.broken import scheduler_without
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, ancestors
 from workbench.executors.dataflow.listings import Pair, defined
-from workbench.verify.dataflow.model import SchedulerModel
 
 CONFIRMED = "confirmed by execution"
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from workbench.core.program import Program
@@ -21,8 +22,10 @@ from workbench.executors.dataflow.executor import Dataflow
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving
 from workbench.executors.dataflow.listings import Pair
 from workbench.executors.dataflow.vertices import VertexGraph
-from workbench.show.style import asset, style
+from workbench.show.style import asset
 
+PAGE = Path(__file__).with_name("page")
+"""Beside it lie the style sheet and the script of the page."""
 RADIUS, ACROSS, DOWN = 15, 62, 58
 """Of the drawings, in points."""
 
@@ -200,14 +203,14 @@ def history_page(history: FlowHistory) -> str:
             '<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{title} - workbench</title>",
-            f"<style>{style('dataflow')}</style></head><body><main>",
+            f"<style>{asset('page.css')}{PAGE.with_suffix('.css').read_text()}</style></head><body><main>",
             f"<header><h1>{title} <span>in phases</span></h1></header>",
             '<div class="bar" hidden><button id="back" aria-label="back">◀</button>'
             f'<input id="slider" type="range" min="1" max="{len(history.moments)}" value="1" aria-label="moment">'
             '<button id="on" aria-label="on">▶</button><span id="where"></span></div>',
             f'<ul class="signs">{signs}</ul>',
             figures,
-            f"</main><script>{asset('dataflow.js')}</script></body></html>",
+            f"</main><script>{PAGE.with_suffix('.js').read_text()}</script></body></html>",
             "",
         ]
     )

@@ -4,15 +4,15 @@ from random import Random
 
 import pytest
 
+from experiments.scheduler import claims
+from experiments.scheduler.claims import CLAIMS, check_scheduler, scheduler_part
+from experiments.scheduler.model import SchedulerModel
+from experiments.scheduler.replay import CONFIRMED
 from workbench.errors import InputError
 from workbench.executors.dataflow.interleaving import Interleaving
 from workbench.executors.dataflow.listings import Listings, Variant
 from workbench.executors.dataflow.numbering import NumberedGraph, numbered_graphs
 from workbench.ir.simulate import Simulator
-from workbench.verify.dataflow import claims
-from workbench.verify.dataflow.claims import CLAIMS, check_scheduler, scheduler_part
-from workbench.verify.dataflow.model import SchedulerModel
-from workbench.verify.dataflow.replay import CONFIRMED
 
 
 def graph(*predecessors):

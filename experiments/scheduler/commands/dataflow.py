@@ -13,7 +13,7 @@ from workbench.events.reading import Reading, reading_options
 from workbench.verify.decide.table import engine_rows
 
 if TYPE_CHECKING:
-    from workbench.verify.dataflow.model import SchedulerModel
+    from experiments.scheduler.model import SchedulerModel
 
 
 PARTS = ("numbering", "overtaking", "any_phase", "unlocked")
@@ -78,7 +78,7 @@ def execute(args: argparse.Namespace) -> int:
     model, names = _model(args)
     if args.action == "check":
         return _check(model, names, args)
-    from workbench.verify.dataflow.claims import export_scheduler
+    from experiments.scheduler.claims import export_scheduler
 
     text = export_scheduler(model)
     if args.output:
@@ -90,10 +90,10 @@ def execute(args: argparse.Namespace) -> int:
 
 def _model(args: argparse.Namespace) -> tuple[SchedulerModel, tuple[str, ...]]:
     """The scheduler of the graph, and what its vertices are called."""
+    from experiments.scheduler.model import SchedulerModel
     from workbench.executors.dataflow.listings import Variant
     from workbench.executors.dataflow.vertices import VertexGraph, groups_together, processors_apart
     from workbench.processors.held.group import flatten
-    from workbench.verify.dataflow.model import SchedulerModel
 
     program = o.program(args.file, args.param, args.fault)
     flat = flatten(program.pipeline)
@@ -109,8 +109,8 @@ def _check(model: SchedulerModel, names: tuple[str, ...], args: argparse.Namespa
     """Decide, and print a line for each claim."""
     import json
 
+    from experiments.scheduler.claims import CLAIMS, check_scheduler
     from workbench.cli.progress import Progress
-    from workbench.verify.dataflow.claims import CLAIMS, check_scheduler
 
     with Progress():
         found = check_scheduler(model, args.claim or CLAIMS, engine=args.engine)
@@ -131,9 +131,9 @@ def _check(model: SchedulerModel, names: tuple[str, ...], args: argparse.Namespa
 
 def _show(args: argparse.Namespace) -> int:
     """Run some steps, and show them."""
+    from experiments.scheduler.flow_moments import flow_history, history_page, history_text
     from workbench.events.read import read_events
     from workbench.executors.table import backend_row, refuse_kind
-    from workbench.show.flow_moments import flow_history, history_page, history_text
 
     program = o.program(args.file, args.param, args.fault)
     refuse_kind(backend_row("dataflow"), program)

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from experiments.scheduler.state import PairTerms, SchedulerState
+from experiments.scheduler.stated import stated
 from workbench.core.domain import BOOL
 from workbench.core.fields import Tuple
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, equal, ite, negate
 from workbench.core.term import FALSE, Term, const, var
 from workbench.executors.dataflow.listings import Pair, Variant
 from workbench.ir.system import Definition, Input, Instance, StateVariable, System
-from workbench.verify.dataflow.state import PairTerms, SchedulerState
-from workbench.verify.dataflow.stated import stated
 
 COMMENTS = {
     "choice": "what happens next",

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
+from experiments.scheduler.flow_moments import PairPlace, flow_history, history_page, history_text
 from tests.verify.browser import PROGRAM, WITHOUT, Page
 from workbench.executors.dataflow.listings import defined
-from workbench.show.flow_moments import PairPlace, flow_history, history_page, history_text
 
 PIPE = """
 pipeline p(x: int) -> int {

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+from experiments.scheduler.model import SchedulerModel
+from experiments.scheduler.replay import SchedulerRun, replayed
 from workbench.budget import Budget, phase, share
 from workbench.core.ops import NOT, disjunction
 from workbench.core.term import FALSE
@@ -21,8 +23,6 @@ from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.formula import atom, build
-from workbench.verify.dataflow.model import SchedulerModel
-from workbench.verify.dataflow.replay import SchedulerRun, replayed
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.decision import limits_left
 from workbench.verify.decide.part import Asked, Part
