@@ -133,7 +133,7 @@ def test_the_shortest_stream_is_that_of_the_rule_with_the_shortest():
     silent = rules(DECLARED + SEVERAL.replace("from A emit", "from A(x > 9, x < 9) emit"), "silent")
     nowhere = RuleBounds(values={("A", "x"): [0]})
     vacuous = rule_problem(silent, "can(P)", nowhere).decide()
-    assert (*shown(vacuous), vacuous.vacuity.bound) == ("unknown", None, "the values that are given")
+    assert (*shown(vacuous), vacuous.vacuity.bound) == ("unknown", None, "--values")
     silent = rules(DECLARED + SEVERAL.replace("x > 0", "x > 9").replace("from A emit", "from A(x > 9, x < 9) emit"))
     assert shown(rule_problem(silent, "can(Q)", RuleBounds(values={("A", "x"): [0, 9]})).decide()) == ("unknown", None)
     silent = rules(DECLARED + SEVERAL.replace("x > 0", "x > 9, x < 9").replace("from A emit", "from A(x != x) emit"))

@@ -1,8 +1,7 @@
 """Questions about rules that are asked of larger models, until something is known of them that is not vacuous.
 
-A model with little room, or few values, may be one in which nothing happens that a question is about: then whatever it
-says is said of nothing. So where no run decides a question, models with more room are asked, or with more values and
-moments where room is not what is missing. Where nothing happens in any of them, the bound is named that prevents it.
+The rule of this module: what is said of a model in which nothing happens that a question is about is said of nothing.
+Where no run decides it, models with more room are asked, or with more values and moments where there is room enough.
 """
 
 from __future__ import annotations
@@ -18,20 +17,17 @@ from workbench.tesla.model.build import RuleBounds
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.verdict import Depth, Outcome, Vacuity, Verdict
 
-ROOMIER = (2, 1), (4, 1), (8, 1), (4, 4), (16, 1)
-"""How many times as much room, and how many times as many values larger models have where bounds are met."""
+ROOMIER, VARIED = ((2, 1), (4, 1), (8, 1), (4, 4), (16, 1)), ((1, 2), (1, 4))
+"""How many times as much room, and as many values larger models have: where a bound is met, and where none is."""
 ALWAYS = 2
-"""The first so many of them are asked even where something happens in the first model."""
-VARIED = (1, 2), (1, 4)
-"""The same where no bound is met."""
+"""So many roomier ones are asked even where something happens in the first model."""
 LOOKING = 2.0
 """The least number of seconds for whether anything happens."""
 RELEASED: Mapping[str, tuple[str, Any]] = {
-    "values": ("the values that are given", {}), "tick": ("the tick that is given", None),
-    "count": ("the number of values that is given", None), "rates": ("the rates that are given", {}),
-    "room": ("the room that is given", None),
+    "values": ("--values", {}), "tick": ("--tick", None), "count": ("-N", None), "rates": ("--rate", {}),
+    "room": ("-Q", None),
 }  # fmt: skip
-"""Bounds that people give, what they are called, and what they are where nobody does."""
+"""Bounds that people give, the options that do, and what they are where nobody does."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,8 @@ class GrowingQuestion:
             except (LimitMet, Refused):  # with so much room there are too many values
                 continue
             if not self._open(found) and found.outcome is Outcome.UNKNOWN:  # a limit was met
-                verdict = replace(verdict, depth=deeper(verdict.depth, found.depth))
+                if verdict.outcome is Outcome.UNKNOWN:
+                    verdict = replace(verdict, depth=deeper(verdict.depth, found.depth))
             elif roomier or not found.within_bounds:  # else less is known than before
                 verdict, bounds = found, larger
             yield verdict, bounds
@@ -125,12 +122,11 @@ class GrowingQuestion:
     def _preventing(self, verdict: Verdict) -> str:
         """What was given without which something happens; empty if that is not known."""
         facts = {name: 2 * most for name, most in self.bounds.any_facts.items()}
-        given = {**RELEASED, "any_facts": ("the number of facts that is given", facts)}
-        for name, (told, value) in given.items():
+        for name, (option, value) in {**RELEASED, "any_facts": ("--facts-any", facts)}.items():
             if getattr(self.bounds, name) != value and (name != "room" or not verdict.within_bounds):
                 with suppress(LimitMet, Refused), Budget(LOOKING):
                     if self.happens(replace(self.bounds, **{name: value})):
-                        return told
+                        return option
         return ""
 
 

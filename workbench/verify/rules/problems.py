@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 
 from workbench.budget import Budget, share
 from workbench.errors import TypingError
@@ -271,12 +272,9 @@ def comparing(
     deepen: bool,
 ) -> GrowingQuestion:
     """What is asked of two rule sets, which says nothing where none of the rules that are others in them fires."""
-    texts = [[f"{rule.name} {rule}" for rule in rules.rules] for rules in rule_sets]
-    places = [
-        (rules, place) for rules, own, others in zip(rule_sets, texts, texts[::-1], strict=True)
-        for place, text in enumerate(own) if bounds.trex or others[place : place + 1] != [text]
-    ]  # fmt: skip
-    names = {rules.rules[place].name for rules, place in places}
+    pairs = zip_longest(*(rules.rules for rules in rule_sets))
+    others = (pair for pair in pairs if bounds.trex or len({f"{each and each.name} {each}" for each in pair}) > 1)
+    names = {each.name for pair in others for each in pair if each is not None}
     return GrowingQuestion(
         ask, bounds, settings, partial(happens, rule_sets, names, settings), _never(rule_sets, names),
         computes=any(map(computes, rule_sets)), deepen=deepen,
