@@ -80,6 +80,15 @@ def test_what_takes_more_than_there_is_time_for_is_vacuous(least):
     assert found.reason.startswith("vacuous: no D comes (Q = ")
 
 
+@pytest.mark.parametrize("seconds", [0.05, 0.5, 1.5])
+def test_a_limit_of_time_leaves_no_verdict_on_nothing(seconds):
+    """Wherever the time ends: in the first model, in a larger one, or while it is asked whether anything happens."""
+    settings = replace(WITH_TIME, seconds=seconds)
+    found = compared(*(COUNTS.format(">= 1000", each) for each in (1, 2)), settings=settings)
+    assert (found.outcome, found.exit_code) == (Outcome.UNKNOWN, 3)
+    assert found.reason
+
+
 SILENT = "from T and last A(x > {}) within 1 from T emit D(x = {})"
 
 

@@ -129,16 +129,13 @@ def rated_frames(
     fed: Sequence[str] = (),
 ) -> list[RuleFrame]:
     """The same as `frames_of`; where there are too many values, with less room than columns need by rates, or rules."""
-    tried = [(bounds, True), *([(bounds, False)] if rates else [])]
-    if bounds.room is None and bounds.growth == 1:
-        tried.append((replace(bounds, room=LEAST), False))
-    for less, (own, roomy) in enumerate(tried, 1):
-        try:
-            return frames_of(rule_sets, inputs, own, rates, fed, roomy=roomy)
-        except Refused:
-            if less == len(tried):
-                raise
-    raise AssertionError
+    try:
+        return frames_of(rule_sets, inputs, bounds, rates, fed)
+    except Refused:
+        less = replace(bounds, room=LEAST) if bounds.room is None and bounds.growth == 1 else bounds
+        if not rates and less is bounds:
+            raise
+        return frames_of(rule_sets, inputs, less, rates, fed, roomy=False)
 
 
 def ticking(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[int, str | None]:

@@ -7,8 +7,8 @@ rules in the model, "does one cover the other".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
@@ -55,42 +55,33 @@ def covers(
         if None not in told:
             return filter(None, told)
         asked, own = relevant(rules, [one.name, other.name], whole)
-        return _pair(CoverQuestion(asked, own, settings, deepen), one, other, rules)
+        return _pair(partial(_covered, asked, own, settings, deepen=deepen), one, other, rules)
 
     return in_turn([(f"{one.name}, {other.name}", partial(found, one, other)) for one, other in pairs])
 
 
-@dataclass(frozen=True)
-class CoverQuestion:
-    """What is the same in all questions about two rules."""
+def _covered(
+    rules: RuleSet, bounds: RuleBounds, settings: Settings, one: Rule, other: Rule, *, deepen: bool
+) -> Verdict:
+    """Whether whatever the one emits is emitted by the other, too; vacuous where it emits nothing."""
+    names = output_of(one), output_of(other)
+    prop = invariant(
+        f"covers({other.name}, {one.name})",
+        lambda system: all_among(*(carried_by(system, name) for name in names)),
+        f"{one.name} emits what {other.name} does not",
+    )
 
-    rules: RuleSet
-    bounds: RuleBounds
-    settings: Settings
-    deepen: bool
+    def asked(bounds: RuleBounds) -> Verdict:
+        (model,) = modelled([rules], bounds)
+        return check(model, prop, settings)
 
-    def covered(self, one: Rule, other: Rule) -> Verdict:
-        """Whether whatever the one emits is emitted by the other, too; vacuous where it emits nothing."""
-        names = output_of(one), output_of(other)
-        prop = invariant(
-            f"covers({other.name}, {one.name})",
-            lambda system: all_among(*(carried_by(system, name) for name in names)),
-            f"{one.name} emits what {other.name} does not",
-        )
-
-        def asked(bounds: RuleBounds) -> Verdict:
-            (model,) = modelled([self.rules], bounds)
-            return check(model, prop, self.settings)
-
-        happens_in = partial(happens, [self.rules], [one.name], self.settings)
-        never, bounds = f"{one.name} never fires", self.bounds
-        question = GrowingQuestion(asked, bounds, self.settings, happens_in, never, deepen=self.deepen)
-        return question.decide()[0]
+    fires = partial(happens, [rules], [one.name], settings)
+    return GrowingQuestion(asked, bounds, settings, fires, f"{one.name} never fires", deepen=deepen).decide()[0]
 
 
-def _pair(question: CoverQuestion, one: Rule, other: Rule, rules: RuleSet) -> Iterator[RuleFinding]:
+def _pair(covered_by: Callable[[Rule, Rule], Verdict], one: Rule, other: Rule, rules: RuleSet) -> Iterator[RuleFinding]:
     ways = (one, other), (other, one)
-    verdicts = [question.covered(*way) for way in ways]
+    verdicts = [covered_by(*way) for way in ways]
     held = [each.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS) for each in verdicts]
     if all(held):
         surer = next((each for each in verdicts if each.within_bounds), verdicts[0])

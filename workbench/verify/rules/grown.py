@@ -38,7 +38,7 @@ class GrowingQuestion:
     ----------
     ask: the verdict of the model with these bounds.
     bounds: those of the first model.
-    happens: whether anything that it is about happens in the model with these bounds.
+    happens: whether anything that it is about happens in the model with these bounds; None where that is not known.
     never: in words, that nothing does; empty where it is about nothing that might not.
     itself: it asks whether that happens.
     wanted: a run is asked for, not that there is none.
@@ -49,8 +49,8 @@ class GrowingQuestion:
     ask: Callable[[RuleBounds], Verdict]
     bounds: RuleBounds
     settings: Settings
-    happens: Callable[[RuleBounds], bool] = lambda _: True
-    never: str = ""
+    happens: Callable[[RuleBounds], bool | None]
+    never: str
     itself: bool = False
     wanted: bool = False
     computes: bool = True
@@ -68,7 +68,9 @@ class GrowingQuestion:
             with suppress(LimitMet), Budget(self.settings.grow):
                 for verdict, bounds in self._larger(verdict, bounds):  # noqa: B007, B020 - the last one counts
                     pass
-        return (self._told(verdict, bounds) if self.never and self._open(verdict) else verdict), bounds
+        if self.never and self._open(verdict) and not (happens := self._happens(bounds)):
+            verdict = self.vacuous(verdict, happens)
+        return verdict, bounds
 
     def _open(self, verdict: Verdict) -> bool:
         """Whether there is no run that decides it, nor its text, and no limit was met."""
@@ -101,23 +103,24 @@ class GrowingQuestion:
             if not self._open(verdict) or verdict.within_bounds is not roomier:
                 return
 
-    def _happens(self, bounds: RuleBounds) -> bool:
-        """Whether it is known that anything happens that it is about; where that is what is asked, nothing is known."""
+    def _happens(self, bounds: RuleBounds) -> bool | None:
+        """Whether anything happens that it is about; nothing, if that is what is asked. None: it is not known."""
         if self.itself:
             return False
         with suppress(LimitMet, Refused), Budget(max(self.settings.grow, LOOKING)):
             return self.happens(bounds)
-        return False
+        return None
 
-    def _told(self, verdict: Verdict, bounds: RuleBounds) -> Verdict:
-        """The verdict, which no run shows; vacuous where nothing happens that it is about."""
-        if self._happens(bounds):
+    def vacuous(self, verdict: Verdict, happens: bool | None = None) -> Verdict:
+        """The verdict, where nothing happens that it is about, or that is not known."""
+        if not self.never or not self._open(verdict):
             return verdict
+        never = self.never if happens is False else f"as far as is known {self.never}"
         values = next((said.partition(";")[0] for said in verdict.rests_on if said.endswith(" null")), "")
         least = _met(verdict) if verdict.within_bounds else values if self.computes else ""
-        if bound := self._preventing(verdict) or least:
-            return replace(verdict.mark_vacuous(Vacuity(self.never, bound), unknown=True), depth=verdict.depth)
-        return verdict if self.itself else verdict.mark_vacuous(Vacuity(self.never))
+        if bound := (self._preventing(verdict) if happens is False else "") or least:
+            return replace(verdict.mark_vacuous(Vacuity(never, bound), unknown=True), depth=verdict.depth)
+        return verdict if self.itself else verdict.mark_vacuous(Vacuity(never))
 
     def _preventing(self, verdict: Verdict) -> str:
         """What was given without which something happens; empty if that is not known."""
@@ -133,8 +136,10 @@ class GrowingQuestion:
 def _met(verdict: Verdict) -> str:
     """The bound at which a run of the model ends."""
     run = verdict.witness
-    full = run.steps[-1].overflows if run is not None else ()
-    if run is None or not full:
+    if run is None:
+        return "the time for larger models"
+    full = run.steps[-1].overflows
+    if not full:
         return "the longest chain of causes, or a value that the model does not have"
     return " and ".join(f"Q = {run.capacities[name]} of {name}" if name in run.capacities else name for name in full)
 

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import zip_longest
 
 from workbench.budget import Budget, share
-from workbench.errors import TypingError
+from workbench.errors import LimitMet, TypingError
 from workbench.language import PropertySyntax, parse_property
 from workbench.language.evaluate import walk
 from workbench.language.syntax import Expression, Identifier
@@ -50,9 +50,15 @@ class RuleProblem(Problem):
 
     def decide(self) -> Verdict:
         """The verdict; where no run decides it, that of larger models."""
-        with Budget(self.settings.seconds, self.settings.memory_mb):
-            verdict = super().decide()
-            return verdict if self.growing is None else self.growing.decide(verdict)[0]
+        verdict = self.undecided()
+        try:
+            with Budget(self.settings.seconds, self.settings.memory_mb):
+                verdict = super().decide()
+                return verdict if self.growing is None else self.growing.decide(verdict)[0]
+        except LimitMet as met:  # what was decided stays so, but for what may be vacuous
+            if self.growing is None or verdict.outcome is Outcome.UNKNOWN:
+                return verdict.given_up(met)
+            return self.growing.vacuous(verdict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,15 +196,19 @@ def _is_typed(found: Problem) -> bool:
     return True
 
 
-def happens(rule_sets: Sequence[RuleSet], names: Collection[str], settings: Settings, bounds: RuleBounds) -> bool:
-    """Whether one of the rules of these names fires in the model of the rule sets with these bounds."""
-    bounds = replace(settled(rule_sets, bounds), by_rule=True)
+def happens(
+    rule_sets: Sequence[RuleSet], names: Collection[str], settings: Settings, bounds: RuleBounds
+) -> bool | None:
+    """Whether a rule of these names fires in the model of the rule sets with these bounds; None: it is not known."""
+    known, bounds = True, replace(settled(rule_sets, bounds), by_rule=True)
     for number, rules in enumerate(rule_sets):
         for rule in (each for each in rules.rules if each.name in names):
             asked, own = relevant(rules, [rule.name], replace(bounds, trex=[0] if number in bounds.trex else []))
-            if _problem(asked, can_fire(rule), own, settings).decide().outcome is Outcome.HOLDS:
+            verdict = _problem(asked, can_fire(rule), own, settings).decide()
+            if verdict.outcome is Outcome.HOLDS:
                 return True
-    return False
+            known &= verdict.outcome is Outcome.FAILS or verdict.within_bounds
+    return False if known else None
 
 
 def can_fire(rule: t.Rule) -> Property:
