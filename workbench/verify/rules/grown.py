@@ -90,7 +90,7 @@ class GrowingQuestion:
                 return
             larger = replace(self.bounds, growth=growth, variety=variety)
             try:
-                with share(2):
+                with share(1 if number else 2):
                     found = self.ask(larger)
             except (LimitMet, Refused):  # with so much room there are too many values
                 continue
