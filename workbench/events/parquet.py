@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import IO, Any
@@ -12,7 +13,7 @@ from workbench.events import batches
 from workbench.events.batches import BatchReader, BatchWriter, batches_of
 from workbench.events.parquet_parts import ParquetParts
 from workbench.events.parts import FilePart
-from workbench.events.pieces import BatchPiece, RowSpan, RowSpans
+from workbench.events.pieces import BatchPiece, RowSpan, RowSpans, rows_in_piece
 
 BUFFER = 1 << 20
 """Bytes of a column that are read at a time."""
@@ -20,6 +21,8 @@ DICTIONARY = 1 << 17
 """Bytes of different texts in a column of a row group with which a table of them is given up."""
 SPAN = 4
 """As many times the rows that are read at a time lie in row groups that are decoded one after the other, or more."""
+SAMPLED, SAMPLE = 8, 64
+"""Row groups of which the first rows are looked at, and how many of them, to see how long they are."""
 LARGEST, DENSEST = 1 << 28, 15_000
 """A row group of more bytes than this that are so many times fewer in the file lies in a few vast pages."""
 
@@ -40,10 +43,11 @@ class ParquetReader(BatchReader):
             if unpacked > LARGEST and unpacked > DENSEST * packed:
                 what = f"row group {number} has {unpacked} bytes, and the file {packed}"
                 raise InputError(f"this is refused: {what}", where=shown, hint="write it with smaller row groups")
-        size, groups = batches.LARGE, range(found.metadata.num_row_groups)[slice(*self.part.groups)]
+        groups = range(found.metadata.num_row_groups)[slice(*self.part.groups)]
 
         def read(names: Sequence[str]) -> Iterator[BatchPiece]:
             spans, waiting, rows = [], list[int](), 0
+            size = _rows_at_once(found, groups, names)
             for number in groups:
                 waiting.append(number)
                 rows += found.metadata.row_group(number).num_rows
@@ -68,6 +72,19 @@ class ParquetReader(BatchReader):
             if packed >= size or number + 1 == found.num_row_groups:
                 yield FilePart(groups=(start, number + 1), skipped=skipped)
                 start, skipped, packed = number + 1, rows, 0
+
+
+def _rows_at_once(file: Any, groups: Sequence[int], names: Sequence[str]) -> int:
+    """How many rows are read at a time: fewer where they are long in the first row groups, or all together."""
+    found = batches.LARGE
+    for number in groups[:SAMPLED]:
+        group = file.metadata.row_group(number)
+        chunks = map(group.column, range(group.num_columns))
+        ours = (each for each in chunks if any(f"{each.path_in_schema}.".startswith(f"{name}.") for name in names))
+        found = rows_in_piece(found, group.num_rows, sum(each.total_uncompressed_size for each in ours))
+        for batch in itertools.islice(file.iter_batches(SAMPLE, [number], names, use_threads=False), 1):
+            found = rows_in_piece(found, batch.num_rows, batch.nbytes)  # texts may stand in a table, each once
+    return found
 
 
 class ParquetWriter(BatchWriter):

@@ -14,6 +14,9 @@ from typing import Any, NamedTuple
 HELD = 1 << 26
 """Bytes that are decoded before anybody asks for them, at most, but for the last piece of them."""
 
+LARGEST = 1 << 25
+"""Bytes that a piece has, about, where its rows are long."""
+
 
 class BatchPiece(NamedTuple):
     """Successive rows of a file.
@@ -34,9 +37,15 @@ def pieces_of(batches: Iterator[Any], size: int) -> Iterator[BatchPiece]:
     """The pieces of record batches, each decoded when the one before it has been taken."""
     for batch in batches:
         batch.validate(full=True)
-        for start in range(0, batch.num_rows, size):
-            part = batch.slice(start, size)
+        rows = rows_in_piece(size, batch.num_rows, batch.nbytes)
+        for start in range(0, batch.num_rows, rows):
+            part = batch.slice(start, rows)
             yield BatchPiece(part.num_rows, partial(list, [part]))
+
+
+def rows_in_piece(most: int, rows: int, size: int) -> int:
+    """How many rows a piece has, at most so many, where some rows have so many bytes."""
+    return max(1, min(most, LARGEST * rows // max(1, size)))
 
 
 class RowSpan:

@@ -98,7 +98,8 @@ def parse_json(text: str) -> Any:
         except ValueError:  # a number has too many digits: each is looked at, which takes longer
             return _CAREFUL.decode(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"not a JSON value: {error.msg} at column {error.colno}: {short(text)}") from error
+        what = error.msg.removesuffix(" at").rstrip(": ")  # some say "at", some end with what comes next
+        raise ValueError(f"not a JSON value: {what} at column {error.colno}: {short(text)}") from error
     except UnreadableError as error:
         raise ValueError(f"{error}: {short(text)}") from error
     except RecursionError as error:

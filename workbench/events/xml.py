@@ -128,6 +128,8 @@ class XmlReader(RowReader):
                     parser.close()
             except ElementTree.ParseError as error:
                 failed = error
+            except (LookupError, ValueError) as error:  # not of what it says, but of the encoding that it names
+                raise InputError(f"not well-formed XML: {error}", where=shown) from error
             events, begun = _happened(parser), row
             silent = not events
             while events:

@@ -102,7 +102,7 @@ def finder(path: str) -> Finder:
 def _searched(row: Element, path: str) -> Sequence[Element | str]:
     try:
         return row.findall(path)
-    except (SyntaxError, TypeError) as error:  # the latter where a bracket is not closed
+    except (SyntaxError, TypeError, LookupError, ValueError) as error:  # as it comes where a bracket is wrong
         raise InputError(f"'{path}' is no path in XML", hint="for example position/x or @id") from error
 
 

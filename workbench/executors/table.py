@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, PipelineError, Refused, did_you_mean
@@ -89,6 +90,7 @@ class BackendRow:
     like: the form in which it runs processors (`core.processor.Form`); what they refuse to it, they refuse to this one.
     options: those of `workbench run` that are for this backend and not for all.
     needs: Python packages and programs that it cannot do without, and how each is installed.
+    uses: those that it can do without.
     compared: how `conform` compares it; without a contender of its own, what it runs is compared step by step.
     rank: its place among the others.
     """
@@ -102,6 +104,7 @@ class BackendRow:
     like: str = "reference"
     options: tuple[BackendOption, ...] = ()
     needs: Mapping[str, str] = field(default_factory=dict)
+    uses: Mapping[str, str] = field(default_factory=dict)
     compared: str = "step by step"
     rank: int = 100
 
@@ -143,7 +146,7 @@ REASSOCIATE = BackendOption(
 KEY = BackendOption("--key", "a run for each value of this column", {"metavar": "COLUMN"})
 WITH_ROW = BackendOption("--with-row", "with --key, also the number of the row in the log", {"action": "store_true"})
 KEYED = (KEY, WITH_ROW)
-NUMBA = {"numba": "pip install 'workbench[fast]'"}
+NUMBA = dict.fromkeys(("numba", "numpy", "pyarrow"), "pip install 'workbench[fast]'")
 """What several backends have; `--fault` is an option of many commands."""
 AUTO = "auto"
 """What stands for the backend that fits the program and the log."""
@@ -196,6 +199,13 @@ def refuse_kind(row: BackendRow, program: Program) -> None:
         raise Refused(
             f"{program.ports.of} is not supported by backend '{row.name}': it runs {row.only}; available on: {others}."
         )
+
+
+def refuse_missing(row: BackendRow) -> None:
+    """Refused where a Python package is not installed that a backend cannot do without."""
+    for name, install in row.needs.items():
+        if install.startswith("pip") and find_spec(name) is None:
+            raise Refused(f"backend '{row.name}' needs the package {name}", hint=install)
 
 
 def refuse_foreign(row: BackendRow, options: argparse.Namespace) -> None:

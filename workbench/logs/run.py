@@ -24,7 +24,7 @@ from workbench.events.row_batches import batches
 from workbench.events.rows import LogBlock
 from workbench.executors.compiled.code.cells import CellArrays
 from workbench.executors.compiled.code.number_lines import number_lines
-from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
+from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind, refuse_missing
 from workbench.interrupts import checkpoint
 from workbench.logs.fallback import Fallback, may_exceed_words
 from workbench.logs.pipeline_facts import with_facts
@@ -112,6 +112,7 @@ class LogRun:
             self._take(backend_row("numba"), start, twice=twice and not start.live)
         refuse_foreign(self.row, options)
         refuse_kind(self.row, self.program)
+        refuse_missing(self.row)
         if getattr(options, "with_row", False) and options.key is None:
             raise InputError("rows are numbered where each has a key: --with-row", hint="add --key COLUMN")
         self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
@@ -130,6 +131,7 @@ class LogRun:
         ):
             with contextlib.suppress(InputError, Refused):
                 refuse_foreign(row, start.options)
+                refuse_missing(row)
                 made = row.make(self.program, start)
                 if twice or not may_exceed_words(cast("Compiled", made)):
                     self._made, self.row = made, row

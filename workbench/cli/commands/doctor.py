@@ -119,9 +119,10 @@ def _backends() -> Iterator[Item]:
     from workbench.executors.table import backend_rows
 
     for row in backend_rows().values():
-        missing = [name for name in row.needs if find_spec(name) is None and shutil.which(name) is None]
+        wanted = {**row.needs, **row.uses}
+        missing = [name for name in wanted if find_spec(name) is None and shutil.which(name) is None]
         detail = f"missing: {', '.join(missing)}" if missing else row.said
-        yield Item("backends", row.name, not missing, detail, "; ".join(dict.fromkeys(row.needs[n] for n in missing)))
+        yield Item("backends", row.name, not missing, detail, "; ".join(dict.fromkeys(wanted[n] for n in missing)))
 
 
 def _program(group: str, name: str, command: list[str], hint: str) -> Item:

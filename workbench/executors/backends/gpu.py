@@ -41,8 +41,8 @@ ROW = BackendRow(
     _keyed,
     like="numba",
     options=KEYED,
-    needs={
-        **NUMBA,
+    needs=NUMBA,
+    uses={
         "numba_cuda": "pip install 'workbench[gpu]'",
         "cupy": "pip install 'workbench[gpu]'",
         "nvidia-smi": "no NVIDIA driver answers; the CPU does all that the GPU would",

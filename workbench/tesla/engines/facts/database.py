@@ -30,6 +30,8 @@ PATIENCE = 5.0
 """Seconds to wait for a lock, where no limit of time is given."""
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 """Seconds between the times that something is tried (`FactSettings.failure`)."""
+WRONG = (sqlite3.Error, UnicodeDecodeError)
+"""What comes of a query that goes wrong; the latter where SQLite says so in bytes of the database."""
 FAILURES = ("error", "drop", "retry")
 
 
@@ -146,9 +148,9 @@ class FactDatabase:
             state = (self._file(), *connection.execute("PRAGMA data_version").fetchone())
             if state != self._state:
                 self._renew(state)
-        except (sqlite3.Error, FactsError) as error:
+        except (*WRONG, FactsError) as error:
             self.settle()
-            raise (self.failure(error) if isinstance(error, sqlite3.Error) else error) from error
+            raise (error if isinstance(error, FactsError) else self.failure(error)) from error
 
     def _renew(self, state: tuple[Any, ...]) -> None:
         """Something has changed: another file of this name is opened anew, and all are told."""
@@ -233,7 +235,7 @@ class FactDatabase:
             self._deadline = monotonic() + self.settings.seconds
         try:
             found = connection.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
+        except WRONG as error:
             raise self.failure(error) from error
         self._asked = True
         return found
@@ -255,7 +257,7 @@ class FactDatabase:
             if self._image is not None:
                 made.deserialize(self._image)
             return self._prepared(made)
-        except sqlite3.Error as error:
+        except WRONG as error:
             raise self.failure(error) from error
 
     @property
@@ -296,12 +298,13 @@ class FactDatabase:
             except BaseException as error:
                 self._stopped, ends = error, True
 
-    def failure(self, error: sqlite3.Error) -> FactsError:
+    def failure(self, error: Exception) -> FactsError:
         """What went wrong, as the user knows it."""
         if self._stopped is not None:
             stopped, self._stopped = self._stopped, None
             raise stopped
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        damaged = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else 0
+        code = getattr(error, "sqlite_errorcode", damaged) & 0xFF
         reason, what, hint = _FAILURES.get(code, ("other", f"the database says: {error}", ""))
         if code == sqlite3.SQLITE_INTERRUPT:
             what = f"a query takes longer than {self.settings.seconds:g} seconds"
