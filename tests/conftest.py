@@ -1,11 +1,10 @@
-"""Hypothesis: the same examples everywhere, new ones for `make fuzz`; Ctrl-C works, also in the background.
+"""The surroundings of all tests, the same everywhere, and hypothesis: the same examples, new ones for `make fuzz`.
 
 A profile scales the examples of all properties (`tests/examples.py`): `make test` tries three tenths of them.
 """
 
 import gc
 import shutil
-import signal
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.found import case
+from tests.surroundings import pin
 from tests.verify.browser import Page, chromium
 from workbench.language.depth import make_room
 
@@ -29,9 +29,7 @@ settings.register_profile("fuzz", settings.get_profile("all"), derandomize=False
 settings.load_profile("default")
 make_room()  # as reading a text does; hypothesis wants it to stay as it is
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job; the programs under test inherit it
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
+pin()  # the programs under test inherit it
 
 gc.disable()  # what is imported stays: to look for garbage among it takes seconds in each of pytest-xdist's processes
 

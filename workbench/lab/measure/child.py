@@ -10,6 +10,7 @@ import contextlib
 import os
 import resource
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Mapping
@@ -37,6 +38,7 @@ def serve(suite: Suite, jobs: int, answers: int, log: int) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(log, 1)
         os.dup2(log, 2)
+        sys.stdout = open(1, "w", 1, "utf-8", "replace", closefd=False)  # noqa: SIM115 - lines outlive a crash
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected business here
         buffer, warm = bytearray(), False
         while True:
@@ -86,6 +88,7 @@ def _do(suite: Suite, task: Frame, answers: int) -> None:
     except BaseException as error:
         found = _raised(error)
     wall = time.monotonic() - begin
+    sys.stdout.flush()
     after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     peak = max(own_memory_mb(), after / 1024 if after > before else 0.0)
     write_frame(answers, {**found, "cpu": own_cpu(), "wall": wall, "peak_mb": peak})
