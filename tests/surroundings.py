@@ -7,8 +7,9 @@ import os
 import signal
 import tempfile
 import time
+from typing import Any
 
-SIGNALS = {
+SIGNALS: dict[signal.Signals, Any] = {
     signal.SIGINT: signal.default_int_handler,
     signal.SIGTERM: signal.SIG_DFL,
     signal.SIGHUP: signal.SIG_DFL,
