@@ -113,7 +113,7 @@ def _at_most_one(pipeline: Pipeline, system: System, maker: Node, pipe: str) -> 
     if maker.queues:
         takes = var(f"{queue_instance(maker)}:fires", BOOL)
     emits = system.names()[system.pipes[pipe].slots[0].present.name]
-    return emits is takes or (emits.op is AND and takes in emits.args)
+    return emits is takes or (emits.op is AND and any(arg is takes for arg in emits.args))
 
 
 def upstream(pipeline: Pipeline, queue: str, source: str = "") -> Pipeline:

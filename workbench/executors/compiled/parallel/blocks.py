@@ -212,7 +212,7 @@ class _Analysis:
         if any(name in needs for other, needs in self.needs.items() if other != name):
             return None
         changed, happens = (term.args[1], term.args[0]) if term.op is ITE and term.args[2] is symbol else (term, TRUE)
-        if symbol not in changed.args:  # one operation, so that no sum on the way to it goes unseen
+        if all(arg is not symbol for arg in changed.args):  # one operation, so that no sum on the way to it goes unseen
             return None
         for _, definition in self.system.definitions:
             inside = self.known(self.system.inlined(definition))
