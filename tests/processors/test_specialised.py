@@ -4,6 +4,7 @@ The rule of this module: a condition is tested on instances where it just holds 
 and both against the definition.
 """
 
+from contextlib import contextmanager
 from itertools import count
 
 import pytest
@@ -292,10 +293,10 @@ def test_copies_that_wait_are_composed_quickly():
         "function near(x) = (x, x + 1)\n"
         "pipeline high(v: int, x: int) -> bool { return filter(x > v, window(x, 5, cumulate(+)) > v) }\n"
         f"pipeline p(x: int) -> bool {{ return exists(x, near, high, pending = {room}) }}"
-        for room in (5, 20)
+        for room in (4, 12)
     ]
     sizes = [len(compose(pipeline(text).resolve(Integer(4))).variables) for text in texts]
-    assert sizes[1] < 5 * sizes[0]
+    assert sizes[1] < 4 * sizes[0]
 
 
 def test_an_insertion_beside_what_is_narrower():
@@ -309,6 +310,16 @@ def test_an_insertion_beside_what_is_narrower():
 
 
 # --- random ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def refusals():
+    """What is not supported may be refused, but not for what went wrong on the way."""
+    try:
+        yield
+    except Refused as error:
+        if "symbolic term" in str(error) or "run on symbols" in str(error):
+            raise
 
 
 def backwards(work, jobs):
@@ -338,33 +349,29 @@ def early(request, monkeypatch):
 
 @pytest.mark.usefixtures("early")
 @pytest.mark.parametrize("kind", KINDS)
-@examples(30)
+@examples(14)
 @given(data=st.data())
 def test_holders_do_what_they_are_defined_to_do(kind, data):
     whole = data.draw(held_pipelines(kinds=(kind,)))
     steps = data.draw(steps_of(whole))
     check(whole, steps, Denoting(whole), Running(whole))
     domains_hold(whole, steps)
-    try:
+    with refusals():
         check(whole, steps, Running(whole, {}), CompiledRun(whole, {}))
-    except Refused:
-        return
 
 
 @pytest.mark.usefixtures("early")
 @pytest.mark.parametrize("kind", KINDS)
-@examples(20)
+@examples(10)
 @given(data=st.data())
 def test_models_do_what_is_run(kind, data):
     whole = data.draw(held_pipelines(MODELLED, kinds=(kind,)))
-    try:
+    with refusals():
         check(whole, data.draw(steps_of(whole, 9)), Running(whole, {}), Evaluated(whole, 9))
-    except Refused:
-        return
 
 
 @pytest.mark.usefixtures("early")
-@examples(40)
+@examples(20)
 @given(data=st.data())
 def test_copies_in_any_order_and_place(data):
     whole = data.draw(held_pipelines(kinds=("window", "quantifier", "slice")))
@@ -397,7 +404,7 @@ def test_copies_in_any_order_and_place(data):
 
 
 @pytest.mark.usefixtures("early")
-@examples(40)
+@examples(20)
 @given(data=st.data())
 def test_what_is_said_to_be_forgotten_is(data):
     """A processor that depends on the last n fronts does what it does when it has seen these only."""
@@ -409,3 +416,22 @@ def test_what_is_said_to_be_forgotten_is(data):
     if events is not None and not holder.finishes:
         streams = tuple(data.draw(st.lists(of_domain(d), min_size=9, max_size=14)) for d in domains)
         assert stepped(History(events, holder), streams) == stepped(holder, streams)
+
+
+@pytest.mark.usefixtures("early")
+@examples(14)
+@given(data=st.data())
+def test_blocks_of_a_stream(data):
+    """Every input has an event in every step, so that a stream can be run in blocks at the same time."""
+    whole = data.draw(held_pipelines(kinds=("window", "history", "batches", "slice")))
+    values = st.fixed_dictionaries({name: of_domain(domain) for name, domain in whole.inputs})
+    rows, reference = data.draw(st.lists(values, min_size=12, max_size=20)), Reference(whole)
+    with refusals():
+        parallel = Parallel(whole, threads=3, shortest=3, patience=-1, machine=False)
+        assert parallel.outputs(rows) == [dict(reference.step(row).outputs) for row in rows]
+
+
+def test_a_scan_behind_a_wide_pipe_runs_in_blocks():
+    whole = pipeline("pipeline p(x: int) -> int { return cumulate(stutter(x, 2), max) }")
+    parallel = Parallel(whole, threads=2, shortest=2, patience=-1, machine=False)
+    assert outputs(parallel, [[1, 3, 2, 5]]) == [1, 1, 3, 3, 3, 3, 5, 5]
