@@ -51,6 +51,33 @@ def test_strict_takes_bounds_for_undecided(workbench: Run) -> None:
     assert workbench("analyse", MODELS / "figure_2a.pipe", "--only", "silence", "--strict").code == 3
 
 
+def test_quiet_says_the_bounds(workbench: Run) -> None:
+    done = workbench("check", MODELS / "figure_2a.pipe", "-p", "liveness", "-Q", 1, "--quiet")
+    assert done.out.endswith("of figure_2a  (Q = 1, every N, k = 2): nothing is known beyond 2 steps\n")
+    done = workbench("check", MODELS / "sum_of_odds.pipe", "-p", "liveness", "--quiet")
+    assert done.out.endswith("of sum_of_odds  (Q = 2, N = 4)\n")
+
+
+def test_vacuity_is_said_and_can_count_as_undecided(workbench: Run, pipe: Callable[[str], Path]) -> None:
+    file = pipe("pipeline p(t: float) -> bool { return t > 30.0 }")
+    asked = ("check", file, "-p", "always (not out)", "--values", "float=0..6")
+    done = workbench(*asked)
+    assert done.code == 0
+    assert done.out.startswith("✓ holds, vacuously: t > 30 is never true (float = 0..6 prevents it)")
+    assert workbench(*asked, "--strict-vacuity").code == 3
+    assert workbench("check", file, "-p", "always (not out)").code == 1
+
+
+def test_nothing_compared_is_undecided(workbench: Run, tmp_path: Path) -> None:
+    file = tmp_path / "two.pipe"
+    left, right = "filter(x, x > 3)", "filter(x, x > 3 and x < 0)"
+    file.write_text(f"pipeline a(x: int) -> int {{ return {left} }}\npipeline b(x: int) -> int {{ return {right} }}")
+    for options in ([], ["-N", "4"], ["-N", "4", "--mode", "stepwise"]):
+        done = workbench("equiv", f"{file}:a", f"{file}:b", *options, "--json")
+        assert (done.code, done.objects[0]["verdict"], done.objects[0]["reason"][:7]) == (3, "unknown", "vacuous")
+    assert workbench("equiv", f"{file}:a", f"{file}:b", "--mode", "stepwise").code == 1
+
+
 @pytest.mark.parametrize("seconds", ["-1", "nan", "soon"])
 def test_seconds_that_are_none(workbench: Run, seconds: str) -> None:
     done = workbench("check", MODELS / "passthrough.pipe", f"--grow={seconds}")

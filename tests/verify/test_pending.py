@@ -37,7 +37,7 @@ def test_no_overflow_sees_it() -> None:
 
 
 def test_others_call_it_by_the_same_name() -> None:
-    verdict = wb.check(pipeline(UNTIL), wb.liveness(), wb.Settings(environment=TOGETHER))
+    verdict = wb.check(pipeline(UNTIL), wb.liveness(), wb.Settings(q=2, environment=TOGETHER))
     assert verdict.outcome == "holds-within-bounds"
     bounds = "queues until.left: 2, until.right: 2, until.pending: 1: a queue overflows on some input"
     assert verdict.rests_on[0].startswith(bounds)

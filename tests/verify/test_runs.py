@@ -141,7 +141,7 @@ def test_a_run_that_was_sent_to_another_process() -> None:
 
 def test_the_run_of_a_verdict() -> None:
     late = wb.parse("pipeline p(x: int) -> int { return x + trim(x, 3) }").get().pipeline
-    fails, within = wb.check(late, wb.no_overflow()), wb.check(late, wb.liveness())
+    fails, within = wb.check(late, wb.no_overflow()), wb.check(late, wb.liveness(), wb.Settings(q=2))
     assert fails.run is fails.counterexample is not None
     assert within.run is within.witness is not None
     assert wb.check(late, wb.liveness(), wb.Settings(q=3)).run is None

@@ -92,7 +92,6 @@ def check_options(parser: argparse.ArgumentParser) -> None:
     """How a check is made and shown."""
     environment_options(parser)
     decision_options(parser)
-    strictness_options(parser)
 
 
 def decision_options(parser: argparse.ArgumentParser) -> None:
@@ -101,6 +100,7 @@ def decision_options(parser: argparse.ArgumentParser) -> None:
     queue_options(parser)
     domain_options(parser)
     engine_options(parser, "property")
+    strictness_options(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object per property, and nothing else")
     parser.add_argument("--quiet", action="store_true", help="one line per property")
 
@@ -244,7 +244,7 @@ def settings(args: Any, pipeline: Pipeline) -> Settings:
     texts, floats = types_in(args)
     return Settings(
         q=capacities(args.Q, pipeline),
-        n=N if args.N is None else args.N,
+        n=Settings.n if args.N is None else args.N,
         integers=Overflowing(args.integers),
         environment=Environment(getattr(args, "inputs", "free"), getattr(args, "fair", False)),
         engine=getattr(args, "engine", "auto"),
@@ -254,18 +254,19 @@ def settings(args: Any, pipeline: Pipeline) -> Settings:
         texts=texts,
         floats=floats,
         **strictness(args),
-    )
+    ).fitted(pipeline)
 
 
-def capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | dict[str, int]:
+def capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Mapping[str, int]:
     """One capacity for every queue, or a capacity per queue; a number beside pairs is for the rest."""
     from workbench.processors.held.group import flatten
+    from workbench.verify.answer.check import Settings
 
     pairs: dict[str, int] = {}
     for item in given:
         pairs |= item
     number = pairs.pop("", None)
     if not pairs:
-        return Q if number is None else number
+        return Settings.q if number is None else number
     rest = {} if number is None else dict.fromkeys(flatten(pipeline).queues, number)
     return rest | pairs

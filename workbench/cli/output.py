@@ -49,15 +49,33 @@ def colour(text: str, code: str, stream: IO[str]) -> str:
     return f"\x1b[{code}m{text}\x1b[0m"
 
 
-def headline(verdict: Verdict) -> str:
-    """The verdict in one line."""
+def headline(verdict: Verdict, *, bounded: bool = False) -> str:
+    """The verdict in one line; with its bounds, if wanted: those of what holds within bounds are always there."""
     sign, code = SIGNS[verdict.outcome]
     word = colour(f"{sign} {verdict.words}", code, sys.stdout)
     line = f"{word}  {colour(verdict.property, '1', sys.stdout)}  of {verdict.pipeline}"
     if verdict.system:
         line += f" over {verdict.system}"
-    said = "; ".join(filter(None, [str(verdict.depth or ""), verdict.reason]))
+    known, limited = verdict.known_steps, verdict.outcome is Outcome.WITHIN_BOUNDS
+    if ((bounded and verdict.outcome is Outcome.HOLDS) or limited) and (bounds := _bounds(verdict)):
+        line += f"  ({bounds})"
+    beyond = f"nothing is known beyond {known} step{'s' * (known != 1)}" if limited and known is not None else ""
+    said = "; ".join(filter(None, [beyond, str(verdict.depth or ""), verdict.reason]))
     return f"{line}: {said}" if said else line
+
+
+def _bounds(verdict: Verdict) -> str:
+    """The bounds of a verdict: Q, N, and k, the number of steps that every run has without an overflow."""
+    grounds, found = verdict.grounds, list[str]()
+    if grounds is None or grounds.trivial:
+        return ""
+    if grounds.queues:
+        sizes = {*grounds.queues.values()}
+        named = ", ".join(f"{name}: {size}" for name, size in grounds.queues.items())
+        found.append(f"Q = {sizes.pop()}" if len(sizes) == 1 else f"Q = {named}")
+    if grounds.for_every_n or verdict.n is not None:
+        found.append("every N" if grounds.for_every_n else f"N = {verdict.n}")
+    return ", ".join([*found, *([] if verdict.known_steps is None else [f"k = {verdict.known_steps}"])])
 
 
 def block(verdict: Verdict) -> str:
@@ -154,7 +172,7 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
             if args.json:
                 print(json.dumps(verdict.to_json()), flush=True)
             elif args.quiet:
-                print(headline(verdict), flush=True)
+                print(headline(verdict, bounded=True), flush=True)
             else:
                 print(("" if number == 1 else "\n") + block(verdict), flush=True)
         if gap(verdict):

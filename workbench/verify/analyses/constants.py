@@ -100,7 +100,7 @@ def _pipe(system: System, name: str) -> Pipe:
 
 def constants(pipeline: Program, settings: Settings | None = None) -> tuple[Constancy, ...]:
     """What every pipe carries that a processor feeds, in topological order."""
-    settings = settings or Settings()
+    settings = (settings or Settings()).fitted(pipeline)
     flat = flatten(settings.over(pipeline)[0])
     sampled = Sampled(flat, settings)
     given = {name for name, _ in flat.inputs}

@@ -13,13 +13,17 @@ only outputs depend that never speak. Random runs refute most short cuts; the ot
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from workbench.budget import Budget
 from workbench.core.ops import EQ, LE, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
+from workbench.errors import LimitMet
 from workbench.ir.compose import DEFAULT_CAPACITY
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
@@ -27,7 +31,7 @@ from workbench.verify.analyses.constants import PROVED, never_speaks
 from workbench.verify.analyses.sampling import Sampled, fitting
 from workbench.verify.analyses.truncate import Truncation, reached, short_cut, truncations, without_unread
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.problem import check
+from workbench.verify.answer.problem import check, says_enough
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode, side_by_side
@@ -176,7 +180,7 @@ def compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: S
     """
     for times in ROOMS:
         verdict = _compare(pipeline, truncated, mode, settings, times)
-        if verdict.outcome is not Outcome.WITHIN_BOUNDS:
+        if not verdict.within_bounds:
             return verdict
         both, _, sizes = _beside(pipeline, truncated, "stepwise", settings, times)
         if check(both, _fits(), replace(settings, q=sizes)).outcome is Outcome.HOLDS:
@@ -260,8 +264,23 @@ def _spread(flat: Pipeline, settings: Settings) -> dict[str, int]:
 
 
 def dead_paths(pipeline: Program, settings: Settings | None = None) -> DeadPaths:
-    """Everything that can be deleted without changing the output, and a counterexample for everything that cannot."""
-    settings = settings or Settings()
+    """Everything that can be deleted without changing the output, and a counterexample for everything that cannot.
+
+    Where bounds that nobody has chosen leave that open, larger ones are tried, as in `check`.
+    """
+    settings = (settings or Settings()).fitted(pipeline)
+    found, end = _dead_paths(pipeline, settings), time.monotonic() + settings.grow
+    for larger in settings.larger():
+        weak = any(dead.verdict.within_bounds and not says_enough(dead.verdict) for dead in found.dead)
+        left = end - time.monotonic()
+        if left <= 0 or not (weak or any(needed.reason in (EARLY, FULLER) for needed in found.needed)):
+            break
+        with contextlib.suppress(LimitMet), Budget(left):
+            found = _dead_paths(pipeline, larger)
+    return found
+
+
+def _dead_paths(pipeline: Program, settings: Settings) -> DeadPaths:
     whole = flatten(settings.over(pipeline)[0])
     live = without_unread(whole)
     own = fitting(live, settings)
@@ -309,7 +328,8 @@ def _short_cuts(
                 found.append(Dead(cut, mode, verdict))
                 break
             if verdict.outcome is not Outcome.FAILS:
-                undecided |= dict.fromkeys(cut.removed, verdict.reason or EARLY)
+                early = not verdict.reason or (verdict.vacuity and verdict.within_bounds)
+                undecided |= dict.fromkeys(cut.removed, EARLY if early else verdict.reason)
     return tuple(found), undecided
 
 

@@ -104,7 +104,7 @@ def latency_below(source: str, output: str, k: int) -> Property:
 
 def latency(pipeline: Program, source: str, output: str, settings: Settings | None = None) -> Latency:
     """The most steps from an event of an input to an output event that it causes."""
-    settings = settings or Settings()
+    settings = (settings or Settings()).fitted(pipeline)
     flat = flatten(settings.over(pipeline)[0])
     if rules := next((node.processor for node in flat.nodes if node.processor.marks), None):
         what = f"latency is not measured through {rules}: what it emits is caused by several events"

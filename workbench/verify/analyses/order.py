@@ -117,7 +117,7 @@ def fits(queue: str) -> Property:
 
 def order(pipeline: Program, settings: Settings | None = None) -> Order:
     """What depends on the order in which the inputs' events arrive."""
-    settings = settings or Settings()
+    settings = (settings or Settings()).fitted(pipeline)
     flat = flatten(settings.over(pipeline)[0])
     columns_hold(flat, settings)
     inputs = flat.ports.arrivals

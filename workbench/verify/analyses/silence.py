@@ -44,7 +44,7 @@ def longest_silence(pipeline: Program, settings: Settings | None = None, output:
     ----------
     output: listen to this output only; None: a step on which any output speaks is not silent.
     """
-    settings = settings or Settings()
+    settings = (settings or Settings()).fitted(pipeline)
     if output is not None:
         pipeline = _with_output(pipeline, output)
     verdict = check(pipeline, silent_steps(), settings)

@@ -93,7 +93,7 @@ class MachineStates:
 
 def states(pipeline: Program, settings: Settings | None = None) -> tuple[MachineStates, ...]:
     """What the machines of a pipeline can do, those in groups too; not those that slices and the like hold."""
-    settings = settings or Settings()
+    settings = (settings or Settings()).fitted(pipeline)
     flat = flatten(settings.over(pipeline)[0])
     found = []
     for node in flat.nodes:

@@ -7,19 +7,19 @@ whether the overflow flag can be set and whether arithmetic wraps, since the out
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from workbench.budget import phase, share
 from workbench.core.domain import FLOAT, Integer, ModelScope, Overflowing, SomeFloats
 from workbench.core.fields import within
-from workbench.core.fold import substitute
+from workbench.core.fold import substitute, variables
 from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.term import FALSE, TRUE, Term
-from workbench.errors import EngineDisagreement, LimitMet, Refused, refuse_unknown
+from workbench.errors import DomainError, EngineDisagreement, LimitMet, Refused, WorkbenchError, refuse_unknown
 from workbench.ir.compose import DEFAULT_CAPACITY, outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
@@ -36,16 +36,18 @@ from workbench.verify.answer.rests_on import (
     grounds,
     misfortunes,
 )
+from workbench.verify.answer.vacuity import find_vacuity
 from workbench.verify.answer.verdict import Depth, Outcome, Trace, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import atom, weaken
 from workbench.verify.ask.properties import Property, Question
-from workbench.verify.ask.scope import texts_of
+from workbench.verify.ask.scope import LARGEST_N, SMALLEST_N, Adjustable, numbers_for, power_of_two, texts_of
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.decision import Decision, limits_left
 from workbench.verify.decide.part import Asked, Part
 
 if TYPE_CHECKING:
+    from workbench.language import PropertySyntax
     from workbench.tesla.model.build import RuleBounds
 
 QUIET = "steps without input"
@@ -53,6 +55,8 @@ PATIENT = "steps without input, while no event is delayed,"
 """The steps that are left out of a model where that is sound."""
 REPLAYING = 2.0
 """Seconds that are kept for replaying what is found, at most a tenth of those that there are."""
+MORE = 2, 4, 8
+"""How many times the capacity of queues that a check begins with larger models have."""
 GROWING = 5.0
 """Seconds for models with larger bounds than those a check begins with."""
 
@@ -63,11 +67,12 @@ class Settings:
 
     Parameters
     ----------
-    q: capacity of every queue in events, or per queue name.
-    n: size of the integer domain 0..n-1.
+    q: capacity of every queue in events, or per queue name; if not given, 2, and more where that says little (`grow`).
+    n: size of the integer domain 0..n-1; if not given, 4, and more where constants need it (`fitted`).
     integers: what integer arithmetic does at the ends of the domain.
     texts: what stands for `str`, beside the texts that a pipeline names; empty: n letters, at most 26.
-    floats: the least and the greatest of the whole numbers that stand for `float`; None: nothing does.
+    floats: the least and the greatest of the whole numbers that stand for `float`; None: those around the constants
+        that floats are compared with, else nothing does.
     environment: what is assumed of the inputs.
     engine: `auto`, `all`, or the name of one (`deciders.NAMES`).
     seconds, memory_mb: limits of one call, with all that it does: by how much this process may grow, and what an engine
@@ -79,8 +84,8 @@ class Settings:
     strict_vacuity: vacuous ones, too.
     """
 
-    q: int | Mapping[str, int] = DEFAULT_CAPACITY
-    n: int = 4
+    q: int | Mapping[str, int] = Adjustable(DEFAULT_CAPACITY)
+    n: int = Adjustable(SMALLEST_N)
     integers: Overflowing | Literal["modular", "saturating", "checked"] = Overflowing.MODULAR
     environment: Environment = field(default_factory=Environment)
     engine: str = "auto"
@@ -100,12 +105,35 @@ class Settings:
     @property
     def domain(self) -> Integer:
         """The domain that `int` stands for."""
-        return Integer(self.n, Overflowing(self.integers))
+        return Integer(int(self.n), Overflowing(self.integers))
+
+    def fitted(self, *programs: Program, syntax: PropertySyntax | None = None) -> Settings:
+        """These, with the N and floats that these programs, and a property, need where nobody has chosen any."""
+        n, floats = numbers_for(programs, syntax)
+        found = replace(self, floats=floats) if self.floats is None else self
+        while isinstance(self.n, Adjustable):
+            found = replace(found, n=max(found.n, n))
+            try:
+                found.over(*programs)
+            except DomainError as error:  # of a constant that nothing is compared with
+                if error.needs is not None and found.n < error.needs <= LARGEST_N:
+                    n = Adjustable(power_of_two(error.needs), f"there is a constant {error.needs - 1}")
+                    continue
+            except WorkbenchError:  # as who asks will find
+                pass
+            break
+        return found
+
+    def larger(self) -> Iterator[Settings]:
+        """The same with longer and longer queues, where nobody has chosen their capacity."""
+        if isinstance(self.q, Adjustable):
+            yield from (replace(self, q=Adjustable(self.q * more)) for more in MORE)
 
     def scope(self, *programs: Program) -> ModelScope:
         """What stands for the types without a bound in a model of these programs."""
         floats = FLOAT if self.floats is None else SomeFloats(*self.floats)
-        return ModelScope(self.domain, texts_of(programs, self.texts, self.n), floats)
+        letters = SMALLEST_N if isinstance(self.n, Adjustable) else self.n
+        return ModelScope(self.domain, texts_of(programs, self.texts, letters), floats)
 
     def over(self, *programs: Program) -> tuple[Pipeline, ...]:
         """The pipelines over finite domains, those of a model in which they are together."""
@@ -178,8 +206,19 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
             asked[role] = _never(term, side=role != "overflow")._replace(unless="property" if question.wanted else "")
     if question.in_bounds and hidden is not FALSE:
         asked["in bounds"] = Asked(question.kind, question.in_bounds(hidden), side=True)
+    if not structure and not question.wanted:
+        for role, _, term in _cases(question):
+            if variables([term]).keys() <= model.system.domains.keys():
+                case = weaken(atom(NOT(term)), hidden, optimistic=True)
+                asked[role] = Asked("invar", case, side=True, unless="property")
     main = _part(pipeline, prop, settings, question, model, asked)
     return Prepared(question, main, bound, settled, question.formula.term is TRUE and not measures, structure)
+
+
+def _cases(question: Question) -> Iterator[tuple[str, str, Term]]:
+    """The conditions that must come true on some run: the role in which each is asked for, its words, and it."""
+    for number, (words, term) in enumerate(question.exercised):
+        yield f"case {number}", words, term
 
 
 def _alike(question: Question) -> tuple[Question, str]:
@@ -196,7 +235,9 @@ def _alike(question: Question) -> tuple[Question, str]:
     proved = found.simplified(term) is TRUE
     count, many = len(found.equal), len(found.system.variables)
     text = f"structure: {count} of {many} state variables never differ from others, and what is compared is one term"
-    question = replace(question, system=found.reduced(), formula=atom(substitute(term, dict(found.equal))))
+    equal = dict(found.equal)
+    cases = tuple((words, substitute(case, equal)) for words, case in question.exercised)
+    question = replace(question, system=found.reduced(), formula=atom(substitute(term, equal)), exercised=cases)
     return question, text if proved else ""
 
 
@@ -312,12 +353,12 @@ def _verdict(
     told = tuple(text for text in told if text != FOR_EVERY_N) if own else told
     for_every_n = not own and depends_on_no_n(prepared.model, settings.domain)
     found = undecided(pipeline.name, str(prop), settings)
-    return replace(
+    found = replace(
         replace(found, n=None) if own and not numbers else found,
         outcome=outcome,
         engine=result.engine,
         cpu_seconds=result.cpu_seconds,
-        rests_on=(*told, *own, *_assumptions(prepared, env, outcome)),
+        rests_on=(*told, *_chosen(prepared, settings), *own, *_assumptions(prepared, env, outcome)),
         counterexample=run,
         witness=witness,
         reason="; ".join([*filter(None, [_reason(findings.outcome, answers), _lacking(question, findings)]), *late]),
@@ -331,6 +372,20 @@ def _verdict(
         length=answers["property"].length,
         grounds=replace(grounds(prepared.model, findings, settings.domain), for_every_n=for_every_n),
     )
+    if prepared.trivial or prepared.structure or outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
+        return found
+    cases = [(words, answers.get(role)) for role, words, _ in _cases(question)]
+    never = [words for words, answer in cases if answer is not None and answer.truth is True]
+    vacuity = find_vacuity(pipeline, prepared.model, settings, never, outcome)
+    nothing = question.compares and len(never) == len(cases)  # was compared
+    return found if vacuity is None else found.mark_vacuous(vacuity, unknown=nothing)
+
+
+def _chosen(prepared: Prepared, settings: Settings) -> list[str]:
+    """Why N is what it is, where nobody has chosen it."""
+    if not isinstance(settings.n, Adjustable) or settings.domain not in prepared.model.integers or not settings.n.why:
+        return []
+    return [f"N = {settings.n} was chosen since {settings.n.why}"]
 
 
 def _findings(prepared: Prepared, answers: Mapping[str, Answer]) -> EngineRemarks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from workbench.budget import Budget, remaining
@@ -18,6 +18,7 @@ from workbench.language import Loaded, PropertySyntax, Source, parse_property, p
 from workbench.language.faults import faulty
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import Settings, decide, prepare, undecided
+from workbench.verify.answer.growth import grow
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import NAMES, Equivalence, EquivalenceMode, equivalent_to, tolerating
@@ -78,11 +79,11 @@ class Problem:
         Where a constant needs more integers and the property does not look at data, N is larger: the verdict is the
         same for every N. Where two pipelines are compared, a capacity for a queue of one is for it side by side.
         """
-        found = self.settings
+        found = self.settings.fitted(*self.sides, syntax=self.syntax)
         try:
             pipeline, _ = self.asked(found)
         except DomainError as error:
-            found, pipeline = self._larger(error)
+            found, pipeline = self._larger(found, error)
         if not isinstance(self.prop, Equivalence) or not isinstance(found.q, Mapping):
             return found
         queues, spread = flatten(pipeline).every_queue, dict[str, int]()
@@ -91,8 +92,8 @@ class Problem:
             spread |= dict.fromkeys([name] if name in queues else inside or [name], size)
         return replace(found, q=spread)
 
-    def _larger(self, error: DomainError) -> tuple[Settings, Pipeline]:
-        found, needs = self.settings, error.needs
+    def _larger(self, found: Settings, error: DomainError) -> tuple[Settings, Pipeline]:
+        needs = error.needs
         while needs is not None and needs > found.n:
             found = replace(found, n=needs)
             try:
@@ -127,11 +128,27 @@ class Problem:
                 if remaining().seconds == 0.0:  # many questions, and nothing left for this one
                     raise LimitMet(limits_left().time, "other properties were decided")
                 settings = replace(self.fitting, environment=self.environment)
-                verdict = decide(*self.asked(settings), settings)
+                verdict = self._decided(settings)
+                larger = (partial(self._decided, each) for each in settings.larger())
+                verdict = grow(verdict, larger, settings.grow, says_enough)
         except LimitMet as met:
             verdict = self.undecided().given_up(met)
-        found = replace(verdict, pipeline=self.name, property=self.text, system=self.system, problem=self)
-        return replace(found, seconds=time.monotonic() - start)
+        return replace(verdict, seconds=time.monotonic() - start)
+
+    def _decided(self, settings: Settings) -> Verdict:
+        found = decide(*self.asked(settings), settings)
+        asked = self if settings.q == self.settings.q else replace(self, settings=settings)
+        return replace(found, pipeline=self.name, property=self.text, system=self.system, problem=asked)
+
+
+EARLY = 8
+"""Where no queue overflows in so many steps, bounds are not met in the first ones."""
+
+
+def says_enough(verdict: Verdict) -> bool:
+    """Whether nothing is to be expected of longer queues."""
+    known = verdict.known_steps
+    return not verdict.within_bounds or (verdict.vacuity is None and known is not None and known >= EARLY)
 
 
 def problem(

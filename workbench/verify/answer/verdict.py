@@ -288,6 +288,11 @@ class Verdict(Displayed):
         return wanted or self.outcome is Outcome.WITHIN_BOUNDS
 
     @builtins.property
+    def known_steps(self) -> int | None:
+        """For how many steps of every run it says something, where a run is known on which bounds are met first."""
+        return None if self.witness is None or not self.within_bounds else len(self.witness.steps) - 1
+
+    @builtins.property
     def words(self) -> str:
         """The outcome, and that it is vacuous."""
         if self.vacuity is None or self.outcome is Outcome.UNKNOWN:  # the reason says it
@@ -348,6 +353,8 @@ class Verdict(Displayed):
             found["phase"] = self.phase
         if self.depth is not None:
             found["depth"] = self.depth.to_json()
+        if self.known_steps is not None:
+            found["known_steps"] = self.known_steps
         if self.outcome is Outcome.UNKNOWN:
             found |= {"reached": [str(each) for each in self.reached], "advice": list(self.advice)}
         if self.length is not None:

@@ -205,7 +205,8 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
     """
     if most < 0:
         raise PipelineError(f"the largest capacity to ask about cannot be negative: {most}")
-    pipeline, settings = program_of(pipeline), settings or Settings()
+    pipeline = program_of(pipeline)
+    settings = (settings or Settings()).fitted(pipeline)
     try:
         return _buffers(pipeline, settings, most)
     except DomainError as error:  # a constant beyond N: most queues do not depend on values, and then on no N

@@ -55,7 +55,7 @@ def monitor(
     EngineError: the system is defective: it has no initial state, deadlocks, or has no fair run.
     Everything that `check` raises.
     """
-    watch = Watching(pipeline, system, bind or {}, when or {}, settings or Settings())
+    watch = Watching(pipeline, system, bind or {}, when or {}, (settings or Settings()).fitted(pipeline))
     return watch.problem(prop or never_false()).decide()
 
 
