@@ -68,10 +68,13 @@ def test_the_first_events_of_a_stream_are_not_all_of_it() -> None:
 
 
 def test_what_saturates_too_early_never_filters() -> None:
-    """At N = 4 every count is at most 3, so the filter lets everything through."""
-    found = of_model("output_if_smaller_than_k")
-    assert found.deletable == ("le", "filter")
-    assert [item.node for item in found.needed] == ["turn", "count"]
+    """At N = 4 every count is at most 3, so the filter lets everything through: that says nothing of other N."""
+    found = of_model("output_if_smaller_than_k", n=4)
+    assert found.deletable == ()
+    reasons = {item.node: item.reason for item in found.needed if not item.decided}
+    assert set(reasons) == {"le", "filter"}
+    assert all("count <= 3 is never false (N = 4 prevents it)" in reason for reason in reasons.values())
+    assert all(item.decided for item in of_model("output_if_smaller_than_k").needed)
 
 
 def test_processors_that_no_output_depends_on() -> None:

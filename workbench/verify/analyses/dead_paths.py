@@ -180,7 +180,9 @@ def compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: S
     """
     for times in ROOMS:
         verdict = _compare(pipeline, truncated, mode, settings, times)
-        if not verdict.within_bounds:
+        if verdict.vacuity is not None and verdict.vacuity.bound and verdict.outcome in PROVED:
+            verdict = verdict.mark_vacuous(verdict.vacuity, unknown=True)  # what a bound prevents may need it
+        if not verdict.meets_bounds:
             return verdict
         both, _, sizes = _beside(pipeline, truncated, "stepwise", settings, times)
         if check(both, _fits(), replace(settings, q=sizes)).outcome is Outcome.HOLDS:
@@ -328,7 +330,7 @@ def _short_cuts(
                 found.append(Dead(cut, mode, verdict))
                 break
             if verdict.outcome is not Outcome.FAILS:
-                early = not verdict.reason or (verdict.vacuity and verdict.within_bounds)
+                early = not verdict.reason or (verdict.vacuity and verdict.meets_bounds)
                 undecided |= dict.fromkeys(cut.removed, EARLY if early else verdict.reason)
     return tuple(found), undecided
 

@@ -148,7 +148,7 @@ EARLY = 8
 def says_enough(verdict: Verdict) -> bool:
     """Whether nothing is to be expected of longer queues."""
     known = verdict.known_steps
-    return not verdict.within_bounds or (verdict.vacuity is None and known is not None and known >= EARLY)
+    return not verdict.meets_bounds or (verdict.vacuity is None and known is not None and known >= EARLY)
 
 
 def problem(

@@ -288,6 +288,11 @@ class Verdict(Displayed):
         return wanted or self.outcome is Outcome.WITHIN_BOUNDS
 
     @builtins.property
+    def meets_bounds(self) -> bool:
+        """Whether bounds are met on some run, before which it says something, or is vacuous."""
+        return self.within_bounds or self.witness is not None
+
+    @builtins.property
     def known_steps(self) -> int | None:
         """For how many steps of every run it says something, where a run is known on which bounds are met first."""
         return None if self.witness is None or not self.within_bounds else len(self.witness.steps) - 1
