@@ -16,13 +16,17 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
+from workbench.builder import Builder
 from workbench.conformance.compare.schedules import Schedule
 from workbench.conformance.generate.pipelines import pipelines, traces
-from workbench.core.domain import Integer, Overflowing
+from workbench.core.domain import INT, Integer, Overflowing
+from workbench.core.function import ADD, EVEN, IF, Function
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow, PipelineError, Refused, WorkbenchError
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.parallel.executor import Parallel
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.group import flatten
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -74,7 +78,7 @@ def test_blocks_do_not_show(expression: str) -> None:
 @examples(150)
 def test_random_pipelines(data: st.DataObject, q: int, threads: int, seed: int) -> None:
     """What comes out, when, and errors are those of the compiled executor, which is tested beside the reference."""
-    pipeline = data.draw(pipelines(max_nodes=5))
+    pipeline = data.draw(pipelines(max_nodes=5, large=data.draw(st.booleans())))
     bounds = dict.fromkeys(flatten(pipeline).queues, q)
     try:
         several = plainly(pipeline, capacities=bounds, threads=threads)
@@ -86,6 +90,16 @@ def test_random_pipelines(data: st.DataObject, q: int, threads: int, seed: int) 
         steps = [chosen.choice(few) for _ in range(length)]
         streams = {name: [step[name] for step in steps] for name, _ in pipeline.inputs}
         assert shown(several, streams) == shown(one, streams)
+
+
+def test_a_total_may_stand_on_either_side() -> None:
+    """Also where the same operation is shown of other numbers."""
+    builder = Builder("p")
+    x = builder.input("x", INT)
+    total = Cumulate(Function("swapped", 2, lambda a, b: b + a, start=0))(x)
+    chosen = ApplyFunction(IF)(ApplyFunction(EVEN)(x), total, ApplyFunction(ADD)(x, x))
+    pipeline = builder.build({"total": total, "chosen": chosen})
+    assert shown(plainly(pipeline), {"x": EVENTS}) == shown(Compiled(pipeline, machine=False), {"x": EVENTS})
 
 
 @pytest.mark.parametrize("kind", Overflowing)
