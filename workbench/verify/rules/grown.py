@@ -15,7 +15,8 @@ from workbench.budget import Budget, share
 from workbench.errors import LimitMet, Refused
 from workbench.tesla.model.build import RuleBounds
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.verdict import Depth, Outcome, Vacuity, Verdict
+from workbench.verify.answer.growth import deeper
+from workbench.verify.answer.verdict import Outcome, Vacuity, Verdict
 
 ROOMIER, VARIED = ((2, 1), (4, 1), (8, 1), (4, 4), (16, 1)), ((1, 2), (1, 4))
 """How many times as much room, and as many values larger models have: where a bound is met, and where none is."""
@@ -142,8 +143,3 @@ def _met(verdict: Verdict) -> str:
     if not full:
         return "the longest chain of causes, or a value that the model does not have"
     return " and ".join(f"Q = {run.capacities[name]} of {name}" if name in run.capacities else name for name in full)
-
-
-def deeper(*found: Depth | None) -> Depth | None:
-    """What says something of the longest runs."""
-    return max(filter(None, found), key=lambda each: each.steps, default=None)

@@ -23,12 +23,13 @@ from workbench.tesla.model.needs import computes
 from workbench.tesla.model.ticks import output_of
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
+from workbench.verify.answer.growth import deeper
 from workbench.verify.answer.problem import Problem, comparison, problem
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property, can
-from workbench.verify.rules.grown import GrowingQuestion, deeper
+from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.relevant import asked_of, relevant, told_apart
 
 SHORTER = 2.0

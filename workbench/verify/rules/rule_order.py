@@ -30,12 +30,13 @@ from workbench.tesla.model.swap import SwappedEvents, both_orders
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
+from workbench.verify.answer.growth import deeper
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
 from workbench.verify.rules.finding import TELLING, WITHIN, RuleFinding, in_turn, not_known
-from workbench.verify.rules.grown import GrowingQuestion, deeper
+from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.measured import MeasuredRules
 from workbench.verify.rules.multisets import carried_by, same_events
 from workbench.verify.rules.problems import WITH_TIME, happens
