@@ -175,12 +175,26 @@ def _ended(argv: list[str], *, program: bool) -> int:
         place = str(error.filename or full)
         return _fail(WorkbenchError(error.strerror or str(error), where=place), argv)
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and (missing := _missing(error)):
+            return _fail(missing, argv)
         told = WorkbenchError(
             f"unexpected {type(error).__name__}: {error}",
             hint="this is a defect of workbench, please report it; WORKBENCH_DEBUG=1 shows where",
         )
         told.exit_code = DEFECT
         return _fail(told, argv)
+
+
+def _missing(error: ModuleNotFoundError) -> WorkbenchError | None:
+    """The error for a package that is not installed, and is none of ours."""
+    from workbench.cli.commands.doctor import EXTRAS
+
+    package = (error.name or "").partition(".")[0]
+    if package in ("", "workbench"):
+        return None
+    extra = next((extra for name, extra, _ in EXTRAS if name == package), "fast")
+    hint = f"pip install 'workbench[{extra}]'; workbench doctor says what else is missing"
+    return WorkbenchError(f"this needs the package {package}, which is not installed", hint=hint)
 
 
 def _executed(args: argparse.Namespace) -> int:
