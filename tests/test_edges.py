@@ -309,7 +309,8 @@ def test_commands_say_what_they_need(hidden: str, tmp_path: Path) -> None:
     lines = [
         *(f"run {log} --engine {name} --output o.csv" for name in ("cdp", "aip", "compiled", "auto", "gpu")),
         f"run {log} --engine cdp --matches rows --output o.csv", f"run {log} --matches count",
-        f"explain {log} --event 1", f"rules plan {fire / 'fire.tesla'}", f"analyse {fire / 'fire.tesla'} --only fires --timeout 9",
+        f"explain {log} --event 1", f"rules plan {fire / 'fire.tesla'}",
+        f"analyse {fire / 'fire.tesla'} --only fires --timeout 9",
         f"conform {fire / 'fire.tesla'} --examples 2", "check p.pipe -p liveness", "doctor", "draw p.pipe -o d.svg",
     ]  # fmt: skip
     codes, said = outcomes(tmp_path, hidden, *lines)
