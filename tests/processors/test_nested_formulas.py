@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from workbench import Reference, parse
 from workbench.conformance.compare.differential import Terms, check
-from workbench.conformance.compare.executables import CompiledRun, Running
+from workbench.conformance.compare.executables import CompiledRun, Denoting, Running
 from workbench.conformance.compare.models import Evaluated
 from workbench.errors import Refused
 from workbench.executors.compiled.execute.executor import Compiled
@@ -153,6 +153,7 @@ def test_few_may_wait(formula, pending, capacity, steps):
     queues = dict.fromkeys(pipeline.queues, capacity)
     for other in (Evaluated(pipeline, queues), CompiledRun(pipeline, queues)):
         check(pipeline, steps, Running(pipeline, queues), other, Terms(strict=True))
+    check(pipeline, steps, Running(pipeline), Denoting(pipeline))
 
 
 def nested(operators):
