@@ -193,7 +193,7 @@ class _Drawn:
 def _drawn(draw: st.DrawFn, /, among: Sequence[Contender], search: Search) -> _Drawn | None:
     """None where the contender refuses the pipeline."""
     contender = draw(st.sampled_from(among))
-    pipeline = draw(pipelines(large=draw(st.booleans())))
+    pipeline = draw(pipelines(large=not contender.finite and draw(st.booleans())))
     try:
         match = Match(contender, pipeline, search.n, draw(st.integers(0, search.q)))
     except Refused:
