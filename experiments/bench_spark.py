@@ -36,7 +36,7 @@ import workbench as wb
 from workbench.executors.spark.executors import choose
 from workbench.executors.spark.keyed import run_located
 from workbench.executors.spark.logs import read_log
-from workbench.executors.spark.output import write_rows
+from workbench.executors.spark.output import row_ports, write_rows
 from workbench.executors.spark.session import session
 from workbench.executors.spark.whole import SETTINGS
 from workbench.lab.measure.tree import cpu_with_ended, descendants, resident_mb
@@ -170,7 +170,8 @@ def measured(spark: Any, path: Path, events: int, keys: int, way: str) -> Cost:
     out = path.with_suffix(".out")
     processes, began = Processes(), time.perf_counter()
     try:
-        write_rows(ways(spark, path)[way](), str(out), path.suffix[1:])
+        rows = ways(spark, path)[way]()
+        write_rows(rows, row_ports(rows), str(out), path.suffix[1:])
     finally:
         seconds, (java, python) = time.perf_counter() - began, processes.taken()
         shutil.rmtree(out, ignore_errors=True)

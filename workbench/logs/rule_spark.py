@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError
 from workbench.events.clock import Clock
-from workbench.events.columns import as_json
 from workbench.events.inputs import log_files
 from workbench.events.parts import WHOLE
 from workbench.events.reading import Reading, Tally
 from workbench.events.write import kept_rows, write_events
 from workbench.executors.spark.counts import Counts
-from workbench.executors.spark.output import write_rows
+from workbench.executors.spark.output import events_of_row, write_rows
 from workbench.executors.spark.whole import ClearedOutput, check_files, stages_shown, started_session, written_format
 from workbench.executors.table import Start, given
 from workbench.logs.rule_choice import EngineTrial, asks, engine_for, engine_name
-from workbench.logs.rule_composites import RuleRow, event_columns
+from workbench.logs.rule_composites import event_columns
 from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import begun
@@ -89,7 +87,8 @@ def run_batch(log: SparkRuleLog, spark: SparkSession, written: str) -> None:
         if start.options.output == "-":
             _print(ordered, job, written, ClearedOutput(progress), lambda: log.settle(counts))
         else:
-            write_rows(ordered, start.options.output, written, settle=lambda: log.settle(counts))
+            settle, time = partial(log.settle, counts), log.clock.column
+            write_rows(ordered, job.ports, start.options.output, written, settle=settle, time=time)
 
 
 @dataclass
@@ -215,21 +214,9 @@ def _inputs(options: argparse.Namespace) -> Sequence[Any]:
 def _print(rows: DataFrame, job: RuleJob, written: str, stream: ClearedOutput, settle: Callable[[], object]) -> None:
     """Write composites on the standard output as they are written without Spark."""
     with write_events("-", job.ports, format=written) as writer:
-        found = (_row(each.asDict(), job) for each in rows.toLocalIterator())
+        found = (events_of_row(each.asDict(), job.ports, job.clock.column) for each in rows.toLocalIterator())
         first = list(itertools.islice(found, 1))  # nothing is written before it is known that there is something
         settle()
         stream.progress.clear()
         for row in itertools.chain(first, found):
             writer.row(row)
-
-
-def _row(given: Mapping[str, Any], job: RuleJob) -> RuleRow:
-    """A composite as a row, as `event_row` makes it."""
-    time = given[job.clock.column]
-    found = {
-        name: json.loads(given[name]) if as_json(domain) else given[name]
-        for name, domain in job.ports.shown.items()
-        if given[name] is not None
-    }
-    whole = isinstance(time, float) and time.is_integer()
-    return found | {job.clock.column: int(time)} if whole else found

@@ -42,7 +42,8 @@ def run_stream(log: SparkRuleLog, spark: SparkSession, written: str) -> None:
         kept = frame.persist()  # the order is looked for first
         try:
             ordered = kept.orderBy(f"`{PLACE}`").drop(PLACE)
-            write_rows(ordered, f"{args.output}/batch={number:08}", written, mode="overwrite")
+            folder = f"{args.output}/batch={number:08}"
+            write_rows(ordered, job.ports, folder, written, mode="overwrite", time=job.clock.column)
         finally:
             kept.unpersist()
         log.settle_stream(counts)

@@ -4,6 +4,7 @@ import contextlib
 import datetime
 import doctest
 import gzip
+import json
 import os
 import re
 import shutil
@@ -11,15 +12,17 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 import workbench as wb
 from tests.cli.conftest import ROOT
 from tests.executors.spark.logs import SUMS, expected, pipeline, rows_of, write_csv, write_jsonl
 from tests.lab.spark_cluster import QUICK_JAVA, cluster, free_port, wait_for
 from workbench.cli.main import main
-from workbench.errors import DomainError, InputError, SparkError, StateError
+from workbench.errors import DomainError, InputError, Refused, SparkError, StateError
 from workbench.language import parse
 
 pytest.importorskip("pyspark")
@@ -29,7 +32,7 @@ from workbench.executors.spark.carry import brought_back
 from workbench.executors.spark.executors import choose
 from workbench.executors.spark.keyed import run_located
 from workbench.executors.spark.logs import follow_log, read_log
-from workbench.executors.spark.output import write_rows
+from workbench.executors.spark.output import print_rows, row_ports, write_rows
 from workbench.executors.spark.stream import start
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
@@ -66,10 +69,10 @@ def test_json_to_parquet_and_back(session, tmp_path):
     log = read_log(session, tmp_path / "a.jsonl", pipeline(), key="k")
     made = run_located(choose(pipeline()), log)
     for format, read in (("parquet", session.read.parquet), ("jsonl", session.read.schema(made.schema).json)):
-        write_rows(made, str(tmp_path / format), format)
+        write_rows(made, row_ports(made, pipeline().ports.shown), str(tmp_path / format), format)
         assert sorted_rows(read(str(tmp_path / format))) == expected(ROWS, pipeline())
     with pytest.raises(InputError, match="something already"):
-        write_rows(made, str(tmp_path / "parquet"), "parquet")
+        write_rows(made, row_ports(made, pipeline().ports.shown), str(tmp_path / "parquet"), "parquet")
     rows = session.createDataFrame(ROWS, "k string, t int, x int, q boolean")
     rows.selectExpr("k", "timestamp_seconds(t) t", "x", "q").write.parquet(str(tmp_path / "in"))
     assert run_log(session, tmp_path / "in", "t") == expected(ROWS, pipeline())
@@ -307,3 +310,67 @@ def test_the_command_on_a_cluster_and_ctrl_c(files):
     assert process.returncode == 130, said
     assert "the same command goes on from there" in said[1]
     assert "at org.apache" not in said[1]
+
+
+VALUES: dict[str, list[Any]] = {
+    "int": [1, -2, 2**40],
+    "0..5": [3, 4, 5],
+    "float": [20.0, 1e300, 1e-7, float("inf"), 0.5],
+    "bool": [True, False, True],
+    "{red, green}": ["red", "green", "red"],
+    "str": ["a", 'q"x', "n,\nl\\", " b ", "ü"],
+    "(int, float)": [[1, 2.0], [3, 0.5]],
+    "{a: int, b: str}": [{"a": 1, "b": 'x"y'}],
+    "map(str, int)": [{"b": 1, "a,": 2}],
+}
+"""Values of each type, some of which systems write differently."""
+
+
+def typed_log(folder, kind):
+    path = folder / "in.jsonl"
+    rows = ({"k": "a", "x": value} for value in VALUES[kind])
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path, wb.parse(f"pipeline p(x: {kind}) -> {kind} {{ return x }}").get().pipeline
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
+@pytest.mark.parametrize("kind", VALUES)
+def test_local_backends_write_values_alike(kind, form, tmp_path):
+    path, program = typed_log(tmp_path, kind)
+    made: dict[bool, set[str]] = {}
+    options: list[dict[str, Any]] = [{}, {"key": "k"}]
+    for backend in ("reference", "threaded", "dataflow", "numba", "parallel", "gpu"):
+        for key in options:
+            with contextlib.suppress(Refused):
+                wb.run(program, path, output=tmp_path / f"o.{form}", backend=backend, **key)
+                made.setdefault(bool(key), set()).add((tmp_path / f"o.{form}").read_text())
+    assert list(map(len, made.values())) == [1, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("kind", VALUES)
+def test_spark_writes_values_as_all_backends_do(kind, form, session, tmp_path, capsys):
+    path, program = typed_log(tmp_path, kind)
+    wb.run(program, path, output=tmp_path / f"o.{form}", backend="reference", key="k")
+    made = run_located(choose(program), read_log(session, path, program, key="k"))
+    ports = row_ports(made, program.ports.shown)
+    write_rows(made, ports, str(tmp_path / "spark"), form)
+    (part,) = [each for each in (tmp_path / "spark").iterdir() if each.name[0] not in "._"]
+    assert part.suffix == {"jsonl": ".json"}.get(form, f".{form}")
+    if form == "parquet":
+        expected = parquet.read_table(tmp_path / "o.parquet").to_pydict()
+        assert parquet.read_table(part).drop(["step"]).to_pydict() == expected
+        return
+    text = part.read_text()
+    assert without_steps(text, form) == (tmp_path / f"o.{form}").read_text()
+    print_rows(made, ports, form, sys.stdout)
+    assert capsys.readouterr().out == text
+
+
+def without_steps(text, form):
+    """The same rows without the second column, which only Spark's have."""
+    between = "\t" if form == "tsv" else ","
+    if form == "jsonl":
+        return re.sub(r'"step": \d+, ', "", text)
+    return re.sub(rf"^([ak]){between}(?:step|\d+){between}", rf"\1{between}", text, flags=re.M)

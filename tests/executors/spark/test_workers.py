@@ -489,7 +489,7 @@ class Failing:
     def mode(self, _):
         return self
 
-    def json(self, folder):
+    def parquet(self, folder):
         Path(folder).mkdir(exist_ok=True)
         raise Py4JError("no room")
 
@@ -497,10 +497,10 @@ class Failing:
 def test_a_folder_that_could_not_be_written_does_not_stay(tmp_path):
     out = tmp_path / "out"
     with pytest.raises(Py4JError):
-        write_rows(Failing(), str(out), "jsonl")
+        write_rows(Failing(), INPUTS, str(out), "parquet")
     assert not out.exists(), "the same command is let in again"
     with pytest.raises(Py4JError):
-        write_rows(Failing(), str(out), "jsonl", mode="overwrite")
+        write_rows(Failing(), INPUTS, str(out), "parquet", mode="overwrite")
     assert out.exists(), "Spark does the micro-batch again"
 
 

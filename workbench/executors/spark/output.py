@@ -1,34 +1,109 @@
-"""The rows of outputs in files and on the standard output."""
+"""The rows of outputs in files and on the standard output.
+
+The rule of this module: text is written by what writes it without Spark, so values look alike, whoever makes them.
+"""
 
 from __future__ import annotations
 
-import csv
+import io
 import itertools
-import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import IO, TYPE_CHECKING, Any, cast
 
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
+from workbench.core.program import Port, Ports
 from workbench.errors import InputError
+from workbench.events.columns import as_json
+from workbench.events.table import format_row
+from workbench.events.values import from_text
 from workbench.executors.spark.columns import STEP
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
     from pyspark.sql import DataFrame
 
-SEPARATORS = {"csv": ",", "tsv": "\t"}
-WRITTEN = (*SEPARATORS, "jsonl", "parquet")
+    from workbench.events.rows import RowWriter
+
+WRITTEN = ("csv", "tsv", "jsonl", "parquet")
+ENDINGS = {"jsonl": "json"}
+"""What names of files end with, as Spark calls them, where that is not the format."""
+
+
+def row_ports(rows: DataFrame, known: Mapping[str, Domain] = MappingProxyType({})) -> Ports:
+    """The columns of rows: the outputs of a program, and what their types say of others, of keys and steps."""
+    kinds = {"bigint": INT, "double": FLOAT, "boolean": BOOL}
+    return Ports("rows", (), tuple(Port(n, known.get(n) or kinds.get(kind, STR)) for n, kind in rows.dtypes))
+
+
+def events_of_row(row: Mapping[str, Any], ports: Ports, time: str = "") -> dict[str, Value]:
+    """The events in a row of Spark's, as they are written without it; of a column of times some are whole numbers."""
+    found = {}
+    for name, domain in ports.shown.items():
+        if (value := row[name]) is not None:
+            whole = name == time and isinstance(value, float) and value.is_integer()
+            found[name] = from_text(value, domain) if as_json(domain) else int(value) if whole else value
+    return found
+
+
+class RowLines:
+    """Makes texts of rows, those of a batch together: the function for `mapInArrow`."""
+
+    def __init__(self, ports: Ports, format: str, time: str) -> None:
+        self.ports, self.format, self.time = ports, format, time
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The lines of each batch, under those that a file begins with."""
+        from pyspark import TaskContext
+
+        text = io.StringIO(newline="")
+        writer = _writer(self.ports, text, self.format)
+        for batch in batches:
+            for row in batch.to_pylist():
+                writer.row(events_of_row(row, self.ports, self.time))
+            yield from _taken(text)
+        if cast(Any, TaskContext.get()).partitionId() == 0:  # what files begin with is there though no row is
+            writer.end()
+            yield from _taken(text)
+
+
+def _writer(ports: Ports, stream: IO[str], format: str) -> RowWriter:
+    made = format_row(format).writer
+    assert made is not None
+    return made(ports, stream)
+
+
+def _taken(text: io.StringIO) -> Iterator[Any]:
+    import pyarrow as pa
+
+    if found := text.getvalue():
+        text.seek(0)
+        text.truncate()
+        yield pa.RecordBatch.from_pydict({"value": [found.removesuffix("\n")]})
+
+
+def _rename(spark: Any, folder: str, ending: str) -> None:
+    """Have the names of the files in a folder end with their format, and not as those of texts."""
+    path = spark._jvm.org.apache.hadoop.fs.Path(folder)
+    files = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+    for each in files.listStatus(path):
+        name = each.getPath().getName()
+        if name.endswith(".txt"):
+            files.rename(each.getPath(), path.suffix(f"/{name.removesuffix('.txt')}.{ending}"))
 
 
 def write_rows(
-    rows: DataFrame, folder: str, format: str, *, mode: str = "errorifexists",
+    rows: DataFrame, ports: Ports, folder: str, format: str, *, mode: str = "errorifexists", time: str = "",
     settle: Callable[[], object] = lambda: None,
 ) -> None:  # fmt: skip
     """Write rows into a folder, as Spark writes: part files, and `_SUCCESS` when all are there.
 
     Parameters
     ----------
+    ports: the columns, and what they hold.
+    time: the column of times, if there is one.
     format: of `WRITTEN`; CSV and TSV have a header. Keys are in files as a whole, steps in their order.
     settle: what is still to be seen to when the rows are there, which are removed if it fails.
 
@@ -38,14 +113,12 @@ def write_rows(
     """
     if mode == "errorifexists" and "://" not in folder and Path(folder).exists():
         raise InputError("there is something already", where=folder, hint="choose another --output, or remove it")
-    writer = rows.write.mode(mode)
     try:
-        if format in SEPARATORS:
-            writer.options(header=True, emptyValue='""', sep=SEPARATORS[format]).csv(folder)
-        elif format == "jsonl":
-            writer.json(folder)
+        if format == "parquet":
+            rows.write.mode(mode).parquet(folder)
         else:
-            writer.parquet(folder)
+            rows.mapInArrow(RowLines(ports, format, time), "value string").write.mode(mode).text(folder)
+            _rename(rows.sparkSession, folder, ENDINGS.get(format, format))
         settle()
     except BaseException:  # else the same command would not be let in again
         if mode == "errorifexists" and "://" not in folder:
@@ -54,35 +127,24 @@ def write_rows(
 
 
 def print_rows(
-    rows: DataFrame, format: str, stream: SupportsWrite[str], settle: Callable[[], object] = lambda: None
+    rows: DataFrame, ports: Ports, format: str, stream: SupportsWrite[str],
+    settle: Callable[[], object] = lambda: None,
 ) -> None:  # fmt: skip
     """Write rows as text, in the order of keys and steps; `settle` comes before the first one."""
-    names = rows.columns
-    written = csv.writer(stream, lineterminator="\n", delimiter=SEPARATORS.get(format, ","))
     ordered = _ordered(rows)
     first = list(itertools.islice(ordered, 1))  # nothing is written before it is known that there is something
     settle()
-    if format in SEPARATORS:
-        written.writerow(names)
+    writer = _writer(ports, cast("IO[str]", stream), format)
     for row in itertools.chain(first, ordered):
-        if format in SEPARATORS:
-            written.writerow(["" if value is None else _cell(value) for value in row])
-        else:
-            found = {n: v for n, v in zip(names, row, strict=True) if v is not None}
-            stream.write(json.dumps(found, ensure_ascii=False, default=str) + "\n")
+        writer.row(events_of_row(row, ports))
+    writer.end()
 
 
-def _ordered(rows: DataFrame) -> Iterator[Any]:
+def _ordered(rows: DataFrame) -> Iterator[Mapping[str, Any]]:
     """The rows; those of one step stay as they came."""
     from pyspark.sql import functions as F
 
     key = f"`{rows.columns[0]}`"
     numbered = rows.withColumn("workbench_row", F.monotonically_increasing_id())
     ordered = numbered.orderBy(key, STEP, "workbench_row").drop("workbench_row")
-    return (tuple(row) for row in ordered.toLocalIterator())
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value) if isinstance(value, float) else str(value)
+    return (row.asDict() for row in ordered.toLocalIterator())

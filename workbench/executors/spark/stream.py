@@ -19,7 +19,7 @@ from workbench.executors.spark.columns import output_schema
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.executors import Choice
 from workbench.executors.spark.keyed import Log
-from workbench.executors.spark.output import write_rows
+from workbench.executors.spark.output import row_ports, write_rows
 from workbench.executors.spark.runner import KeyStreams, Layout, counted, mixed
 from workbench.stored import FORM, other_form
 
@@ -60,7 +60,13 @@ def start(
     made = per_key(log, choice)
 
     def each(frame: DataFrame, number: int) -> None:
-        write_rows(frame, f"{output}/batch={number:08}", format, mode="overwrite")
+        write_rows(
+            frame,
+            row_ports(frame, choice.pipeline.ports.shown),
+            f"{output}/batch={number:08}",
+            format,
+            mode="overwrite",
+        )
         if wrote:
             wrote(number)
 

@@ -16,7 +16,7 @@ from workbench.events.inputs import named_files
 from workbench.events.reading import Reading
 from workbench.events.table import endings, format_row
 from workbench.events.write import kept_rows
-from workbench.executors.spark.output import WRITTEN, print_rows, write_rows
+from workbench.executors.spark.output import WRITTEN, print_rows, row_ports, write_rows
 from workbench.executors.table import Start, given
 
 if TYPE_CHECKING:
@@ -121,11 +121,12 @@ def _batch(start: Start, spark: Any, choice: Choice, written: str) -> None:
             spark, args.input, choice.pipeline, key=args.key, order=args.order, reading=reading, tally=tally
         )  # fmt: skip
         made, settle = run_located(choice, log), partial(log.settle, tally)
+        ports = row_ports(made, choice.pipeline.ports.shown)
         with brought_back(placed=log.placed):
             if args.output == "-":
-                print_rows(made, written, ClearedOutput(progress), settle)
+                print_rows(made, ports, written, ClearedOutput(progress), settle)
             else:
-                write_rows(made, args.output, written, settle=settle)
+                write_rows(made, ports, args.output, written, settle=settle)
 
 
 class ClearedOutput:
