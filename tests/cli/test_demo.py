@@ -200,7 +200,7 @@ def test_what_a_verdict_rests_on_in_short() -> None:
     def said(file: str, asked: str, **given: Any) -> str:
         return short(wb.check(wb.read_file(MODELS / f"{file}.pipe").get(), asked, wb.Settings(**given)))
 
-    assert said("figure_2a", "liveness") == "Q=2, overflow, every N"
+    assert said("figure_2a", "liveness", q=2) == "Q=2, overflow, every N"
     assert said("figure_2a", "no-overflow", q=1) == "Q=1, every N"
     assert said("passthrough", "no-overflow") == "by construction"
     assert said("passthrough", "always (out = x)") == "N=4"

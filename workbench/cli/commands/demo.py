@@ -68,7 +68,7 @@ def problems_of(folder: str) -> list[Problem]:
     found: list[Problem] = []
     seen: list[Pipeline] = []
     for file in files:
-        asked = problems(file, Settings(n=_ROOM, seconds=_SECONDS), STANDARD)
+        asked = problems(file, Settings(n=_ROOM, seconds=_SECONDS, grow=0), STANDARD)
         for loaded, group in groupby(asked, lambda problem: problem.subject):
             if isinstance(loaded, Loaded) and loaded.pipeline not in seen:
                 seen.append(loaded.pipeline)
