@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +22,14 @@ from workbench.executors.threaded.pull_group import PullGroup
 from workbench.interrupts import admit, checkpoint, hold
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def python_handles_ctrl_c() -> Iterator[None]:
+    """Spark, of other tests in this process, has a handler of its own."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def ctrl_c() -> None:
@@ -163,7 +171,7 @@ def ctrl_c_in_processes(times: int) -> None:
     program = around(HOLDERS["windows"])
     rows = [{"x": i} for i in range(300)]
     for seed in range(times):
-        strike_at_random(partial(run, program, rows, processes=2), seed, 0.05)
+        strike_at_random(lambda: list(run(program, rows, processes=2)), seed, 0.05)
         assert multiprocessing.active_children() == []
 
 

@@ -52,6 +52,7 @@ class Forked:
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
+        self.process.close()  # else garbage collection does, where Ctrl-C would be swallowed
 
     @property
     def died(self) -> str:

@@ -20,7 +20,7 @@ import threading
 import time
 import weakref
 from _weakrefset import __file__ as _weak_set
-from types import CodeType, FrameType
+from types import FrameType
 from typing import NoReturn
 
 PATIENCE = 0.15
@@ -38,8 +38,6 @@ AT_ONCE, READY, HELD, POINTS = range(4)
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a program."""
 _WEAK = (weakref.__file__, _weak_set)
-DEAF: set[CodeType] = set()
-"""Functions in which an error would be lost, themselves or in what they call."""
 
 
 class _State:
@@ -124,14 +122,14 @@ class admit:  # noqa: N801
 def is_deaf(frame: FrameType) -> bool:
     """Whether an error would be printed there, and forgotten: in what Python calls by itself.
 
-    That is what is called when garbage is collected, when an object goes to which there are weak references, and by
-    machine code, and what these call in turn.
+    That is what is called when garbage is collected, and when an object goes to which there are weak references, and
+    what these call in turn.
     """
     unasked = [getattr(each, "__code__", None) for each in gc.callbacks]
     place: FrameType | None = frame
     while place is not None:
         code, place = place.f_code, place.f_back
-        if code.co_filename in _WEAK or code.co_name == "__del__" or code in unasked or code in DEAF:
+        if code.co_filename in _WEAK or code.co_name == "__del__" or code in unasked:
             return True
         if code.co_name == "cb" and code.co_filename == "<frozen importlib._bootstrap>":  # a module's lock goes
             return True
