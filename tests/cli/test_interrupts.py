@@ -19,6 +19,7 @@ PATIENCE = 10.0
 """Seconds for an answer: one where nothing else runs."""
 PIPES = """
 pipeline products(x: int) -> int { return window(x, 8, cumulate(*)) }
+pipeline copies(x: int) -> int { return window(x, 8, prefix(4)) }
 pipeline hard(x: int mod 4096, y: int mod 4096) -> int mod 4096 {
     a = cumulate(x * y, +)
     return cumulate(a * a + y, *)
@@ -33,7 +34,7 @@ COMMANDS = {
     "buffers": ["buffers", "p.pipe:hard"],
     "run": [*RUN, "--output", "-"],
     "threaded": [*RUN, "--output", "-", "--backend", "threaded"],
-    "processes": [*RUN, "--output", "-", "--processes", "2"],
+    "processes": ["run", "p.pipe:copies", *RUN[2:], "--output", "-", "--processes", "2"],
     "machine code": [*RUN, "--output", "-", "--backend", "numba"],
     "conform": ["conform", "--random", "100000"],
     "conform rules": ["conform", "--random-rules", "100000"],
