@@ -135,7 +135,6 @@ AT_MODULE_LEVEL = {
     ("conformance/generate/single.py", "hypothesis"),
     ("conformance/compare/shrinking.py", "hypothesis"),
     ("conformance/generate/pipelines.py", "hypothesis"),
-    ("conformance/generate/rules.py", "hypothesis"),
     ("smv/engines/bindings.py", "pynusmv"),
     ("smv/engines/bindings.py", "pynusmv_lower_interface"),
     ("executors/compiled/code/llvm.py", "llvmlite"),

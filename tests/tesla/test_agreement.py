@@ -14,9 +14,9 @@ from hypothesis import given
 import workbench.tesla
 from tests.examples import examples
 from tests.tesla.events import ENGINES
+from tests.tesla.rule_cases import rule_cases
 from workbench.conformance.compare.rule_engines import RuleDisagreement, all_engines, held_to_meaning, meant_by, smaller
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
-from workbench.conformance.generate.rules import rule_cases
 from workbench.conformance.written_tests.rule_cases import rule_disagreement
 from workbench.errors import Refused
 from workbench.executors.compiled.rules import asking

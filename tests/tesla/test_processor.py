@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
+from tests.tesla.rule_cases import rule_cases
 from workbench.builder import Builder
 from workbench.conformance import Nullable, Record
 from workbench.conformance.compare.conform import Search
 from workbench.conformance.generate.pipelines import long_traces
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
-from workbench.conformance.generate.rules import rule_cases
 from workbench.core.domain import FLOAT, INT, STR
 from workbench.core.function import ADD
 from workbench.core.processor import events_of

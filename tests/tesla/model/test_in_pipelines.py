@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from tests.tesla.model.test_machine import same_steps
-from workbench.conformance.generate.rule_pipelines import INTEGERS, random_rule_pipeline
+from tests.tesla.rule_pipelines import INTEGERS, random_rule_pipeline
 from workbench.conformance.written_tests.counterexamples import to_test
 from workbench.core.domain import BOOL, Enum, Range, Unknown
 from workbench.core.fields import Record
