@@ -205,6 +205,18 @@ def test_a_process_is_interrupted_as_one(hard: Path) -> None:
     assert not any(_runs(child) for child in children)
 
 
+def test_a_process_with_limits_is_ended_as_one(hard: Path) -> None:
+    from .conftest import busy, command
+
+    process = subprocess.Popen(
+        command(["check", hard, "-N", "4096", "--timeout", "60"]), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    busy(process.pid, 3)
+    process.terminate()
+    assert process.communicate(timeout=60) == (b"", b"interrupted\n")
+    assert process.returncode == 143
+
+
 def _runs(pid: int) -> bool:
     """Whether a process is there, and not only its end waits to be noticed."""
     try:

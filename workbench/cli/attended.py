@@ -19,7 +19,7 @@ from typing import Any
 
 from workbench.budget import GLANCE, GRACE, end_with_parent, memory_limit, resident_mb, time_limit, work
 from workbench.errors import EngineError, LimitMet, WorkbenchError
-from workbench.interrupts import leave
+from workbench.interrupts import leave, own
 
 MERCY = 1.0
 """Seconds that the child has from its own interrupt on, or from one that was passed on."""
@@ -55,6 +55,7 @@ def attend(seconds: float | None, memory_mb: int | None, *, terminal: bool = Fal
         os.close(theirs)
         return _Attendant(child, reports, seconds, memory_mb, passed_on=_PASSED_ON[terminal:]).wait()
     os.close(reports)
+    own()  # what came is its parent's, who passes it on
     if not terminal:
         os.setpgid(0, 0)  # Ctrl-C reaches the parent only, which passes it on
     end_with_parent(signal.SIGKILL)
