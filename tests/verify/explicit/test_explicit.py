@@ -83,7 +83,8 @@ def nusmv() -> SmvDecider:
 
 def same(part: Part, ours: Decision, theirs: Decision) -> None:
     """Every answer is the same, with a run of the same length, and so is the number of states."""
-    assert ours.reachable_states == theirs.reachable_states is not None
+    if part.task(count_states=True).count_states:  # not where NuSMV gets variables for long atoms
+        assert ours.reachable_states == theirs.reachable_states is not None
     for role, answer in ours.answers.items():
         other = theirs.answers[role]
         assert answer.truth is other.truth is not None, role
