@@ -8,6 +8,7 @@ longer covered if that is the end of it.
 
 import dis
 import gc
+import logging
 import signal
 import sys
 import threading
@@ -58,6 +59,7 @@ class Interrupt:
         sys.settrace(self.before)
         gc.enable()
         interrupts._state = self.state
+        logging.disable(logging.NOTSET)  # a program that ends logs nothing more; the tests go on
         return kind is KeyboardInterrupt
 
     def trace(self, frame, event, arg):
