@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis.errors import FailedHealthCheck
 
 import workbench as wb
+from experiments.stream_check import check_streams
 from tests.found import program
 from workbench.builder import Builder, pipeline
 from workbench.conformance.compare.contenders import terms
-from workbench.conformance.compare.differential import agree, check, check_streams
+from workbench.conformance.compare.differential import agree, check
 from workbench.conformance.compare.executables import Denoting, Pulled, Running, Seen, Streams
 from workbench.conformance.compare.schedules import Deadlock
 from workbench.conformance.generate.functions import fixed_right

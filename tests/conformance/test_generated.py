@@ -7,11 +7,12 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
+from experiments.stream_check import check_streams
 from tests.examples import examples
 from tests.found import program
 from tests.machines import GroupMachine, MachineRun
 from workbench.builder import Builder
-from workbench.conformance.compare.differential import check, check_streams
+from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import Denoting, Running, Seen
 from workbench.conformance.generate.pipelines import pipelines, pipelines_and_traces, state_bits, traces
 from workbench.conformance.generate.python_source import body

@@ -1,9 +1,10 @@
 import pytest
 from hypothesis import given
 
+from experiments.stream_check import check_streams
 from tests.machines import GroupMachine
 from workbench.builder import Builder, pipeline
-from workbench.conformance.compare.differential import check, check_streams
+from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import Denoting, Running
 from workbench.conformance.generate.pipelines import pipelines_and_traces
 from workbench.core import function as f

@@ -3,8 +3,8 @@ import itertools
 import pytest
 from hypothesis import given
 
+from experiments.stream_check import check_streams
 from workbench.builder import Builder, pipeline
-from workbench.conformance.compare.differential import check_streams
 from workbench.conformance.generate.pipelines import pipelines_and_traces
 from workbench.core import function as f
 from workbench.core.domain import INT, Integer

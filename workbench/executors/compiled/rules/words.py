@@ -45,11 +45,6 @@ def fetch(array: Any, place: int) -> None:
     """Have a word at hand soon; nothing in Python."""
 
 
-def low_bits(word: int) -> int:
-    """The lower half of a word."""
-    return word & 0xFFFFFFFF
-
-
 def answer(address: int, what: int, one: int, other: int) -> int:
     """What a function says that lies at an address."""
     found: int = ANSWERING(address)(what, one, other)
