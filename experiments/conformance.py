@@ -97,7 +97,6 @@ def _drawn(data: Any) -> tuple[Pipeline, Any]:
 
 def _denotation(pipeline: Pipeline, steps: Any, _: Any) -> None:
     from workbench.conformance.compare.differential import check
-from experiments.stream_check import check_streams
     from workbench.conformance.compare.executables import Denoting, Running
 
     check(pipeline, steps, Running(pipeline), Denoting(pipeline))
@@ -113,7 +112,6 @@ def _system(pipeline: Pipeline, steps: Any, data: Any) -> None:
     from hypothesis import strategies as st
 
     from workbench.conformance.compare.differential import check
-from experiments.stream_check import check_streams
     from workbench.conformance.compare.executables import Running
     from workbench.conformance.compare.models import Evaluated
     from workbench.processors.held.group import flatten
@@ -128,7 +126,6 @@ def _nusmv(pipeline: Pipeline, steps: Any, data: Any) -> None:
     from hypothesis import strategies as st
 
     from workbench.conformance.compare.differential import check
-from experiments.stream_check import check_streams
     from workbench.conformance.compare.models import Evaluated, Simulated
 
     assume(steps)
@@ -157,7 +154,6 @@ def _compiled(pipeline: Pipeline, steps: Any, data: Any) -> None:
     from hypothesis import strategies as st
 
     from workbench.conformance.compare.differential import check
-from experiments.stream_check import check_streams
     from workbench.conformance.compare.executables import CompiledRun, Running
     from workbench.processors.held.group import flatten
 
@@ -169,7 +165,6 @@ def _threads(pipeline: Pipeline, steps: Any, data: Any) -> None:
     from hypothesis import strategies as st
 
     from workbench.conformance.compare.differential import check
-from experiments.stream_check import check_streams
     from workbench.conformance.compare.executables import Running
     from workbench.conformance.compare.threaded import Scheduled
     from workbench.verify.analyses.certify import certify_nodes
