@@ -30,10 +30,10 @@ def find_vacuity(
     """
     branches = [] if depends_on_no_n(model, settings.domain) else list(_branches(pipeline, model, settings))
     if never:
-        bound = next((bound for _, bound in branches), "")
-        if not bound and outcome is Outcome.WITHIN_BOUNDS:
-            bound = _room(model)
-        return Vacuity(_sentence(never[0]), bound)
+        if bound := next((bound for _, bound in branches), ""):
+            return Vacuity(_sentence(never[0]), bound)
+        room = f" with {_room(model)}" if outcome is Outcome.WITHIN_BOUNDS else ""  # which need not be why
+        return Vacuity(_sentence(never[0]) + room)
     return Vacuity(*branches[0]) if branches else None
 
 
