@@ -1,5 +1,6 @@
 """Ctrl-C in a script: Python's own handler stays, and what must not be interrupted is not."""
 
+import gc
 import multiprocessing
 import random
 import signal
@@ -25,9 +26,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(autouse=True)
 def python_handles_ctrl_c() -> Iterator[None]:
-    """Spark, of other tests in this process, has a handler of its own."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Spark has a handler of its own, and what hypothesis has Python call swallows what is raised there."""
+    before, called = signal.signal(signal.SIGINT, signal.default_int_handler), gc.callbacks[:]
+    gc.callbacks.clear()
     yield
+    gc.callbacks[:] = called
     signal.signal(signal.SIGINT, before)
 
 

@@ -20,8 +20,9 @@ import threading
 import time
 import weakref
 from _weakrefset import __file__ as _weak_set
-from types import FrameType
-from typing import NoReturn
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import Any, NoReturn, TypeVar
 
 PATIENCE = 0.15
 """Seconds that a program has until its next checkpoint."""
@@ -37,6 +38,8 @@ AT_ONCE, READY, HELD, POINTS = range(4)
 """What a signal does: it ends the process, it is raised, it waits for the end of `hold`, or for a checkpoint."""
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a program."""
+Called = TypeVar("Called", bound=Callable[..., Any])
+_CALLED_BACK: set[CodeType] = set()
 _WEAK = (weakref.__file__, _weak_set)
 
 
@@ -99,6 +102,8 @@ class hold:  # noqa: N801 - it is used like a function
                     signal.raise_signal(signal.SIGINT)
         elif self._inside:
             _state.does = self._before
+            if _state.pending and self._before == AT_ONCE:
+                leave(_state.pending)
             if _state.pending and self._before in (READY, POINTS) and not is_deaf(sys._getframe(1)):
                 _raise_pending()
 
@@ -108,7 +113,7 @@ class admit:  # noqa: N801
 
     def __enter__(self) -> None:
         self._inside = False
-        if _thread.get_ident() == _state.owner and _owned():
+        if _thread.get_ident() == _state.owner and _owned() and _state.does != AT_ONCE:
             self._before, self._inside = _state.does, True
             _state.does = READY
             if _state.pending:
@@ -119,13 +124,19 @@ class admit:  # noqa: N801
             _state.does = self._before
 
 
+def called_back(function: Called) -> Called:
+    """Mark a function that foreign code calls, which has no way for errors: no signal is raised in it."""
+    _CALLED_BACK.add(function.__code__)
+    return function
+
+
 def is_deaf(frame: FrameType) -> bool:
     """Whether an error would be printed there, and forgotten: in what Python calls by itself.
 
     That is what is called when garbage is collected, and when an object goes to which there are weak references, and
     what these call in turn.
     """
-    unasked = [getattr(each, "__code__", None) for each in gc.callbacks]
+    unasked = [*_CALLED_BACK, *(getattr(each, "__code__", None) for each in gc.callbacks)]
     place: FrameType | None = frame
     while place is not None:
         code, place = place.f_code, place.f_back
@@ -162,10 +173,17 @@ def begin() -> None:
         threading.Thread(target=_watch, args=(given,), daemon=True).start()
 
 
-def reclaim() -> None:
-    """Take the signals again of a package that has taken them for itself."""
-    if _state.program and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _arrive)
+@contextlib.contextmanager
+def keep_handlers() -> Iterator[None]:
+    """Let no package take the signals of a program for itself in this block."""
+    module: Any = signal
+    own = module.signal
+    if _state.program:
+        module.signal = lambda number, handler: own(number, signal.getsignal(number) if number in ENDING else handler)
+    try:
+        yield
+    finally:
+        module.signal = own
 
 
 def end() -> None:

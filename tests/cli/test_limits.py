@@ -93,7 +93,7 @@ def test_what_is_decided_is_not_lost(workbench: Run, pipe: Pipe) -> None:
 
 @pytest.mark.slow  # it waits for seconds, again and again
 def test_a_run_that_waits_for_what_does_not_come(pipe: Pipe, tmp_path: Path) -> None:
-    """A stream keeps what has come out; a file is not left half-written."""
+    """A stream keeps what has come out, and so does a file that is written as it comes."""
     from .conftest import command
 
     def run(*args: object) -> tuple[int, str, str]:
@@ -111,7 +111,8 @@ def test_a_run_that_waits_for_what_does_not_come(pipe: Pipe, tmp_path: Path) -> 
     assert (code, out) == (3, "out\n5\n11\n18\n")
     assert "time limit of 4 s met while running the log, after row 3\n" in err
     assert run("--output", tmp_path / "out.csv")[0] == 3
-    assert [path.name for path in tmp_path.iterdir()] == ["test.pipe"]
+    assert (tmp_path / "out.csv").read_text() == "out\n5\n11\n18\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "test.pipe"]
 
 
 # --- what no thread can interrupt ----------------------------------------------------------------------------------

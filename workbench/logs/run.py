@@ -348,6 +348,8 @@ def _write(run: LogRun, made: BlockOutputs, writer: RowWriter | WriterInTurn) ->
         for outputs in made:
             tally.made += sum(map(len, outputs.values()))
             writer.write(outputs)
+            if run.start.oracle:
+                writer.flush()  # a fault is told behind the rows of its step
             writer.keep_up()
 
 

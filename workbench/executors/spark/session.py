@@ -17,7 +17,7 @@ from typing import Any
 import workbench
 from workbench.errors import SparkError
 from workbench.executors.spark.carry import told
-from workbench.interrupts import reclaim
+from workbench.interrupts import keep_handlers
 
 LOCAL = "local[*]"
 JAVA_OPTIONS = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
@@ -109,8 +109,8 @@ def session(master: str = LOCAL, *, name: str = "workbench", otherwise: str = ""
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = paths  # for the Python workers of a local master
     try:
-        made = builder.getOrCreate()
-        reclaim()  # Spark has a handler for Ctrl-C, which asks it to cancel all that it does
+        with keep_handlers():  # Spark has one for Ctrl-C, which asks it to cancel all that it does
+            made = builder.getOrCreate()
         _wait_for_executors(made, master)
         return made
     except SparkError:

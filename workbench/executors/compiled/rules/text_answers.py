@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.executors.compiled.rules import layout as at
+from workbench.interrupts import called_back
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.rules.arrays import RuleArrays
@@ -38,6 +39,7 @@ class TextAnswers:
         self._function: Any = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(self._answer)
         self.address: int = ctypes.cast(self._function, ctypes.c_void_p).value or 0
 
+    @called_back
     def _answer(self, what: int, one: int, other: int) -> int:
         """What is asked, greater by so much that it is positive."""
         try:
