@@ -38,7 +38,7 @@ AT_ONCE, READY, HELD, POINTS = range(4)
 """What a signal does: it ends the process, it is raised, it waits for the end of `hold`, or for a checkpoint."""
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a program."""
-Called = TypeVar("Called", bound=Callable[..., Any])
+Callback = TypeVar("Callback", bound=Callable[..., Any])
 _CALLED_BACK: set[CodeType] = set()
 _WEAK = (weakref.__file__, _weak_set)
 
@@ -124,7 +124,7 @@ class admit:  # noqa: N801
             _state.does = self._before
 
 
-def called_back(function: Called) -> Called:
+def called_back(function: Callback) -> Callback:
     """Mark a function that foreign code calls, which has no way for errors: no signal is raised in it."""
     _CALLED_BACK.add(function.__code__)
     return function

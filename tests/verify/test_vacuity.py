@@ -103,7 +103,8 @@ def test_queues_grow_until_something_is_compared() -> None:
     for found in (given, never):
         assert (found.outcome, found.q, found.known_steps) == (wb.Outcome.WITHIN_BOUNDS, 2, 2)
         assert found.vacuity is not None
-        assert found.vacuity.never.endswith("with Q = 2")
+        assert found.vacuity.bound == "Q = 2"
+        assert str(found.vacuity).endswith("(Q = 2 may be why)")
     assert ask(text, "liveness", q=2, strict=True).exit_code == 3
 
 

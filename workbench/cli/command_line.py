@@ -175,6 +175,8 @@ def _ended(argv: list[str], *, program: bool) -> int:
         place = str(error.filename or full)
         return _fail(WorkbenchError(error.strerror or str(error), where=place), argv)
     except Exception as error:
+        if interrupts.came():  # what was raised has become something else, which may have no text any more
+            return INTERRUPTED
         if isinstance(error, ModuleNotFoundError) and (missing := _missing(error)):
             return _fail(missing, argv)
         told = WorkbenchError(

@@ -32,8 +32,8 @@ def find_vacuity(
     if never:
         if bound := next((bound for _, bound in branches), ""):
             return Vacuity(_sentence(never[0]), bound)
-        room = f" with {_room(model)}" if outcome is Outcome.WITHIN_BOUNDS else ""  # which need not be why
-        return Vacuity(_sentence(never[0]) + room)
+        room = _room(model) if outcome is Outcome.WITHIN_BOUNDS else ""
+        return Vacuity(_sentence(never[0]), room, certain=False)
     return Vacuity(*branches[0]) if branches else None
 
 

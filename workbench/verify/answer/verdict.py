@@ -211,13 +211,15 @@ class Vacuity:
     ----------
     never: in words: `out is never true`.
     bound: the bound that prevents it, as `Q = 2`; empty where none is known to.
+    certain: whether it is known that this bound prevents it.
     """
 
     never: str
     bound: str = ""
+    certain: bool = True
 
     def __str__(self) -> str:
-        return f"{self.never}{f' ({self.bound} prevents it)' if self.bound else ''}"
+        return self.never + (f" ({self.bound} {'prevents it' if self.certain else 'may be why'})" if self.bound else "")
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
