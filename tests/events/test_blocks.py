@@ -149,6 +149,13 @@ def test_blocks_of_json_hold_what_rows_do(size, tmp_path, monkeypatch, data):
     assert same(told(lambda: by_blocks(path, program, []))) == same(told(lambda: by_rows(path, program)))
 
 
+def test_a_whole_number_that_is_minus_zero_is_zero_by_rows_and_by_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines_of, "FEW", 0)
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"x0": -0}\n{"x0": -0.0}\n')
+    assert same(told(lambda: by_blocks(path, ports(FLOAT), []))) == same(told(lambda: by_rows(path, ports(FLOAT))))
+
+
 def test_plain_logs_are_read_as_columns(tmp_path):
     program, taken = ports(INT, FLOAT, BOOL, Enum(("red", "green"))), []
     text = '"x0",x1,x2,x3\n1,0.1,true,red\n-2,1e-5,false,\n,3,true,green\n'

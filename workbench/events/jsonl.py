@@ -7,6 +7,7 @@ are passed over. A program with one input may have the bare value instead; objec
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -30,6 +31,8 @@ from workbench.events.values import dump_json, from_json, parse_json, short, sho
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
 
+_MINUS_ZERO = re.compile(rb"-0[\s,}]")
+"""A whole number that Arrow makes the float -0.0 of, and Python 0."""
 MOST = 1000
 """Sets of keys whose meaning is kept."""
 
@@ -90,7 +93,7 @@ class JsonReader(RowReader):
         if (
             len(lines) < lines_of.FEW or not find_spec("pyarrow") or not is_text(lines)
             or any(isinstance(domain, Tuple) or as_json(domain) for domain in self.domains.values())
-            or (count := braced_lines(lines)) is None
+            or (count := braced_lines(lines)) is None or (b"-0" in lines and _MINUS_ZERO.search(lines))
         ):  # fmt: skip
             return None, None
         import pyarrow as pa

@@ -186,8 +186,7 @@ def infer_types(
                     empty.add(column)
     empty.difference_update(*found.values())
     declared = {name: _declare(name, columns, empty) for name, columns in found.items() if name}
-    for one in declared.values():
-        say(f"types from the first {read:,} rows (--infer-rows reads more): {one}")
+    say(f"types from the first {read:,} rows (--infer-rows reads more): {', '.join(map(str, declared.values()))}")
     return declared
 
 

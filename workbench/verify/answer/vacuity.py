@@ -30,10 +30,8 @@ def find_vacuity(
     """
     branches = [] if depends_on_no_n(model, settings.domain) else list(_branches(pipeline, model, settings))
     if never:
-        if bound := next((bound for _, bound in branches), ""):
-            return Vacuity(_sentence(never[0]), bound)
-        room = _room(model) if outcome is Outcome.WITHIN_BOUNDS else ""
-        return Vacuity(_sentence(never[0]), room, certain=False)
+        known, room = [bound for _, bound in branches], _room(model) if outcome is Outcome.WITHIN_BOUNDS else ""
+        return Vacuity(_sentence(never[0]), next(iter(known), room), certain=bool(known))
     return Vacuity(*branches[0]) if branches else None
 
 
