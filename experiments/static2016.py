@@ -54,7 +54,7 @@ the cache. What SQLite has in a file here is in the memory of the machine after 
 """,
     depends=["experiments/fact_loads.py", "experiments/rule_loads.py", "experiments/rule_timing.py"],
 )
-POLICIES = ["dummy", "perfect", "collision", "lru", "gds", "gdsf", "sieve", "s3fifo", "tinylfu", "lhd"]
+POLICIES = ["dummy", "perfect", "collision", "lru", "gds", "gdsf", "sieve"]
 THESIS = ["gds", "lru", "gdsf", "collision"]
 """The ranking of figure 5.7, the best first."""
 ROOM = [500, 1000, 2000, 4000, 6000]
@@ -345,19 +345,6 @@ def enough(data: Data) -> Judgement:
         good &= bool(least) and least[0] <= 4000
         words.append(f"{asked}: perfect {perfect:.1f} %, from {least[0] if least else 'more than 6000'} rows on")
     return (ok if good else warns)("; ".join(words))
-
-
-@suite.claim("LHD misses the fewest where a query depends on two events, and where requests are independent")
-def densest(data: Data) -> Judgement:
-    """It is no policy of the thesis: it learns how soon answers of some age are asked for again, for their rows."""
-    words, behind = [], 0
-    for asked in ("two", "drawn"):
-        for rows in ROOM:
-            found = {row["policy"]: row["missed"] for row in data.rows(misses, status="ok", asked=asked, rows=rows)}
-            own, other = found["lhd"], min(found[name] for name in POLICIES if name not in ("lhd", "perfect"))
-            behind += own > other
-            words.append(f"{asked} {rows}: {own:.1f}, the next {other:.1f}")
-    return (fails if behind else ok)("; ".join(words))
 
 
 @suite.claim("A table of events deteriorates with its rows, and a database does not (figure 5.5)")

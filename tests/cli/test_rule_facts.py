@@ -61,7 +61,7 @@ def test_facts_are_in_databases_and_files(run, facts, engine):
 
 
 def test_answers_are_cached(run, workbench, city):
-    assert run("~/city.db", options=("--facts-cache", "auto", "--facts-cache-rows", "7")) == NORTH
+    assert run("~/city.db", options=("--facts-cache", "gds", "--facts-cache-rows", "7")) == NORTH
     late = {"type": "Late", "time": 1, "bus": 1, "minutes": 7}
     (city / "in.jsonl").write_text("".join(json.dumps({**late, "bus": bus}) + "\n" for bus in (1, 2, 2, 1, 1)))
     asked = ("run", city / "r.tesla", "--input", city / "in.jsonl", "--facts", city / "city.db")
@@ -72,7 +72,7 @@ def test_answers_are_cached(run, workbench, city):
     assert "facts Line: 5 queries in 0." in workbench(*asked, "--profile").err
     assert "facts" not in workbench(*asked).err
     assert "did you mean 'sieve'" in run("~/city.db", options=("--facts-cache", "sive"), code=2)
-    assert "hint: --facts-cache auto" in run("~/city.db", options=("--facts-cache-shared",), code=2)
+    assert "hint: --facts-cache gds" in run("~/city.db", options=("--facts-cache-shared",), code=2)
 
 
 def test_events_that_were_read_together_share_a_look(workbench, city, monkeypatch):

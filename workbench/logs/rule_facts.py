@@ -81,7 +81,7 @@ class _FactFiles:
         policy, rows, shared = (self._start.option(f"facts_cache{name}") for name in ("", "_rows", "_shared"))
         if not policy and (rows or shared):
             what = "how large a cache of facts is, or who shares it, is told, and not which one"
-            raise InputError(what, hint="--facts-cache auto")
+            raise InputError(what, hint="--facts-cache gds")
         return FactCaching(policy, rows or ROWS, bool(shared)) if policy else None
 
     def add(self, given: str) -> None:

@@ -74,10 +74,6 @@ class FactCache:
         """Make room for an answer that is not there and is not too large, and keep it, as the policy has it."""
         raise NotImplementedError
 
-    def told(self) -> str:
-        """What is worth knowing in the end."""
-        return ""
-
     def clear(self) -> None:
         """Nothing is known any more."""
         with self.lock:
@@ -96,15 +92,11 @@ class CachedAnswer:
     Attributes
     ----------
     hits: how often it was asked for, as far as the policy counts.
-    ages: after how many requests it was asked for the last times.
-    place: where a list has it.
     """
 
-    __slots__ = ("ages", "answer", "cost", "hits", "key", "newer", "older", "place", "since", "size", "stamp")
-    ages: tuple[int, int]
+    __slots__ = ("answer", "cost", "hits", "key", "newer", "older", "since", "size", "stamp")
     newer: CachedAnswer
     older: CachedAnswer
-    place: int
     since: float
     stamp: int
 

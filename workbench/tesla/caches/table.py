@@ -32,14 +32,12 @@ class CachePolicy:
     name, what: what it is called, and which answers it gives up, in a line.
     make: a cache of so many rows.
     rank: its place among the others.
-    sized: whether it gives answers up, and fast, and is one of those that `auto` chooses from.
     """
 
     name: str
     what: str
     make: Callable[[int], FactCache]
     rank: int = 100
-    sized: bool = True
 
 
 @functools.cache

@@ -28,4 +28,4 @@ class DummyCache(FactCache):
         pass
 
 
-ROW = CachePolicy("dummy", "nothing is kept", DummyCache, rank=90, sized=False)
+ROW = CachePolicy("dummy", "nothing is kept", DummyCache, rank=90)

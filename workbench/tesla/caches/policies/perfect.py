@@ -39,4 +39,4 @@ class PerfectCache(FactCache):
         self._answers.clear()
 
 
-ROW = CachePolicy("perfect", "everything is kept, whatever the capacity", PerfectCache, rank=91, sized=False)
+ROW = CachePolicy("perfect", "everything is kept, whatever the capacity", PerfectCache, rank=91)

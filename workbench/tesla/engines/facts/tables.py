@@ -193,7 +193,6 @@ class FactTables(dict[str, Any]):
             yield from self._costs()
         for (type, why), count in self.dropped.most_common():
             yield f"{count:,} match{'es' * (count != 1)} given up, for facts {type} were not told: {why}"
-        yield from filter(None, (cache.told() for cache in self._caches()))
 
 
 def see_files(then: FactFiles, now: FactFiles) -> None:
