@@ -72,10 +72,6 @@ def fact_options(group: argparse._ActionsContainer) -> None:
     group.add_argument("--facts-fixed", action="store_true", help="no database changes: do not look before each event")
     fact_timeout(group)
     group.add_argument(
-        "--facts-ahead", type="positive", metavar="THREADS",
-        help="so many threads ask a slow database for what coming events need (default: it is asked as they come)",
-    )  # fmt: skip
-    group.add_argument(
         "--on-facts-failure", choices=("error", "drop", "retry"),
         help="where facts are not told: end the run (default), give up the matches that ask, or ask some times more",
     )  # fmt: skip

@@ -103,13 +103,11 @@ class RunOptions(TypedDict, total=False):
     """Of rules: whether no database of facts changes while they run, so that nobody looks."""
     facts_timeout: float
     """Of rules: how many seconds a query for facts may take."""
-    facts_ahead: int
-    """Of rules: how many threads ask for what coming events need."""
     on_facts_failure: str
     """Of rules: what becomes of a query for facts that fails: `error` ends the run, `drop` gives up the matches that
     asked, `retry` asks some times more."""
     facts_cache: str
-    """Of rules: which answers of databases stay in memory: `auto`, `sieve`, `lru`, `gdsf`, ...; none without it."""
+    """Of rules: which answers of databases stay in memory: `gds`, `gdsf`, `lru`, `sieve`, ...; none without it."""
     facts_cache_rows: int
     """Of rules: how many rows the answers in a cache have, at most."""
     facts_cache_shared: bool
@@ -130,7 +128,7 @@ class RunOptions(TypedDict, total=False):
 
 RULE_OPTIONS = (
     "engine", "time", "time-unit", "late", "late-output", "infer", "infer-rows", "until", "facts", "facts-fixed",
-    "facts-timeout", "facts-ahead", "on-facts-failure", "facts-cache", "facts-cache-rows", "facts-cache-shared",
+    "facts-timeout", "on-facts-failure", "facts-cache", "facts-cache-rows", "facts-cache-shared",
     "rules-control", "with-sources", "compat", "profile", "matches", "first",
 )  # fmt: skip
 """Those of rules, as the command line spells them."""

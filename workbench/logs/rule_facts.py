@@ -71,7 +71,6 @@ class _FactFiles:
             option("facts_fixed", False),
             option("facts_timeout"),
             option("on_facts_failure") or FactSettings.failure,
-            option("facts_ahead") or 0,
         )
 
     @property

@@ -216,7 +216,7 @@ class RuleRun:
             # more objects at once take Python longer to look after
             events = block.part(first, first + TOLD).occurrences(self._log.rules)
             with getattr(self._facts, "together", nullcontext)():
-                yield from self._singly(self._expected(events), WAIT)
+                yield from self._singly(events, WAIT)
             first += TOLD
             self._start.tally.tell(max(0, len(block) - first))
         if first < len(block):
@@ -243,15 +243,6 @@ class RuleRun:
             yield self._shown(found.occurrences(self.rules)) if table is None else table
         if wrong is not None:
             raise wrong
-
-    def _expected(self, events: Iterable[Occurrence]) -> Iterable[Occurrence]:
-        """The same events, of which the engine knows some before they come, where it asks for facts ahead."""
-        expect = getattr(self._engine, "expect", None)
-        if getattr(self._facts, "ahead", None) is None or expect is None:
-            return events
-        from workbench.tesla.engines.facts.ahead import looked_ahead
-
-        return looked_ahead(events, expect)
 
     def _singly(self, events: Iterable[Occurrence], wait: float) -> Iterator[RowsMade]:
         """The composites that events cause one by one, not much later than so many seconds after the first of them."""

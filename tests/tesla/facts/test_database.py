@@ -9,7 +9,6 @@ import sys
 from contextlib import nullcontext
 from itertools import count
 from subprocess import PIPE, Popen, run
-from threading import Event
 from time import sleep
 
 import pytest
@@ -23,9 +22,7 @@ from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.facts import database as database_module
 from workbench.tesla.engines.facts import tables as tables_module
-from workbench.tesla.engines.facts.ahead import EarlyAnswer, looked_ahead
 from workbench.tesla.engines.facts.database import FactDatabase, FactSettings, is_database
-from workbench.tesla.engines.facts.query import FactQuery
 from workbench.tesla.engines.facts.table import FactTable
 from workbench.tesla.engines.facts.tables import LOOK, FactTables, tables_in
 from workbench.tesla.engines.table import rule_engine
@@ -579,88 +576,3 @@ def test_rules_that_ask_the_same_have_one_query(file, tables):
     table = facts["Line"]
     assert isinstance(table, FactTable)
     assert len(facts._queries) == 2  # of the second rule all rows are asked one by one
-
-
-# --- ahead ----------------------------------------------------------------------------------------------
-
-
-def expecting(running, events):
-    """An engine that is told of events before they come."""
-    return [each for event in looked_ahead(events, running.expect) for each in running.process(event)]
-
-
-@pytest.mark.parametrize("name", ["cdp", "aip"])
-def test_what_is_asked_ahead_is_told_in_its_place(file, tables, name):
-    file.executemany("INSERT INTO Line VALUES (?, ?)", [(i % 50, f"line {i}") for i in range(200)])
-    events = [event for i in range(150) for event in (Late(i, i * 7 % 60), Named(i, f"line {i}"))]
-    facts = tables(ahead=2)
-    found = expecting(engine(facts, name), events)
-    assert found == meaning(rules(LINES), events, {"Line": list(facts["Line"])})
-    assert not any(query.early for query in facts._queries.values())
-
-
-def test_a_slow_answer_is_under_way_while_events_before_it_go_on(file, tables, monkeypatch):
-    """The answer for bus 2 takes until the event before it has been processed, which does not wait for it."""
-    begun, goes_on, asked = Event(), Event(), FactQuery.asked
-
-    def slow(query, values, database=None):
-        if values == (2,):
-            begun.set()
-            assert goes_on.wait(timeout=30)
-        return asked(query, values, database)
-
-    monkeypatch.setattr(FactQuery, "asked", slow)
-    running = engine(tables(ahead=2))
-    for bus in (1, 2):
-        running.expect(Late(bus, bus))
-    assert begun.wait(timeout=30)
-    assert lines(running.process(Late(1, 1))) == ["north", "ring"]
-    goes_on.set()
-    assert lines(running.process(Late(2, 2))) == ["south"]
-
-
-def test_what_was_asked_ahead_is_asked_again_after_a_change(file, tables):
-    facts = tables(ahead=1)
-    running = engine(facts)
-    for _ in range(2):
-        running.expect(Late(1, 1))
-    (early,) = [each for query in facts._queries.values() for each in query.early.values()]
-    assert len(early.get()) == 2
-    file.execute("DELETE FROM Line WHERE name = 'ring'")
-    assert lines(running.process(Late(1, 1))) == ["north"]
-    file.execute("DROP TABLE Line")
-    with pytest.raises(FactsError, match="there is no table"):
-        expecting(running, [Late(2, 1)])
-
-
-def test_what_is_asked_ahead_of_a_later_state_is_asked_again(file, tables, monkeypatch):
-    """The event has looked when others write, and what was asked ahead is answered behind that."""
-    file.execute("PRAGMA journal_mode = WAL")
-    goes_on, get = Event(), EarlyAnswer.get
-
-    def waits(query, values, database=None, asked=FactQuery.asked):
-        if database is not None:
-            assert goes_on.wait(timeout=30)
-        return asked(query, values, database)
-
-    def late(early):
-        file.execute("DELETE FROM Line WHERE name = 'ring'")
-        goes_on.set()
-        found = get(early)
-        assert len(found) == 1
-        return found
-
-    monkeypatch.setattr(FactQuery, "asked", waits)
-    monkeypatch.setattr(EarlyAnswer, "get", late)
-    running = engine(tables(ahead=1))
-    running.process(Named(0, ""))  # now the state of the database is known
-    running.expect(Late(1, 1))
-    assert lines(running.process(Late(1, 1))) == ["north", "ring"]
-
-
-def test_errors_of_what_is_asked_ahead_are_told_when_its_event_comes(file, tables):
-    facts = tables(ahead=1, failure="drop")
-    running = engine(facts)
-    file.execute("UPDATE Line SET name = x'00' WHERE name = 'south'")
-    assert lines(expecting(running, [Late(0, 2), Late(1, 1)])) == ["north", "ring"]
-    assert facts.dropped.total() == 1

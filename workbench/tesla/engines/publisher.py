@@ -20,7 +20,7 @@ from workbench.stored import checksum, opened, sealed
 from workbench.tesla.check import rules as read_rules
 from workbench.tesla.engines.changes import begin, newcomers
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
-from workbench.tesla.engines.facts import changing_tables, fact_tables
+from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.engines.runner import DueAbsence, MakesMatcher, MatcherStart, RuleRunner, consumption
 from workbench.tesla.engines.saved import EventStore
@@ -57,7 +57,7 @@ class Publisher:
         self, name: str, rules: RuleSet, facts: Facts, settings: EngineSettings, matcher: MakesMatcher
     ) -> None:
         self.name, self.facts, self.settings = name, facts, settings
-        self._tables, changing = fact_tables(facts), changing_tables(facts)
+        changing = changing_tables(facts)
         self._settle = None if changing is None else changing.settle
         self._matcher = matcher
         self._rules = rules
@@ -89,17 +89,6 @@ class Publisher:
             if self._settle is not None:
                 self._settle()
         return found
-
-    def expect(self, event: Occurrence) -> None:
-        """An event will come: what its rules look up first may be asked for already."""
-        if self._tables is None:
-            return
-        if not self._indexed:
-            self._index()
-        for runner, triggers, _ in self.index.get(event.type, ()):
-            steps = runner.plan.steps
-            if triggers and len(steps) > 1 and steps[1].fact and (start := runner.plan.start(event)) is not None:
-                self._tables.expect(steps[1], start)
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""

@@ -45,13 +45,11 @@ class FactSettings:
     seconds: the most a query may take; None: as long as it takes.
     failure: what becomes of a query that fails: `error` ends the run, `drop` gives up the matches that have asked it,
         `retry` asks some times more, and then it is an error.
-    ahead: how many threads ask for what coming events need; 0: it is asked when they come.
     """
 
     fixed: bool = False
     seconds: float | None = None
     failure: str = "error"
-    ahead: int = 0
 
     def __post_init__(self) -> None:
         refuse_unknown("way to go on", self.failure, FAILURES)
@@ -86,7 +84,6 @@ class FactDatabase:
     version: changes whenever somebody else has changed the file, and that has been seen.
     changed: called when that is so.
     open: whether it is seen in one state, until it is settled.
-    since: when the state that is seen was looked at, where others ask for it, too (`FactSettings.ahead`).
     """
 
     def __init__(
@@ -94,9 +91,7 @@ class FactDatabase:
     ) -> None:
         self.path, self.settings, self.in_memory = str(path), settings or FactSettings(), memory is not None
         self.changed: list[Callable[[], object]] = []
-        self.version, self.since = 0, 0.0
-        self._watcher: sqlite3.Connection | None = None
-        self._before: tuple[Any, ...] | None = None
+        self.version = 0
         self._image: bytes | None = None
         self.open = False
         self._state: tuple[Any, ...] = ()
@@ -110,7 +105,7 @@ class FactDatabase:
     def __getstate__(self) -> Mapping[str, Any]:
         """The file and what is wanted of it: whoever gets it opens it anew; what is in memory is sent along."""
         image = self._connected().serialize() if self.in_memory else None
-        here: Mapping[str, Any] = {"_connection": None, "_watcher": None, "open": False, "changed": [], "_state": ()}
+        here: Mapping[str, Any] = {"_connection": None, "open": False, "changed": [], "_state": ()}
         return {**vars(self), **here, "_image": image}
 
     @property
@@ -141,8 +136,6 @@ class FactDatabase:
             self.open = True
             return
         try:
-            if self.settings.ahead:
-                self.since, self._before = monotonic(), self._watched()
             connection.execute("BEGIN")
             self.open = True
             state = (self._file(), *connection.execute("PRAGMA data_version").fetchone())
@@ -158,7 +151,6 @@ class FactDatabase:
         if before and before[0] != state[0]:
             self.close()
             connection = self._connected()
-            self._before = None
             connection.execute("BEGIN")
             self.open = True
             self._state = (state[0], *connection.execute("PRAGMA data_version").fetchone())
@@ -174,20 +166,6 @@ class FactDatabase:
     def schema(self) -> tuple[Any, ...]:
         """Another one whenever tables have other columns."""
         return (*self._state[:1], *self.rows("PRAGMA schema_version"))
-
-    def moved(self) -> bool:
-        """Whether others may have written since the state that is seen was looked at."""
-        return not self.fixed and (self._before is None or self._watched() not in (self._before, None))
-
-    def _watched(self) -> tuple[Any, ...] | None:
-        """The file and its version as another connection sees it; None where a writer waits for our lock."""
-        if self._watcher is None:
-            self._watcher = self._made()
-            self._watcher.execute("PRAGMA busy_timeout = 0")
-        try:
-            return self._file(), *self._watcher.execute("PRAGMA data_version").fetchone()
-        except sqlite3.OperationalError:
-            return None
 
     def settle(self) -> None:
         """What an event asks has been asked: others may write."""
@@ -330,10 +308,9 @@ class FactDatabase:
 
     def close(self) -> None:
         """Close the file; who asks opens it again."""
-        for each in (self._connection, self._watcher):
-            if each is not None:
-                each.close()
-        self._connection, self._watcher, self.open = None, None, False
+        if self._connection is not None:
+            self._connection.close()
+        self._connection, self.open = None, False
 
 
 _FAILURES = {

@@ -25,8 +25,6 @@ from workbench.tesla.engines.folds import fold
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 
 if TYPE_CHECKING:
-    from workbench.tesla.engines.facts.ahead import EarlyAnswer, FactsAhead
-    from workbench.tesla.engines.facts.database import FactDatabase
     from workbench.tesla.engines.facts.tables import FactTables
 
 FLIPPED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -72,7 +70,6 @@ class FactQuery:
     compared: the constraints in it, in the order of its parameters.
     rest: the other constraints, which are asked of each row that is answered.
     cache: between it and the database.
-    early: what has been asked before its event comes (`FactsAhead`).
     known, queries, seconds: how many answers were cached, how many were asked for, and how long that took.
     """
 
@@ -80,7 +77,6 @@ class FactQuery:
         self.step, self.table, self.number = step, table, -1
         self._database = table.database
         self.cache: FactCache | None = None
-        self.early: dict[FactKey, EarlyAnswer] = {}
         self.known, self.queries, self.seconds = 0, 0, 0.0
         self.compared, self.rest = list[ComparedColumn](), list[t.Expression]()
         for constraint in step.part.constraints:
@@ -141,7 +137,7 @@ class FactQuery:
     def learnt(self, values: FactKey) -> FactAnswer:
         """The same where the cache has no answer, which it then gets."""
         began = perf_counter()
-        answer = self._early(values) if self.early else self.asked(values)
+        answer = self.asked(values)
         taken = perf_counter() - began
         self.queries += 1
         self.seconds += taken
@@ -156,34 +152,20 @@ class FactQuery:
 
     # --- the database -----------------------------------------------------------------------------------
 
-    def _early(self, values: FactKey) -> FactAnswer:
-        """What has been asked before the event came, if that is as it is now."""
-        early = self.early.get(values)
-        if early is None:
-            return self.asked(values)
-        early.uses -= 1
-        if not early.uses:
-            del self.early[values]
-        if early.version == self._database.version:
-            found = early.get()
-            if early.told < self._database.since or not self._database.moved():
-                return found
-        return self.asked(values)
-
-    def asked(self, values: FactKey, database: FactDatabase | None = None) -> FactAnswer:
-        """The same from the database, whatever is known; of another connection to it, where one is given."""
-        rows = self._selected(values, database or self._database)
+    def asked(self, values: FactKey) -> FactAnswer:
+        """The same from the database, whatever is known."""
+        rows = self._selected(values)
         if self.counts:
             return tuple(rows[0])
         return self._answered(self._decides(self.table.read(rows), values))
 
-    def _selected(self, values: FactKey, database: FactDatabase) -> list[Any]:
+    def _selected(self, values: FactKey) -> list[Any]:
         if not any(not -EXACT_REALS < values[i] < EXACT_REALS for i in self._rounded):
             try:
-                return database.rows(self.sql, values)
+                return self._database.rows(self.sql, values)
             except (OverflowError, UnicodeEncodeError):  # values that no row has, though one may be less
                 pass
-        found = database.rows(self._sql(()))
+        found = self._database.rows(self._sql(()))
         if not self.counts:
             return found
         return [(len(self._decides(self.table.read(found), values)),)]
@@ -318,11 +300,6 @@ class AskedFacts:
     def __init__(self, step: RuleStep, table: FactTable, facts: FactTables) -> None:
         own = FactQuery(step, table)
         self.fits, self._key = own.fits(), own.key()  # where a match has what is asked differs
-        if facts.ahead is not None and step.number == 1:
-            facts.first[step] = self
-            from workbench.tesla.engines.facts.ahead import furthest
-
-            self._furthest = furthest(own)
         self.query = facts.shared(own)
         self.found = self._finds()
         self.known = self._known if isinstance(step.part, t.Aggregate) and not own.rest else None
@@ -348,11 +325,6 @@ class AskedFacts:
 
     def _known(self, match: PartialMatch) -> Any:
         return self.found(match)[0][0]
-
-    def expect(self, start: PartialMatch, ahead: FactsAhead) -> None:
-        """This partial match will come."""
-        if self._furthest < len(start) and (values := self._key(start)) is not None:
-            ahead.expect(self.query, values)
 
 
 def dropping(

@@ -18,11 +18,9 @@ from workbench.errors import FactsError, InputError, Refused, StateError
 from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.caches.table import FactCaching
 from workbench.tesla.declared import Declaration
-from workbench.tesla.engines.facts.ahead import FactsAhead
 from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
-from workbench.tesla.engines.facts.query import AskedFacts, FactQuery
+from workbench.tesla.engines.facts.query import FactQuery
 from workbench.tesla.engines.facts.table import FactRow, FactTable
-from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 
 LOOK = 0.001
 """Seconds for which events that were read before share a look at the databases; who writes waits as long."""
@@ -36,8 +34,6 @@ class FactTables(dict[str, Any]):
     Attributes
     ----------
     caches: the cache of a query: one for all, or one for each; None: everything is asked of the database.
-    ahead: asks for what comes; None: nothing does.
-    first: of steps that are the first ones after triggers, where something is asked ahead.
     lock: for who asks from several threads.
     dropped: why matches were given up, and how many (`FactSettings.failure`).
     """
@@ -51,8 +47,6 @@ class FactTables(dict[str, Any]):
         self.dropped: Counter[tuple[str, str]] = Counter()
         self.lock = Lock()
         self._queries: dict[str, FactQuery] = {}
-        self.ahead = FactsAhead(self.settings.ahead, self.settings) if self.settings.ahead else None
-        self.first: dict[RuleStep, AskedFacts] = {}
         self._together, self._shared_until = False, 0.0
         tables = [rows for rows in self.values() if isinstance(rows, FactTable)]
         self.databases = list(dict.fromkeys(table.database for table in tables))
@@ -85,11 +79,6 @@ class FactTables(dict[str, Any]):
             query.number = len(self._queries)
             query.cache = self.caches and self.caches(query)
         return found
-
-    def expect(self, step: RuleStep, start: PartialMatch) -> None:
-        """This partial match will come before a step that is the first one of its rule."""
-        if self.ahead is not None and step in self.first:
-            self.first[step].expect(start, self.ahead)
 
     def files(self) -> FactFiles:
         """The databases that a state names, by the type of facts."""
@@ -149,9 +138,7 @@ class FactTables(dict[str, Any]):
         raise Refused(what, hint=hint)
 
     def close(self) -> None:
-        """Nothing more is asked for now: files are closed, and threads end."""
-        if self.ahead is not None:
-            self.ahead.close()
+        """Nothing more is asked for now: files are closed."""
         for database in self.databases:
             if not database.in_memory:
                 database.close()
