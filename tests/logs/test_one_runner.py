@@ -1,0 +1,102 @@
+"""Random runs (`random_runs`) are the same however a log is cut, in whatever format it lies, in any number of threads.
+
+`scripts/compare_trees.py` holds a checkout to another one with the same runs.
+"""
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.logs.random_runs import TYPED, outcome, random_run, without
+from workbench.events import batches, lines, rows
+from workbench.events import csv as csv_reader
+from workbench.logs import keyed, run
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("numba")
+from pyarrow import ipc, parquet  # noqa: E402
+
+RUNS = [random_run(seed) for seed in range(400)]
+CUT = [each for each in RUNS if not each.odd or each.output not in TYPED][:36]
+"""Columns are written some rows at a time, and may not take a value that comes before a bad row."""
+THREADED = [each for each in RUNS if "parallel" in each.options and "--progress" not in each.options][:8]
+ODD_OPTIONS = {"--steps", "--with-sources"}
+PLAIN = [each for each in RUNS if not each.odd and each.program != "points" and ODD_OPTIONS.isdisjoint(each.options)]
+SMALL = {
+    "few rows": {
+        (lines, "SIZE"): 997, (lines, "FEW"): 0, (csv_reader, "PIECE"): 300, (rows, "BLOCK"): 7, (batches, "LARGE"): 50,
+        (batches, "BATCH"): 13, (run, "BATCH"): 11, (run, "LARGE"): 90, (keyed, "BATCH"): 17,
+    },
+    "rows one by one": {(lines, "FEW"): 1 << 40},
+}  # fmt: skip
+
+
+def cut(monkeypatch, name):
+    """Have blocks cut like this from now on."""
+    for (module, size), value in SMALL[name].items():
+        monkeypatch.setattr(module, size, value)
+
+
+def ran(case, folder):
+    """What a run leaves; columns as their rows, as they may be written in other batches."""
+    found = outcome(case.command(folder), folder)
+    return {name: typed_rows(name, each) if isinstance(each, bytes) else each for name, each in found.items()}
+
+
+def typed_rows(name, data):
+    """The rows of a file of columns; of another its bytes."""
+    read = {"parquet": parquet.read_table, "arrow": lambda x: ipc.open_file(x).read_all()}
+    read["arrows"] = lambda x: ipc.open_stream(x).read_all()
+    kind = name.rpartition(".")[2]
+    return read[kind](pa.BufferReader(data)).to_pylist() if kind in TYPED and not name.startswith("unf") else data
+
+
+def cells(data, between):
+    return list(csv.reader(io.StringIO(data.decode()), delimiter=between))
+
+
+@pytest.mark.parametrize("case", CUT, ids=map(str, range(len(CUT))))
+def test_any_cut(case, monkeypatch, tmp_path):
+    whole = ran(case, tmp_path)
+    for name in SMALL:
+        cut(monkeypatch, name)
+        assert ran(case, tmp_path) == whole, name
+
+
+@pytest.mark.parametrize("case", THREADED, ids=map(str, range(len(THREADED))))
+def test_any_number_of_threads(case, monkeypatch, tmp_path):
+    """But where a run fails, more rows may have been written before by one thread."""
+    options = without(case.options, "--threads")
+    cut(monkeypatch, "few rows")
+    found = [ran(replace(case, options=[*options, "--threads", str(n)]), tmp_path) for n in (1, 2, 3)]
+    for each in found:
+        for name in [name for name in each if name.startswith("unfinished")]:
+            del each[name]
+        each["err"] = re.sub("(; |\n  hint: )the output is not complete.*", "", each["err"])
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("case", PLAIN[:6], ids=map(str, range(6)))
+def test_any_format_of_the_log(case, tmp_path):
+    found = {form: ran(replace(case, form=form), tmp_path) for form in ("csv", "tsv", "jsonl", *TYPED)}
+    for form, each in found.items():  # an empty file of JSON lines has no columns
+        each["err"] = re.sub(".*passed over.*\n", "", each["err"]).replace(f".{form}", "")
+    assert all(each == found["csv"] for each in found.values())
+
+
+@pytest.mark.parametrize("case", PLAIN[6:12], ids=map(str, range(6)))
+def test_any_format_of_the_output(case, tmp_path):
+    forms = ("csv", "tsv", "jsonl", *TYPED)
+    found = {form: ran(replace(case, output=form), tmp_path).get(f"out.{form}") for form in forms}
+    if found["csv"] is None:
+        assert set(found.values()) == {None}
+        return
+    rows = [json.loads(line) for line in found["jsonl"].splitlines()]
+    assert cells(found["csv"], ",") == cells(found["tsv"], "\t")
+    assert len(cells(found["csv"], ",")) == len(rows) + 1
+    for form in TYPED:
+        assert [{k: v for k, v in row.items() if v is not None} for row in found[form]] == rows
