@@ -18,7 +18,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from workbench.core import typing_rules as rules
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Integer, Integers, Overflowing, Range, Reals, SomeFloats
@@ -27,6 +27,7 @@ from workbench.core.term import FALSE, OVERLOADS, TRUE, Fields, Term, const, int
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
 from workbench.errors import TypingError
 
+_MIRRORED = str.maketrans("<>", "><")
 Rounding = Callable[[float], int]
 PLAIN = frozenset((bool, int, float, str, type(None)))
 """Types of values that are neither terms nor streams, nor contain any."""
@@ -45,6 +46,25 @@ class Operator:
     simplify: Callable[[tuple[Term, ...]], Term | None] = lambda _: None
     binds: bool = False
     """Whether it has a variable of its own, for which its last argument is evaluated many times (`memory.RowFold`)."""
+    null: Literal["strict", "may", "sees"] = "strict"
+    """What it does with null: it is null of null; it may be null by itself, too; it sees null as a value."""
+    holds: str = ""
+    """Of a comparison: of which orders of its operands it is true, `<`, `=` and `>`."""
+    sql: str = ""
+    """Of a comparison by which a database selects: its sign there."""
+
+    @property
+    def mirror(self) -> str:
+        """The sign of a comparison with its operands exchanged."""
+        return self.symbol.translate(_MIRRORED)
+
+    def implies(self, other: Operator) -> bool:
+        """Whether one comparison is true of all that another one of the same operands is true of."""
+        return set(self.holds) <= set(other.holds)
+
+    def excludes(self, other: Operator) -> bool:
+        """Whether two comparisons are never true of the same operands."""
+        return not set(self.holds) & set(other.holds)
 
     def __call__(self, *args: Any) -> Any:
         """Apply to values, terms or streams."""
@@ -182,6 +202,11 @@ def _ordered(name: str, left: Rounding, right: Rounding) -> Callable[[tuple[Term
     return simplify
 
 
+def _inequality(name: str, sign: str, exact: Callable[[Any, Any], bool], left: Rounding, right: Rounding) -> Operator:
+    python, simplify = f"({{0}} {sign} {{1}})", _ordered(name, left, right)
+    return Operator(name, 2, sign, rules.order, exact, python, simplify, holds=sign, sql=sign)
+
+
 def _whole(value: int) -> Term:
     found: Term = const(value, Range(value, value))
     return found
@@ -244,27 +269,34 @@ MAX = Operator("max", 2, "max", rules.arithmetic(lambda a, b: corners(max, a, b)
 EVEN = Operator("even", 1, "even", rules.order, lambda a: a % 2 == 0, "({0} % 2 == 0)")
 ODD = Operator("odd", 1, "odd", rules.order, lambda a: a % 2 == 1, "({0} % 2 == 1)")
 
-EQ = Operator("eq", 2, "=", rules.equality, _eq, "({0} == {1})", _simplify_eq)
-NE = Operator("ne", 2, "!=", rules.equality, lambda a, b: not _eq(a, b), "({0} != {1})", _simplify_ne)
-LT = Operator("lt", 2, "<", rules.order, operator.lt, "({0} < {1})", _ordered("lt", math.floor, math.ceil))
-LE = Operator("le", 2, "<=", rules.order, operator.le, "({0} <= {1})", _ordered("le", math.ceil, math.floor))
-GT = Operator("gt", 2, ">", rules.order, operator.gt, "({0} > {1})", _ordered("gt", math.ceil, math.floor))
-GE = Operator("ge", 2, ">=", rules.order, operator.ge, "({0} >= {1})", _ordered("ge", math.floor, math.ceil))
+EQ = Operator("eq", 2, "=", rules.equality, _eq, "({0} == {1})", _simplify_eq, null="sees", holds="=", sql="=")
+NE = Operator(
+    "ne", 2, "!=", rules.equality, lambda a, b: not _eq(a, b), "({0} != {1})", _simplify_ne, null="sees", holds="<>"
+)
+LT = _inequality("lt", "<", operator.lt, math.floor, math.ceil)
+LE = _inequality("le", "<=", operator.le, math.ceil, math.floor)
+GT = _inequality("gt", ">", operator.gt, math.ceil, math.floor)
+GE = _inequality("ge", ">=", operator.ge, math.floor, math.ceil)
+
+COMPARISONS = {row.symbol: row for row in (EQ, NE, LT, LE, GT, GE)}
+"""The comparisons of pipelines by their signs."""
 
 NOT = Operator("not", 1, "not", rules.logic, operator.not_, "(not {0})", _simplify_not)
 AND = Operator("and", 2, "and", rules.logic, lambda a, b: a and b, "({0} and {1})", _connective(TRUE, FALSE))
 OR = Operator("or", 2, "or", rules.logic, lambda a, b: a or b, "({0} or {1})", _connective(FALSE, TRUE))
 IMPLIES = Operator("implies", 2, "->", rules.logic, lambda a, b: not a or b, "(not {0} or {1})")
 
-ITE = Operator("ite", 3, "if", rules.choice, lambda c, a, b: a if c else b, "({1} if {0} else {2})", _simplify_ite)
+ITE = Operator(
+    "ite", 3, "if", rules.choice, lambda c, a, b: a if c else b, "({1} if {0} else {2})", _simplify_ite, null="sees"
+)
 
 IS_NULL = Operator(
     "is_null", 1, "is_null", rules.known, lambda a: a is None, "({0} is None)",
-    lambda args: None if isinstance(args[0].domain, Nullable | Anything) else FALSE,
+    lambda args: None if isinstance(args[0].domain, Nullable | Anything) else FALSE, null="sees",
 )  # fmt: skip
 PRESENT = Operator(
     "present", 1, "present", rules.present, lambda a: a, "{0}",
-    lambda args: None if isinstance(args[0].domain, Nullable) else args[0],
+    lambda args: None if isinstance(args[0].domain, Nullable) else args[0], null="sees",
 )  # fmt: skip
 """A value that is not null, as one of the domain without null."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from workbench.tesla import tree as t
+from workbench.tesla.operators import may_divide_by_zero
 from workbench.tesla.rule_set import RuleSet
 
 Nulls = Mapping[str, frozenset[str]]
@@ -71,7 +72,7 @@ class _RuleNulls:
 
 def _by_zero(expression: t.Expression) -> bool:
     """Whether it may divide by zero."""
-    if not isinstance(expression, t.Operation) or expression.operator not in ("/", "%"):
+    if not may_divide_by_zero(expression):
         return False
     *_, last = expression.operands
     return not (isinstance(last, t.Literal) and last.value)

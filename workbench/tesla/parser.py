@@ -26,6 +26,7 @@ from workbench.named_files import allow, find_named, follow_links, hide_text
 from workbench.tesla import tree as t
 from workbench.tesla.mistakes import SOURCE, mistakes
 from workbench.tesla.older import Defining, OlderAggregate, translated
+from workbench.tesla.operators import operator_of
 
 MOST_DIGITS = 4300
 """Of a whole number: what Python reads and shows."""
@@ -299,7 +300,7 @@ class _RuleBuilder:
         one, sign, other = children
         if isinstance(one, OlderAggregate):
             return self._aggregate(meta, one, str(sign), other)
-        return self._aggregate(meta, other, _FLIPPED[str(sign)], one)
+        return self._aggregate(meta, other, operator_of(str(sign)).mirror, one)
 
     def _aggregate(self, meta: Meta, found: Any, sign: str = "", bound: Any = None) -> OlderAggregate | None:
         """A predicate that is an aggregate, perhaps compared with something."""
@@ -349,7 +350,6 @@ class _Emitting(NamedTuple):
     where: Location
 
 
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _At = Callable[[Any], Location]
 
 

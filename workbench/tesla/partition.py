@@ -48,7 +48,7 @@ def key_value(value: Value | None) -> Value | None:
 
     Other keys may share it. NaN is null here, which is the same as null for `at most once ... per`.
     """
-    from workbench.tesla.values import as_float
+    from workbench.tesla.operators import as_float
 
     if isinstance(value, bool | str) or value is None:
         return value

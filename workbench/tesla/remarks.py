@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import LanguageError, WorkbenchError
 from workbench.tesla import tree as t
+from workbench.tesla.operators import readings
 from workbench.tesla.own_aggregates import not_neutral
 
 if TYPE_CHECKING:
@@ -51,27 +52,22 @@ def _never(part: t.Predicate | t.Aggregate) -> Iterator[WorkbenchError]:
     for each in part.constraints:
         if isinstance(each, t.Literal) and each.value is False:
             yield LanguageError(f"nothing satisfies this predicate about {part.type}", where=each.where)
-        if not isinstance(each, t.Operation) or len(each.operands) != 2:
-            continue
-        one, other = each.operands
-        operator = each.operator
-        if isinstance(one, t.Literal) and isinstance(other, t.OwnAttribute):
-            one, other, operator = other, one, {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
-        if not (isinstance(one, t.OwnAttribute) and isinstance(other, t.Literal)) or isinstance(
-            other.value, str | bool
-        ):
-            continue
-        value, strict = other.value, operator in ("<", ">")
-        if operator in (">", ">=", "=="):
-            least[one.name] = max(least.get(one.name, (value, strict)), (value, strict))
-        if operator in ("<", "<=", "=="):
-            most[one.name] = min(most.get(one.name, (value, not strict)), (value, not strict))
-        if one.name in least and one.name in most:
-            (low, open_low), (high, closed_high) = least[one.name], most[one.name]
-            if low > high or (low == high and (open_low or not closed_high)):
-                what = f"nothing satisfies this predicate about {part.type}: no '{one.name}' is that large and small"
-                yield LanguageError(what, where=each.where)
-                return
+        for sign, one, other in readings(each):
+            if not (isinstance(one, t.OwnAttribute) and isinstance(other, t.Literal)):
+                continue
+            if isinstance(other.value, str | bool):
+                continue
+            value, strict = other.value, sign in ("<", ">")
+            if sign in (">", ">=", "=="):
+                least[one.name] = max(least.get(one.name, (value, strict)), (value, strict))
+            if sign in ("<", "<=", "=="):
+                most[one.name] = min(most.get(one.name, (value, not strict)), (value, not strict))
+            if one.name in least and one.name in most:
+                (low, open_low), (high, closed_high) = least[one.name], most[one.name]
+                if low > high or (low == high and (open_low or not closed_high)):
+                    why = f"no '{one.name}' is that large and small"
+                    yield LanguageError(f"nothing satisfies this predicate about {part.type}: {why}", where=each.where)
+                    return
 
 
 def _silent(rules: RuleSet) -> Iterator[WorkbenchError]:

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
-from workbench.errors import LanguageError, did_you_mean
+from workbench.core.term import Term, var
+from workbench.errors import LanguageError, TypingError, did_you_mean
 from workbench.language.findings import FollowUp
 from workbench.tesla import tree as t
+from workbench.tesla.operators import row_of
 
 NUMBERS = (INT, FLOAT)
 
@@ -100,34 +102,20 @@ class RuleScope:
 
     def _operation(self, expression: t.Operation) -> Domain:
         domains = [self.domain(operand) for operand in expression.operands]
-        operator = expression.operator
-        if operator == "=":
+        if expression.operator == "=":
             raise LanguageError("equality is written ==", where=expression.where)
-        found = _result(operator, domains)
-        if found is None:
+        row = row_of(expression)
+        try:
+            return row.result(row, tuple(map(_OPERANDS.__getitem__, domains)))
+        except TypingError:
             shown = " and ".join(t.SPELLED[domain] for domain in domains)
-            told = {"neg": "-"}.get(operator, operator)
-            raise LanguageError(f"'{told}' is not defined on {shown}", where=expression.where)
-        return found
+            what = f"'{'-' if row.arity == 1 and row.symbol == 'neg' else row.symbol}' is not defined on {shown}"
+            raise LanguageError(what, where=expression.where) from None
 
 
 _LITERALS: dict[type, Domain] = {bool: BOOL, int: INT, float: FLOAT, str: STR}
-
-
-def _result(operator: str, domains: list[Domain]) -> Domain | None:
-    """The type of what an operator gives, None where it is not defined."""
-    first, numbers = domains[0], all(domain in NUMBERS for domain in domains)
-    if operator in ("and", "or", "not"):
-        return BOOL if all(domain == BOOL for domain in domains) else None
-    if operator in ("==", "!="):
-        return BOOL if numbers or first == domains[1] else None
-    if operator in ("<", "<=", ">", ">="):
-        return BOOL if numbers or first == domains[1] == STR else None
-    if operator == "+" and domains == [STR, STR]:
-        return STR
-    if not numbers:
-        return None
-    return FLOAT if operator == "/" or FLOAT in domains else INT
+_OPERANDS: dict[Domain, Term] = {domain: var("x", domain) for domain in _LITERALS.values()}
+"""What stands for an operand of a type, where types are asked."""
 
 
 def aggregate_domain(function: str, domain: Domain | None) -> Domain | None:

@@ -1,7 +1,7 @@
 """What expressions and aggregates of rules are worth, as the specification has it.
 
-The rule of this module: it is written to be read, on plain Python numbers, and shares nothing with any engine. An
-operator on null is null, whatever the other operand is (`or` too).
+The rule of this module: it is written to be read, on plain Python numbers, and shares with engines nothing but the
+table of operators.
 
 Sources: thesis, 2.3.2 (attVal), 2.3.3 (Pred_i, f_i and AGGR), 3.2.12; design of rules: integers are exact, sums and
 averages of floats are the exact ones rounded once.
@@ -10,8 +10,7 @@ averages of floats are the exact ones rounded once.
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from workbench.core.domain import FLOAT, Domain, Value
 from workbench.tesla import tree as t
 from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.operators import apply_operator, as_float, row_of
 
 Attributes = Mapping[str, Value | None]
 """attVal(l, .): the values of one event or fact by the names of its attributes."""
@@ -67,55 +67,7 @@ def value(expression: t.Expression, selected: Selected, own: Attributes | None =
     if isinstance(expression, t.TimeOf):
         return selected.named[expression.name].time
     assert isinstance(expression, t.Operation)
-    operands = [value(operand, selected, own) for operand in expression.operands]
-    return None if None in operands else OPERATORS[expression.operator, len(operands)](*operands)
-
-
-def _quotient(a: float, b: float) -> float | None:
-    """`a / b`: division of floats; null by zero."""
-    return None if b == 0 else as_float(a) / as_float(b)
-
-
-def _remainder(a: float, b: float) -> float | None:
-    """`a % b`: with the sign of b; null by zero."""
-    return None if b == 0 else _of_floats(operator.mod)(a, b)
-
-
-def _of_floats(exact: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Arithmetic: exact on whole numbers, that of floats as soon as one is among the operands."""
-
-    def computed(a: Any, b: Any) -> Any:
-        return exact(as_float(a), as_float(b)) if float in (type(a), type(b)) else exact(a, b)
-
-    return computed
-
-
-def as_float(number: float) -> float:
-    """The nearest float; what lies beyond all of them is infinite."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
-
-
-OPERATORS: dict[tuple[str, int], Callable[..., Any]] = {
-    ("+", 2): _of_floats(operator.add),
-    ("-", 2): _of_floats(operator.sub),
-    ("*", 2): _of_floats(operator.mul),
-    ("/", 2): _quotient,
-    ("%", 2): _remainder,
-    ("neg", 1): operator.neg,
-    ("==", 2): operator.eq,
-    ("!=", 2): operator.ne,
-    ("<", 2): operator.lt,
-    ("<=", 2): operator.le,
-    (">", 2): operator.gt,
-    (">=", 2): operator.ge,
-    ("and", 2): lambda a, b: a and b,
-    ("or", 2): lambda a, b: a or b,
-    ("not", 1): operator.not_,
-}
-"""What each operator is on values that are not null. Python compares whole numbers with floats exactly."""
+    return apply_operator(row_of(expression), [value(operand, selected, own) for operand in expression.operands])
 
 
 def fitted(found: Value | None, domain: Domain) -> Value | None:

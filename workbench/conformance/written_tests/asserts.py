@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.conformance.written_tests.recipe import written
+from workbench.core.ops import AND, COMPARISONS, IMPLIES, NOT, OR
 from workbench.language import syntax as s
 from workbench.language.properties import dotted
 
-COMPARED = {"=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-JOINED = {"and": "and", "or": "or"}
+TRANSLATED = COMPARISONS | {row.symbol: row for row in (AND, OR, NOT, IMPLIES)}
+"""The operators that compute nothing."""
 
 
 class Untranslated(Exception):
@@ -46,15 +47,9 @@ def translate(e: s.Expression, names: Mapping[str, str], capacities: Mapping[str
 
 def _operation(e: s.Operation, names: Mapping[str, str], capacities: Mapping[str, int]) -> str:
     parts = [translate(part, names, capacities) for part in e.operands]
-    if e.operator in COMPARED:
-        return f"({parts[0]} {COMPARED[e.operator]} {parts[1]})"
-    if e.operator in JOINED:
-        return f"({parts[0]} {JOINED[e.operator]} {parts[1]})"
-    if e.operator == "not":
-        return f"(not {parts[0]})"
-    if e.operator == "->":
-        return f"(not {parts[0]} or {parts[1]})"
-    raise Untranslated(f"'{e.operator}' computes")
+    if e.operator not in TRANSLATED:
+        raise Untranslated(f"'{e.operator}' computes")
+    return TRANSLATED[e.operator].python.format(*parts)
 
 
 def _queue(call: s.Call, label: str, capacities: Mapping[str, int]) -> str:

@@ -11,9 +11,7 @@ from typing import NamedTuple
 
 from workbench.core.domain import FLOAT, INT
 from workbench.tesla import tree as t
-
-MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""Comparisons, and what they are with their sides changed."""
+from workbench.tesla.operators import readings
 
 
 class Band(NamedTuple):
@@ -56,11 +54,10 @@ def band_of(
 
 def _bounds(constraint: t.Expression, own: Mapping[str, t.Expression]) -> list[tuple[str, str, t.Expression]]:
     """Attributes of a candidate with an operator and a bound that has nothing to do with the candidate."""
-    if not (isinstance(constraint, t.Operation) and constraint.operator in MIRRORED and constraint.operator != "=="):
-        return []
-    one, other = constraint.operands
     found = []
-    for mine, bound, operator in ((one, other, constraint.operator), (other, one, MIRRORED[constraint.operator])):
+    for operator, mine, bound in readings(constraint):
+        if operator in ("==", "!="):
+            break
         if isinstance(mine, t.BoundParameter):
             mine = own.get(mine.name, mine)
         if isinstance(mine, t.OwnAttribute) and not any(_own(leaf, own) for leaf in t.within(bound)):

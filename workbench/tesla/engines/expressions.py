@@ -11,25 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.core.domain import FLOAT, INT, STR
+from workbench.core.domain import FLOAT, STR
 from workbench.core.evaluate import DEEPEST
 from workbench.tesla import tree as t
+from workbench.tesla.operators import as_float, may_divide_by_zero, row_of
 from workbench.tesla.scope import RuleScope
 
 WORDS = 2**63
 """Whole numbers beyond it are handed over as they are: the text of a very long one cannot be read back."""
-
-_TEMPLATES = {"neg": "(-{})", "not": "(not {})"} | {
-    sign: f"({{}} {sign} {{}})" for sign in "and or == != < <= > >= + - * / %".split()
-}
-
-
-def real(number: float) -> float:
-    """A number as a float; what is too large is infinite."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
 
 
 @dataclass(frozen=True)
@@ -54,7 +43,7 @@ class PythonLines:
     def __init__(self, scope: MatchScope, arguments: str) -> None:
         self.places, self.scope, self.arguments = scope, scope.types, arguments
         self.lines: list[str] = []
-        self.constants: dict[str, Any] = {"real": real}
+        self.constants: dict[str, Any] = {"real": as_float}
         self._loaded: set[str] = set()
         self._assigned: set[str] = set()
 
@@ -110,12 +99,13 @@ class PythonLines:
             return name, 0
         parts = [self._part(operand, tests) for operand in expression.operands]
         texts, depth = [text for text, _ in parts], 1 + max(depth for _, depth in parts)
-        operator, reals = expression.operator, [self._is_real(operand) for operand in expression.operands]
-        if operator == "/" or (operator in ("+", "-", "*", "%") and any(reals)):
+        row = row_of(expression)
+        if self._is_real(expression):
+            reals = map(self._is_real, expression.operands)
             texts = [text if is_real else f"real({text})" for text, is_real in zip(texts, reals, strict=True)]
-        if operator in ("/", "%"):
+        if row.null == "may":
             texts[1] = self._kept(texts[1], tests, " == 0")
-        text = _TEMPLATES[operator].format(*texts)
+        text = row.python.format(*texts)
         return (self._kept(text, tests, " is None"), 0) if depth >= DEEPEST else (text, depth)
 
     def _kept(self, text: str, tests: dict[str, None], test: str) -> str:
@@ -261,7 +251,7 @@ def effort(expression: t.Expression, scope: RuleScope) -> int:
     if not isinstance(expression, t.Operation):
         return 0
     texts = expression.operator not in ("==", "!=") and scope.domain(expression.operands[0]) == STR
-    own = 20 if texts else 5 if expression.operator in "/%" else 1
+    own = 20 if texts else 5 if may_divide_by_zero(expression) else 1
     return own + sum(effort(each, scope) for each in expression.operands)
 
 
@@ -294,6 +284,3 @@ def _equation(constraint: t.Expression, own: set[str], assigned: set[str]) -> tu
 
 def _tuple(names: Iterable[str]) -> str:
     return "(" + "".join(f"{name}, " for name in names) + ")"
-
-
-__all__ = ["FLOAT", "INT", "MatchScope", "PredicateCode", "PythonLines", "real"]

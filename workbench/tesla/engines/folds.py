@@ -13,7 +13,8 @@ from typing import Any
 from workbench.core.domain import FLOAT
 from workbench.tesla import tree as t
 from workbench.tesla.declared import Combines
-from workbench.tesla.engines.expressions import MatchScope, PythonLines, real
+from workbench.tesla.engines.expressions import MatchScope, PythonLines
+from workbench.tesla.operators import as_float
 from workbench.tesla.scope import RuleScope
 
 NO_VALUE = object()
@@ -35,7 +36,7 @@ def fold(declared: t.DeclaredAggregate) -> Callable[[Sequence[Any]], Any]:
     """What combines values of which none is null."""
     combined, first = combines(declared), declared.first
     if declared.domain == FLOAT:
-        return lambda values: reduce(combined, map(real, values), first)
+        return lambda values: reduce(combined, map(as_float, values), first)
     return lambda values: reduce(combined, values, first)
 
 

@@ -12,15 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from workbench.core.domain import STR
+from workbench.core.ops import AND, NOT, OR
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
+from workbench.tesla.operators import row_of
 from workbench.tesla.rule_set import RuleSet
 
 MOST_TERMS = 64
 """Products in a polynomial; what needs more is looked at match by match."""
-
-COMPARING = frozenset(("==", "!=", "<", "<=", ">", ">=", "and", "or", "not"))
-"""What filters consist of: nothing there leaves 64 bits, or divides."""
 
 SumOf = tuple[int, int, bool]
 """A sum: the predicate over whose events it goes, which of their weights it is of, and whether the event that knows it
@@ -213,7 +212,8 @@ class _Counting:
         if isinstance(expression, t.Operation):
             operands = tuple(self._resolved(each, step) for each in expression.operands)
             texts = expression.operator not in ("==", "!=") and any(self._is_text(each) for each in operands)
-            if expression.operator not in COMPARING or texts:
+            row = row_of(expression)  # nothing else leaves 64 bits, or divides
+            if texts or not (row.holds or row in (AND, OR, NOT)):
                 raise _Uncounted(f"`{expression}` is {'an order of texts' if texts else 'computed'}")
             return t.Operation(expression.operator, operands)
         return expression

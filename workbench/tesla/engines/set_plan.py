@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import FLOAT, INT, STR
 from workbench.tesla import tree as t
-from workbench.tesla.engines.bands import MIRRORED, Band, band_of
+from workbench.tesla.engines.bands import Band, band_of
 from workbench.tesla.engines.expressions import effort
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
+from workbench.tesla.operators import readings
 from workbench.tesla.rule_set import RuleSet
 
 MOST_CHOSEN = 16
@@ -396,14 +397,8 @@ def _indexes(step: RuleStep) -> list[TriggerIndex]:
 
 def _indexed(step: RuleStep, condition: t.Expression) -> TriggerIndex | None:
     """A comparison of an attribute with a constant of its type."""
-    if not (isinstance(condition, t.Operation) and condition.operator in MIRRORED):
-        return None
-    one, other = condition.operands
-    for mine, constant, operator in (
-        (one, other, condition.operator),
-        (other, one, MIRRORED[condition.operator]),
-    ):
-        if isinstance(mine, t.OwnAttribute) and isinstance(constant, t.Literal):
+    for operator, mine, constant in readings(condition):
+        if operator != "!=" and isinstance(mine, t.OwnAttribute) and isinstance(constant, t.Literal):
             domain, value = step.declared.domains[mine.name], constant.value
             same = (domain == INT and type(value) is int) or (domain == FLOAT and type(value) in (int, float))
             if same or (domain == STR and operator == "=="):

@@ -20,6 +20,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.occurrence import Facts
+from workbench.tesla.operators import is_comparison
 from workbench.tesla.rule_set import RuleSet
 
 AttributeKey = tuple[str, str]
@@ -28,7 +29,6 @@ MOST_OF_FACTS = 4
 """The most values of an attribute of facts that attributes compared with it get."""
 FEW = 2
 """How many values an attribute has that rules compare for equality only, where nobody says it."""
-COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
 class Classes:
@@ -101,7 +101,7 @@ def _compared(rule: t.Rule) -> Iterator[_Compared]:
 
 def _comparisons(rule: t.Rule, types: Mapping[str, str], own: str, whole: t.Expression) -> Iterator[_Compared]:
     for each in t.within(whole):
-        if isinstance(each, t.Operation) and each.operator in COMPARISONS:
+        if is_comparison(each):
             yield _leaves(rule, types, own, each, [], ordered=each.operator not in ("==", "!="))
     if not isinstance(whole, t.Operation):  # an attribute that is true
         yield _leaves(rule, types, own, whole, [])
@@ -125,7 +125,7 @@ def _leaves(
             attributes.append((rule.name, f"${each.name}"))
         elif isinstance(each, t.Operation) and each.operator in ("+", "-", "*", "/"):
             shifts += [(each.operator, leaf.value) for leaf in each.operands if isinstance(leaf, t.Literal)]
-    bare = whole.operands if isinstance(whole, t.Operation) and whole.operator in COMPARISONS else ()
+    bare = whole.operands if is_comparison(whole) else ()
     constants += [each for each in map(_constant, bare) if each is not None]
     return attributes, constants, shifts, ordered
 

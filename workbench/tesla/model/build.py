@@ -14,7 +14,7 @@ from workbench.core.fields import Record
 from workbench.core.pipeline import Node
 from workbench.errors import InputError, Refused, did_you_mean
 from workbench.tesla import tree as t
-from workbench.tesla.model.attribute_values import COMPARISONS, read_attributes
+from workbench.tesla.model.attribute_values import read_attributes
 from workbench.tesla.model.attribute_values import tables as chosen_tables
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.counting import RuleCounting
@@ -26,6 +26,7 @@ from workbench.tesla.model.rates import ANY_TYPE, EventRate, RuleRate
 from workbench.tesla.model.shown import COMES, Shown, pauses_shown
 from workbench.tesla.model.time_degrees import TimeDegrees
 from workbench.tesla.occurrence import Facts, has_units, in_units
+from workbench.tesla.operators import is_comparison
 from workbench.tesla.rule_processor import RuleGraph
 from workbench.tesla.rule_set import RuleSet
 
@@ -348,7 +349,9 @@ def _amounts(rules: RuleSet) -> Iterator[int]:
         if rule.pause is not None:
             yield int(rule.pause.amount)
         for each in (each for expression in written(rule) for each in t.within(expression)):
-            if isinstance(each, t.Operation) and each.operator in (*COMPARISONS, "+", "-") and _of_times(each):
+            if not isinstance(each, t.Operation) or not (is_comparison(each) or each.operator in ("+", "-")):
+                continue
+            if _of_times(each):
                 yield from (o.value for o in each.operands if isinstance(o, t.Literal) and type(o.value) is int)
 
 

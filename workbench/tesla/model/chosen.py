@@ -1,6 +1,6 @@
 """Values of rules in a model: each is one of finitely many, and terms say which.
 
-The rule of this module: what an operator makes of values is what the specification's does (`tesla.values`), on plain
+The rule of this module: what an operator makes of values is what the specification's does (`tesla.operators`), on plain
 Python values, null and floats among them; a term only ever says which value it is. So nothing of the arithmetic of
 rules is written a second time for models.
 """
@@ -12,16 +12,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.core.domain import Range, Value
-from workbench.core.ops import EQ, GE, GT, LE, LT, NE, both, conjunction, disjunction, either, held_in, ite, negate
+from workbench.core.ops import COMPARISONS, EQ, both, conjunction, disjunction, either, held_in, ite, negate
 from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.errors import Refused
 from workbench.tesla import tree as t
-from workbench.tesla.values import OPERATORS
+from workbench.tesla.operators import apply_operator, row_of
 
 MOST = 4096
 """The most combinations of values that one operator is tried on."""
-_DIRECT = {"==": EQ, "!=": NE, "<": LT, "<=": LE, ">": GT, ">=": GE}
-"""What comparisons are on places in one table in ascending order."""
 
 
 def exactly(value: Value | None) -> Any:
@@ -194,15 +192,14 @@ def evaluated(expression: t.Expression, look: Lookup) -> ChosenValue:
     if not isinstance(expression, t.Operation):
         return look(expression)
     operands = [evaluated(each, look) for each in expression.operands]
-    compared = _DIRECT.get(expression.operator)
-    if compared is not None and len(operands) == 2:
+    row = row_of(expression)
+    if row.holds:
         one, other = operands
-        table = one.table
-        if table is not None and table == other.table and (table.sorted or (compared in (EQ, NE) and table.distinct)):
-            truth = compared(one.place, other.place)
+        table, equality = one.table, row.symbol in ("==", "!=")
+        if table is not None and table == other.table and (table.sorted or (equality and table.distinct)):
+            truth = COMPARISONS["=" if row.symbol == "==" else row.symbol](one.place, other.place)
             return ChosenValue.of([(True, truth), (False, negate(truth))])
-    function = OPERATORS[expression.operator, len(operands)]
-    return applied(lambda *values: None if None in values else function(*values), operands)
+    return applied(lambda *values: apply_operator(row, values), operands)
 
 
 def holds(conditions: Iterable[t.Expression], look: Lookup) -> Term:

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from workbench.tesla import tree as t
-from workbench.tesla.model.attribute_values import COMPARISONS
 from workbench.tesla.model.frame import absence, waiting_of
 from workbench.tesla.model.layout import written
+from workbench.tesla.operators import is_comparison
 from workbench.tesla.rule_set import RuleSet
 
 LEAST = 2
@@ -70,7 +70,7 @@ def threshold(rule: t.Rule, part: t.Aggregate) -> int:
     """How many events a rule has to count until their number is beyond all constants that it is compared with."""
     found = [1]
     for each in (each for whole in written(rule) for each in t.within(whole)):
-        if part.function == "COUNT" and isinstance(each, t.Operation) and each.operator in COMPARISONS:
+        if part.function == "COUNT" and is_comparison(each):
             names = {leaf.name for leaf in t.within(each) if isinstance(leaf, t.BoundParameter)}
             bare = [leaf.value for leaf in each.operands if isinstance(leaf, t.Literal) and part.parameter in names]
             found += [math.floor(n) + 1 for n in bare if isinstance(n, int | float) and math.isfinite(n)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from workbench.core.domain import INT
 from workbench.tesla import tree as t
-from workbench.tesla.model.attribute_values import COMPARISONS
+from workbench.tesla.operators import is_comparison
 from workbench.tesla.rule_set import RuleSet
 
 
@@ -78,7 +78,7 @@ def _combined(operation: t.Operation, parts: list[TimeDegree]) -> TimeDegree:
     if not any(each.count for each in parts):
         return TimeDegree(whole=whole and operator in ("+", "-", "*", "neg"))
     counts = [each.count for each in parts]
-    if operator in COMPARISONS:
+    if is_comparison(operation):
         return TimeDegree() if counts[0] == counts[1] and whole else UNKNOWN
     if operator == "neg":
         return TimeDegree(-counts[0], whole)

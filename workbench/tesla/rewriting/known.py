@@ -6,28 +6,15 @@ nothing. So nothing follows from `x == x`, and `a or b` does not follow from `a`
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 from workbench.core.domain import Value
 from workbench.tesla import tree as t
+from workbench.tesla.operators import may_divide_by_zero, operator_of, readings
 from workbench.tesla.values import Selected, value
 
-FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-"""The comparison with its operands exchanged."""
-IMPLIED = {
-    "<": {"<", "<=", "!="}, "<=": {"<="}, "==": {"==", "<=", ">="}, "!=": {"!="}, ">": {">", ">=", "!="}, ">=": {">="},
-}  # fmt: skip
-"""What is true of two values of which a comparison is true."""
-EXCLUDED = {
-    "<": {">", ">=", "=="}, "<=": {">"}, "==": {"<", ">", "!="}, "!=": {"=="}, ">": {"<", "<=", "=="}, ">=": {"<"},
-}  # fmt: skip
-"""What is not."""
-_COMPARE: Mapping[str, Any] = {
-    "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
 _Comparison = tuple[str, str, str]
 """An operator and the texts of its operands."""
 
@@ -48,7 +35,7 @@ def leaves(expression: t.Expression) -> set[str]:
 
 def divides(expression: t.Expression) -> bool:
     """Whether it may be null by a division."""
-    return any(isinstance(each, t.Operation) and each.operator in ("/", "%") for each in t.within(expression))
+    return any(map(may_divide_by_zero, t.within(expression)))
 
 
 class Known:
@@ -92,11 +79,7 @@ class Known:
 
     def _comparisons(self, expression: t.Expression) -> Iterator[_Comparison]:
         """The expression as a comparison, in both directions."""
-        if not isinstance(expression, t.Operation) or expression.operator not in FLIPPED:
-            return
-        one, other = map(self._named, expression.operands)
-        yield expression.operator, one, other
-        yield FLIPPED[expression.operator], other, one
+        return ((sign, self._named(one), self._named(other)) for sign, one, other in readings(expression))
 
     def _named(self, operand: t.Expression) -> str:
         text = str(operand)
@@ -132,11 +115,11 @@ class Known:
 
     def _follows(self, sign: str, one: str, other: str) -> bool:
         if one == other:  # only of what is a number, and not null
-            return sign in IMPLIED["=="] and any(s != "!=" and one in (a, b) for s, a, b in self._compared)
-        if any(sign in IMPLIED[each] for each in self._between(one, other)):
+            return _implies("==", sign) and any(s != "!=" and one in (a, b) for s, a, b in self._compared)
+        if any(_implies(each, sign) for each in self._between(one, other)):
             return True
         if one in self._constants:
-            sign, one, other = FLIPPED[sign], other, one
+            sign, one, other = operator_of(sign).mirror, other, one
         if other not in self._constants:
             return False
         return any(bound_implies(each, (sign, self._constants[other])) for each in self._bounds(one))
@@ -144,7 +127,7 @@ class Known:
     def _excluded(self, sign: str, one: str, other: str) -> bool:
         if one == other:
             return sign in ("<", ">")
-        if any(sign in EXCLUDED[each] for each in self._between(one, other)):
+        if any(operator_of(each).excludes(operator_of(sign)) for each in self._between(one, other)):
             return True
         if other not in self._constants:
             return False
@@ -155,22 +138,22 @@ def bound_implies(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
     """Whether all that compares so with the one constant compares so with the other."""
     (sign, known), (wanted, asked) = one, other
     if sign == "==":
-        return bool(_COMPARE[wanted](known, asked))
+        return _compare(wanted, known, asked)
     if sign == "!=":
         return wanted == "!=" and bool(known == asked)
     if wanted == "!=":
-        return not _COMPARE[sign](asked, known)
+        return not _compare(sign, asked, known)
     if wanted[0] != sign[0] or wanted == "==":
         return False
-    return bool(_COMPARE[sign[0]](known, asked)) or (known == asked and wanted in IMPLIED[sign])
+    return _compare(sign[0], known, asked) or (known == asked and _implies(sign, wanted))
 
 
 def _bounds_exclude(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
     (sign, known), (wanted, asked) = one, other
     if sign == "==":
-        return not _COMPARE[wanted](known, asked)
+        return not _compare(wanted, known, asked)
     if wanted == "==":
-        return not _COMPARE[sign](asked, known)
+        return not _compare(sign, asked, known)
     if "!=" in (sign, wanted) or sign[0] == wanted[0]:
         return False
     low, high = (known, asked) if sign[0] == ">" else (asked, known)
@@ -179,8 +162,12 @@ def _bounds_exclude(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
 
 def _text(expression: t.Expression) -> str:
     """A text that is the same for a comparison in both directions."""
-    if isinstance(expression, t.Operation) and expression.operator in FLIPPED:
-        one, other = expression.operands
-        texts = (f"{one} {expression.operator} {other}", f"{other} {FLIPPED[expression.operator]} {one}")
-        return min(texts)
-    return str(expression)
+    return min((f"{one} {sign} {other}" for sign, one, other in readings(expression)), default=str(expression))
+
+
+def _implies(sign: str, other: str) -> bool:
+    return operator_of(sign).implies(operator_of(other))
+
+
+def _compare(sign: str, one: Value, other: Value) -> bool:
+    return bool(operator_of(sign).exact(one, other))

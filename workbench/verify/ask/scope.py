@@ -16,6 +16,7 @@ from workbench.core.domain import Domain, Integer, Integers, Reals, SomeFloats, 
 from workbench.core.fields import scalars, split
 from workbench.core.fold import postorder
 from workbench.core.function import TypedFunction
+from workbench.core.ops import COMPARISONS
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.core.program import Program
@@ -111,19 +112,13 @@ class ConstantComparison(NamedTuple):
         return (low > below) == (self.symbol in (">", ">="))
 
 
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
-"""What a comparison is called from right to left."""
-
-
 def comparisons_in(item: object) -> Iterator[tuple[ConstantComparison, Term]]:
     """The comparisons with numbers in a pipeline, a processor, or a part of one, and what is compared."""
     if isinstance(item, TypedFunction):
         for term in _terms_in(item):
-            if term.op is None or term.op.symbol not in _MIRRORED:
+            if term.op is None or not term.op.holds:
                 continue
-            for symbol, one, other in zip(
-                (term.op.symbol, _MIRRORED[term.op.symbol]), term.args, term.args[::-1], strict=True
-            ):
+            for symbol, one, other in zip((term.op.symbol, term.op.mirror), term.args, term.args[::-1], strict=True):
                 if other.is_const and not one.is_const and _is_number(other.payload):
                     yield ConstantComparison(symbol, other.payload, one.domain), one
     elif isinstance(item, Pipeline | Processor | Transition | tuple):
@@ -149,10 +144,8 @@ def _written(syntax: s.PropertySyntax | None) -> Iterator[ConstantComparison]:
     """The comparisons with numbers in the text of a property, but for those of queues."""
     whole = syntax.argument if syntax is not None else None
     for e in walk(whole) if isinstance(whole, s.Expression) else ():
-        if isinstance(e, s.AppliedOperator) and e.operator in _MIRRORED and len(e.operands) == 2:
-            for symbol, one, other in zip(
-                (e.operator, _MIRRORED[e.operator]), e.operands, e.operands[::-1], strict=True
-            ):
+        if isinstance(e, s.AppliedOperator) and (row := COMPARISONS.get(e.operator)) and len(e.operands) == 2:
+            for symbol, one, other in zip((row.symbol, row.mirror), e.operands, e.operands[::-1], strict=True):
                 queue = any(isinstance(part, s.Call) for part in walk(one))
                 if isinstance(other, s.Literal) and _is_number(other.value) and not queue:
                     yield ConstantComparison(symbol, other.value, None)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Texts, Value
 from workbench.core.evaluate import PythonSource, straight_line
@@ -217,31 +217,24 @@ class _Exact(Scalars):
     """The same where a machine would make a float of a whole number in order to compare it with one."""
 
     def default(self, term: Term, *args: str) -> str:
-        compared = _COMPARED.get(term.op.name) if term.op is not None else None
-        if compared is not None:
+        if term.op is not None and term.op.holds:
             (a, b), (left, right) = term.args, args
             if _long(a) and _many_digits(b):
-                return compared.whole_first.format(left, right)
+                return _WHOLE_FIRST[term.op.symbol].format(left, right)
             if _many_digits(a) and _long(b):
-                return _COMPARED[compared.mirrored].whole_first.format(right, left)
+                return _WHOLE_FIRST[term.op.mirror].format(right, left)
         return super().default(term, *args)
 
 
-class _Comparison(NamedTuple):
-    """How a whole number is compared with a float, and the comparison that says the same the other way round."""
-
-    whole_first: str
-    mirrored: str
-
-
-_COMPARED = {
-    "eq": _Comparison("int_same({0}, {1})", "eq"),
-    "ne": _Comparison("(not int_same({0}, {1}))", "ne"),
-    "lt": _Comparison("int_below({0}, {1})", "gt"),
-    "gt": _Comparison("int_above({0}, {1})", "lt"),
-    "le": _Comparison("(int_below({0}, {1}) | int_same({0}, {1}))", "ge"),
-    "ge": _Comparison("(int_above({0}, {1}) | int_same({0}, {1}))", "le"),
+_WHOLE_FIRST = {
+    "=": "int_same({0}, {1})",
+    "!=": "(not int_same({0}, {1}))",
+    "<": "int_below({0}, {1})",
+    ">": "int_above({0}, {1})",
+    "<=": "(int_below({0}, {1}) | int_same({0}, {1}))",
+    ">=": "(int_above({0}, {1}) | int_same({0}, {1}))",
 }
+"""How a whole number is compared with a float."""
 
 
 def _long(term: Term) -> bool:

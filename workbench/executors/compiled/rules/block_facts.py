@@ -16,12 +16,13 @@ from typing import Any
 
 from workbench.core.domain import FLOAT, INT, STR
 from workbench.tesla import tree as t
-from workbench.tesla.engines.facts.query import EXACT_REALS, FLIPPED, ComparedColumn, FactKey, FactQuery
+from workbench.tesla.engines.facts.query import EXACT_REALS, ComparedColumn, FactKey, FactQuery
 from workbench.tesla.engines.facts.table import FactRow, FactTable, quoted
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts
+from workbench.tesla.operators import readings
 
 TOGETHER = 256, 16
 """Keys that are asked for in one statement: where there are fewer the others are null, which no row is equal to."""
@@ -238,16 +239,12 @@ def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:
 def _bounds(trigger: RuleStep) -> Iterator[tuple[int, str, float]]:
     """The constraints of a trigger that compare a number of its own with one that is written, of the same type."""
     for each in trigger.code.local:
-        if not isinstance(each, t.Operation) or each.operator not in COMPARED:
-            continue
-        one, other = each.operands
-        operator = each.operator if isinstance(other, t.Literal) else FLIPPED[each.operator]
-        own, literal = (one, other) if isinstance(other, t.Literal) else (other, one)
-        if not (isinstance(own, t.OwnAttribute) and isinstance(literal, t.Literal)):
-            continue
-        domain = trigger.declared.domains[own.name]
-        if (domain, type(literal.value)) in ((INT, int), (FLOAT, float)) and abs(literal.value) < EXACT_REALS:
-            yield trigger.declared.positions[own.name], operator, literal.value
+        for operator, own, literal in readings(each):
+            if operator not in COMPARED or not (isinstance(own, t.OwnAttribute) and isinstance(literal, t.Literal)):
+                continue
+            domain = trigger.declared.domains[own.name]
+            if (domain, type(literal.value)) in ((INT, int), (FLOAT, float)) and abs(literal.value) < EXACT_REALS:
+                yield trigger.declared.positions[own.name], operator, literal.value
 
 
 def _writable(key: tuple[Any, ...]) -> bool:

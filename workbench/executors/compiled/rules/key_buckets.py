@@ -21,8 +21,8 @@ from workbench.executors.compiled.rules.words import ODD
 from workbench.tesla.engines.rule_split import shared
 from workbench.tesla.event_block import AttributeColumn, CodesOfTexts, EventBlock, joined
 from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.operators import as_float
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.values import as_float
 
 BUCKETS = 1 << 10
 """Keys are told apart so far, and shared out by how many events they have."""

@@ -23,14 +23,11 @@ from workbench.tesla.engines.facts.order import in_written_order, rank
 from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, quoted, sorted_by
 from workbench.tesla.engines.folds import fold
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
+from workbench.tesla.operators import operator_of, readings
 
 if TYPE_CHECKING:
     from workbench.tesla.engines.facts.tables import FactTables
 
-FLIPPED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""Comparisons that go into a statement, and how they read from the other side."""
-IN_SQL = {"==": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-WIDER = {"<": "<=", ">": ">="}
 EXACT_REALS = 2**53
 """Whole numbers below it are floats, too."""
 FactKey = tuple[Any, ...]
@@ -56,8 +53,8 @@ class ComparedColumn:
 
     @property
     def sql(self) -> str:
-        operator = self.operator if self.exact else WIDER.get(self.operator, self.operator)
-        return f"{sorted_by(self.column)} {IN_SQL[operator]} ?"
+        sign = operator_of(self.operator).sql
+        return f"{sorted_by(self.column)} {sign if self.exact else sign.rstrip('=') + '='} ?"
 
 
 class FactQuery:
@@ -222,13 +219,8 @@ class FactQuery:
 
     def _compared(self, constraint: t.Expression) -> ComparedColumn | None:
         """A constraint that compares an attribute of the row with what is bound before."""
-        if not isinstance(constraint, t.Operation) or constraint.operator not in FLIPPED:
-            return None
-        one, other = constraint.operands
-        for own, bound, operator in (
-            (one, other, constraint.operator), (other, one, FLIPPED[constraint.operator]),
-        ):  # fmt: skip
-            name = self._own(own)
+        for operator, own, bound in readings(constraint):
+            name = self._own(own) if operator_of(operator).sql else None
             if name is not None and not any(map(self._is_own, t.within(bound))):
                 at = self.step.declared.positions[name]
                 column = self.table.columns[at]

@@ -1,0 +1,113 @@
+"""The operators of rules, a row each: types, meaning, Python, and what comparisons say of one another.
+
+The rule of this module: it has the rows of `core.ops`, and others where rules mean something else: their floats are
+IEEE's, a whole number beyond all of them among floats is infinite, texts are ordered, and division by zero is null. An
+operator on null is null, whatever the other operand is (`or` too).
+
+Sources: thesis, 2.3.3 (f_i); design of rules: integers are exact.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeGuard
+
+from workbench.core import typing_rules
+from workbench.core.domain import BOOL, FLOAT, STR, Domain, Value
+from workbench.core.ops import ADD, AND, EQ, GE, GT, LE, LT, MUL, NE, NOT, OR, SUB, Operator
+from workbench.core.term import Term
+from workbench.core.typing_rules import TypingRule
+from workbench.errors import TypingError
+from workbench.language.syntax import Expression, Operation
+
+
+def as_float(number: float) -> float:
+    """The nearest float; what lies beyond all of them is infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _of_floats(exact: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Arithmetic: exact on whole numbers, that of floats as soon as one is among the operands."""
+
+    def computed(a: Any, b: Any) -> Any:
+        return exact(as_float(a), as_float(b)) if float in (type(a), type(b)) else exact(a, b)
+
+    return computed
+
+
+def _quotient(a: float, b: float) -> float | None:
+    """`a / b`: division of floats; null by zero."""
+    return None if b == 0 else as_float(a) / as_float(b)
+
+
+def _remainder(a: float, b: float) -> float | None:
+    """`a % b`: with the sign of b; null by zero."""
+    return None if b == 0 else _of_floats(operator.mod)(a, b)
+
+
+def _of_texts(rule: TypingRule, domain: Domain) -> TypingRule:
+    """The same rule, and the type of the result on texts."""
+    return lambda op, terms: domain if all(each.domain == STR for each in terms) else rule(op, terms)
+
+
+def _real(op: Operator, terms: tuple[Term, ...]) -> Domain:
+    typing_rules.numeric(op, terms)
+    return FLOAT
+
+
+RULE_OPERATORS: Mapping[tuple[str, int], Operator] = {
+    (row.symbol, row.arity): row
+    for row in (
+        Operator("rule_add", 2, "+", _of_texts(typing_rules.numeric, STR), _of_floats(operator.add), ADD.python),
+        Operator("rule_sub", 2, "-", typing_rules.numeric, _of_floats(operator.sub), SUB.python),
+        Operator("rule_mul", 2, "*", typing_rules.numeric, _of_floats(operator.mul), MUL.python),
+        Operator("rule_div", 2, "/", _real, _quotient, "({0} / {1})", null="may"),
+        Operator("rule_mod", 2, "%", typing_rules.numeric, _remainder, "({0} % {1})", null="may"),
+        Operator("rule_neg", 1, "neg", typing_rules.numeric, operator.neg, "(-{0})"),
+        *(replace(row, name=f"rule_{row.name}", result=_of_texts(row.result, BOOL)) for row in (LT, LE, GT, GE)),
+        replace(EQ, symbol="==", null="strict"), replace(NE, null="strict"), AND, OR, NOT,
+    )
+}  # fmt: skip
+"""By sign and number of operands."""
+
+
+def operator_of(sign: str, operands: int = 2) -> Operator:
+    """The operator of rules with this sign; TypingError if there is none."""
+    try:
+        return RULE_OPERATORS[sign, operands]
+    except KeyError:
+        raise TypingError(f"rules have no operator '{sign}' of {operands} operands") from None
+
+
+def row_of(expression: Operation) -> Operator:
+    """The operator of an expression."""
+    return operator_of(expression.operator, len(expression.operands))
+
+
+def apply_operator(row: Operator, operands: Sequence[Value | None]) -> Value | None:
+    """What an operator makes of values; None is null."""
+    return None if None in operands else row.exact(*operands)
+
+
+def is_comparison(expression: Expression) -> TypeGuard[Operation]:
+    """Whether it compares two values."""
+    return isinstance(expression, Operation) and bool(row_of(expression).holds)
+
+
+def may_divide_by_zero(expression: Expression) -> TypeGuard[Operation]:
+    """Whether the outermost operator may give null for values that are not."""
+    return isinstance(expression, Operation) and row_of(expression).null == "may"
+
+
+def readings(expression: Expression) -> Iterator[tuple[str, Expression, Expression]]:
+    """A comparison, its sign first, from the left and from the right; nothing of what is no comparison."""
+    if isinstance(expression, Operation) and (row := row_of(expression)).holds:
+        one, other = expression.operands
+        yield row.symbol, one, other
+        yield row.mirror, other, one
