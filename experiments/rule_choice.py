@@ -1,28 +1,22 @@
 """Experiment: what `--engine auto` chooses on random workloads of rules, beside what each engine takes.
 
     python experiments/rule_choice.py [--workloads 10] [--seed 1] [--fresh]
-    python experiments/rule_choice.py --mix [--events 200000]
 
 A workload is a rule set of one to twelve rules and a CSV file of 2,000 to 400,000 events, both from a seed. Every
 engine runs it as a process of its own, and its processor seconds are taken. Machine code has been made before, and is
-kept; with `--fresh` it is not, and each run begins in Python. `--mix` has rules of which machine code refuses one: ten
-with keys beside an aggregate in Python (`keyed`), and four that count beside one with a rare trigger and a number of
-more than 64 bits (`rare`).
+kept; with `--fresh` it is not, and each run begins in Python.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import random
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from time import process_time
 
-import workbench as wb
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.tesla.check import load_rules
 from workbench.tesla.engines.engine import EngineSettings
@@ -86,53 +80,13 @@ def taken(text: Path, log: Path, engine: str, cache: Path, limit: float) -> tupl
     return spent, said[0] if said else ""
 
 
-JOINED = """rule k{0}: from A[$x = x](y < {1}) and last B(x == $x) within 20000 from A
-and $s = SUM(C(x == $x).y within 20000 from A) emit P(x = $x, y = $s)
-"""
-COUNTED = "rule c{0}: from A(y < {1}) and $n = COUNT(B(x == A.x) within 5000 from A) emit P(x = A.x, y = $n)\n"
-OWN = "rule own: from D[$x = x] and $g = GCD(A(x == $x).y within 500 from D) emit Q(x = $x, y = $g)\n"
-LARGE = "rule large: from D(y < 9223372036854775808) and last C(x == D.x) within 900 from D emit Q(x = D.x, y = C.y)\n"
-MIXES = {
-    "keyed": (OWN, "".join(JOINED.format(i, 10 * i + 10) for i in range(10)), "AABBCCD"),
-    "rare": (LARGE, "".join(COUNTED.format(i, 25 * i + 25) for i in range(4)), "A" * 20 + "B" * 20 + "C" * 19 + "D"),
-}
-"""Of each workload what machine code refuses, what it has, and how often each type comes."""
-
-
-def mixed(events: int) -> None:
-    """Processor time of rules on one engine and on two, machine code kept, all in one process one after the other."""
-    types = "".join(f"declare {name}(x: int, y: int) " for name in "ABCDPQ")
-    for name, (refused, others, kinds) in MIXES.items():
-        made = wb.rules(types + refused + others, aggregates={"GCD": (math.gcd, 0)})
-        compiled = wb.rules(types + others)
-        with tempfile.TemporaryDirectory() as folder:
-            log, rng = Path(folder) / "log.csv", random.Random(1)
-            rows = (f"{rng.choice(kinds)},{i},{rng.randrange(1000)},{rng.randrange(100)}\n" for i in range(events))
-            log.write_text("type,time,x,y\n" + "".join(rows))
-            CompiledRules(compiled, {}, EngineSettings(), code=True).process(Occurrence("A", 0, (0, 0)))
-            found, outputs = dict[str, float](), set()
-            for engine in ("compiled+cdp", "cdp", "aip", "auto", "compiled+cdp"):
-                began, output = process_time(), Path(folder) / "output.csv"
-                wb.run(made, log, output=output, engine=engine)
-                found[engine] = (process_time() - began) / events * 1e6
-                outputs.add(output.read_bytes())
-            shown = ", ".join(f"{engine} {value:.1f}" for engine, value in found.items())
-            print(f"{name}, us an event: {shown}; cdp takes {found['cdp'] / found['compiled+cdp']:.1f} times as long")
-            assert len(outputs) == 1, "engines differ"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workloads", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds, after which an engine is given up")
-    parser.add_argument("--mix", action="store_true", help="rules of which machine code refuses one")
-    parser.add_argument("--events", type=int, default=200_000)
     given = parser.parse_args()
-    if given.mix:
-        mixed(given.events)
-        return
     near = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

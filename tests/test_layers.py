@@ -102,7 +102,6 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/rules/arrays.py", "numpy"),
     ("executors/compiled/rules/pages.py", "numpy"),
     ("executors/compiled/rules/outputs.py", "numpy"),
-    ("executors/compiled/rules/mixed.py", "numpy"),
     ("executors/compiled/rules/placing.py", "numpy"),
     ("executors/compiled/rules/program.py", "numpy"),
     ("executors/compiled/rules/threads.py", "numpy"),

@@ -1,75 +1,42 @@
 """Which engine `auto` chooses, and why."""
 
 import math
+from functools import partial
 
 import pytest
 
 from workbench.cli.main import main
-from workbench.logs.rule_choice import expected_events
+from workbench.logs.rule_choice import EngineChoice, chosen_engine, expected_events
 from workbench.tesla.check import rules
-from workbench.tesla.engines.choice import EngineChoice, EngineCosts, chosen_engine, engine_costs, filled, keep_costs
 from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.engines.table import rule_engine
 
 TYPES = "declare A(x: int, s: string) declare P(x: int)\n"
 LAST = "from A[$x = x] and last A(x == $x) as Old within 40 from A emit P(x = Old.x)"
 PYTHON = "from A and $g = GCD(A.x within 9 from A) emit P(x = $g)"
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def choice(text, events, given="columns", **settings):
+    made, how = rules(TYPES + text, aggregates={"GCD": (math.gcd, 0)}), EngineSettings(**settings)
+    return chosen_engine(made, how, events, given, partial(rule_engine, made, facts={}, settings=how))
 
 
-def stream(count):
-    return [Occurrence("A", 2 * i, (i % 5, "a")) for i in range(count)]
+def test_machine_code_runs_what_is_worth_its_start():
+    four = " ".join(f"rule r{i}: {LAST}" for i in range(4))
+    found = [(choice(LAST, n).engine, choice(four, n).engine) for n in (100, 4095, 4096, 16_383, 16_384, 10**8, None)]
+    assert [one for one, _ in found] == ["cdp"] * 4 + ["compiled"] * 3
+    assert [many for _, many in found] == ["cdp"] * 2 + ["compiled"] * 5
+    assert choice(LAST, 100).why == "there are few events, about 100"
+    assert choice(LAST, 100, threads=2).engine == "compiled"
+    assert choice(LAST, 10**8, given="singly").engine == "compiled"
+    assert choice(LAST, 10**8, given="keyed") == EngineChoice("cdp", "an engine for each key is none for machine code")
 
 
-def choice(text, events, count=400):
-    made = rules(TYPES + text, aggregates={"GCD": (math.gcd, 0)})
-    return chosen_engine(made, {}, EngineSettings(), stream(count), events)
-
-
-def test_what_is_chosen_depends_on_how_much_there_is():
-    assert choice(LAST, 100).engine == "cdp"
-    assert choice(LAST, None).engine == "compiled"
-    few, many = choice(LAST, 5000), choice(LAST, 10**8)
-    assert few.engine in ("cdp", "aip")
-    assert "compiled" not in few.seconds
-    assert many.engine == "compiled"
-    assert many.seconds["cdp"] > 1000 * few.seconds["cdp"]
-
-
-def test_what_machine_code_does_not_have_is_for_others():
-    for events in (None, 10**8):
-        found = choice(PYTHON, events)
-        assert found.engine in ("cdp", "aip")
-        assert "does not compute GCD, a function of Python" in found.why
-
-
-def test_rules_that_machine_code_does_not_have_do_not_hold_up_the_others():
-    two = f"declare B(x: int) declare Q(x: int) rule many: {LAST} rule python: {PYTHON.replace('A', 'B')}"
-    found = choice(two, 10**8)
-    assert found.engine == "compiled+cdp"
-    assert found.why.startswith(
-        "compiled for 1 of the rules, cdp for python (the engine 'compiled' does not compute GCD"
-    )
-    assert found.seconds["compiled+cdp"] < found.seconds["cdp"]
-    assert choice(two, None).engine == "cdp"
-    fed = two.replace("emit P(x = Old.x)", "emit B(x = Old.x)")
-    assert choice(fed, 10**8).engine in ("cdp", "aip")
-
-
-def test_machine_code_that_has_to_be_made_is_weighed():
-    keep_costs(EngineCosts(make=1e9))
-    assert engine_costs().make == 1e9
-    assert choice(LAST, 10**7).engine in ("cdp", "aip")
-
-
-def test_windows_are_counted_in_events():
-    assert filled(rules(TYPES + LAST), stream(101)) == 20
-    assert filled(rules(TYPES + 'from A(s < "b") emit P(x = A.x)'), stream(101)) == 0
-    assert filled(rules(TYPES + LAST.replace("within 40", "within forever")), stream(101)) > 10**18
+@pytest.mark.parametrize("events", [None, 10**8])
+def test_what_machine_code_does_not_have_is_for_cdp(events):
+    found = choice(f"rule one: {LAST} rule python: {PYTHON}", events)
+    assert found.engine == "cdp"
+    assert "does not compute GCD, a function of Python" in found.why
 
 
 def test_files_tell_about_how_many_rows_they_have(tmp_path):
@@ -108,7 +75,7 @@ def test_who_asks_for_no_engine_gets_what_fits_a_long_file(tmp_path, monkeypatch
     outputs = []
     for engine in ("cdp", "aip"):
         found = EngineChoice(engine, "it fits")
-        monkeypatch.setattr("workbench.logs.rule_choice.chosen_engine", lambda *_, found=found: found)
+        monkeypatch.setattr("workbench.logs.rules.chosen_engine", lambda *_, found=found: found)
         assert main(given) == 0
         assert ("engine aip: it fits" in capsys.readouterr().err) == (engine == "aip")
         outputs.append((tmp_path / "o.csv").read_text())
@@ -116,23 +83,21 @@ def test_who_asks_for_no_engine_gets_what_fits_a_long_file(tmp_path, monkeypatch
     assert outputs[0].count("\n") > 5000
 
 
-@pytest.mark.parametrize("more", [["--key", "k"], ["--rules-control", "changes.jsonl"]])
-def test_auto_chooses_for_keys_and_for_rules_that_change(more, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--key", "k"], "engine cdp: an engine for each key is none for machine code"),
+        (["--rules-control", "changes.jsonl"], "engine compiled: there are about "),
+    ],
+)
+def test_auto_chooses_for_keys_and_for_rules_that_change(more, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "r.tesla").write_text(TYPES + f"rule old: {LAST}")
     (tmp_path / "changes.jsonl").write_text('{"time": 9, "do": "remove", "rule": "old"}\n')
-    (tmp_path / "log.csv").write_text("type,time,x,k\n" + "".join(f"A,{i},{i % 7},{i % 3}\n" for i in range(6000)))
+    (tmp_path / "log.csv").write_text("type,time,x,k\n" + "".join(f"A,{i},{i % 7},{i % 3}\n" for i in range(50_000)))
     told = []
     for engine in ("auto", "cdp"):
         assert main(["run", "r.tesla", "--input", "log.csv", "--engine", engine, *more]) == 0
         told.append(capsys.readouterr())
     assert told[0].out == told[1].out
-    assert "aip about" in told[0].err
-
-
-def test_doctor_keeps_what_it_has_measured(monkeypatch, capsys):
-    measured = EngineCosts(load=0.25)
-    monkeypatch.setattr("workbench.executors.compiled.rules.calibrating.measured_costs", lambda: measured)
-    assert main(["doctor", "--calibrate"]) == 0
-    assert "0.25 s to load" in capsys.readouterr().out
-    assert engine_costs() == measured
+    assert said in told[0].err

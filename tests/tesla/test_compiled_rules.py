@@ -405,20 +405,8 @@ def test_what_is_refused_is_told_before_the_first_event(rule, told):
     with pytest.raises(Refused, match=told):
         rule_engine(text, "compiled")
     shown = plan_text(SetPlan(text), text, timed=False)
-    assert "\nengine\n  one for all rules: cdp (the engine 'compiled' " in shown
+    assert "\nengine\n  cdp (the engine 'compiled' " in shown
     assert told in shown
-
-
-def test_a_plan_says_which_rules_machine_code_refuses():
-    text = rules(
-        TYPES + "rule one: from B and $g = GCD(B().x within 5 from B) emit P(x = $g, f = 1, s = B.s)"
-        " rule two: from B emit P(x = 2, f = 1, s = B.s) rule three: from B emit P(x = 3, f = 1, s = B.s)",
-        aggregates={"GCD": (math.gcd, 0)},
-    )
-    shown = plan_text(SetPlan(text), text, timed=False)
-    assert (
-        "\nengine\n  2 of the rules: compiled\n  one: cdp, or aip (the engine 'compiled' does not compute GCD" in shown
-    )
 
 
 def test_times_of_a_block_do_not_go_back():

@@ -1,9 +1,7 @@
 """Rules in several threads, or on two engines: what comes out, and in what order, is what one of them gives."""
 
-import math
 import random
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ from workbench.errors import InputError, Refused
 from workbench.executors.compiled.rules import engine, key_buckets, layout, matching, stretches
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.key_buckets import KeyBuckets
-from workbench.executors.compiled.rules.mixed import MixedRules, mixed_rules, rules_apart
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.threads import RuleThreads
 from workbench.tesla.check import rules
@@ -26,7 +23,6 @@ from workbench.tesla.engines.rule_split import RuleSplit, rule_split, shared
 from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.engines.time_split import TimeSplit, time_split
 from workbench.tesla.event_block import LargeNumberError, event_block, joined
-from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence
 
 N = Kind("N")
@@ -239,83 +235,6 @@ def test_what_came_before_an_error_in_a_stretch_is_told(monkeypatch):
     with pytest.raises(InputError, match="what is wrong"):
         found.extend(each for part in told for each in part.occurrences(made))
     assert found == both[len(expected) :][: len(found)]
-
-
-MIXED = 15
-"""Cases, by their numbers."""
-
-
-def mixed_case(seed):
-    """Some rules, a stream, and the places of those of them that are to run on an engine of their own."""
-    rng = random.Random(seed)
-    chosen = rng.sample([*JOINED, *APART], 6)
-    made = rules(TYPES + "\n".join(f"rule r{i}: {each}" for i, each in enumerate(chosen)).replace("'", '"'))
-    groups = rule_split(made).groups
-    apart = [rule for group in rng.sample(groups, rng.randint(1, max(1, len(groups) - 1))) for rule in group]
-    return stream_case(made, seed, 60), apart, rng
-
-
-def test_two_engines_tell_what_rules_mean(monkeypatch):
-    """Whichever rules are on which side, event by event and in blocks; from the beginning, or when there is code."""
-    monkeypatch.setattr(RuleProgram, "machine", lambda self: KeptCode(self))
-    monkeypatch.setattr(engine, "FEW", 20)
-    monkeypatch.setattr(engine, "STRETCH", 7)
-    both = 0
-    for seed in range(MIXED):
-        case, apart, rng = mixed_case(seed)
-        cuts = sorted(rng.choices(range(len(case.events) + 1), k=rng.choice((1, 4))))
-        make = partial(MixedRules, case.rules, case.facts, EngineSettings(), apart)
-        expected = meaning(case.rules, case.events, case.facts, until=case.until)
-        singly = make(rng.choice(("cdp", "aip")), code=False)
-        found = [each for event in case.events for each in singly.process(event)]
-        found += [] if case.until is None else singly.advance(case.until)
-        for told in (found, fed(make(code=rng.choice((None, False))), case, cuts)):
-            assert len(told) == len(expected), seed
-            assert all(map(same_occurrence, told, expected)), seed
-        sides = {int(each.rule.removeprefix("r")) in apart for each in expected}
-        both += len(sides) == 2
-    assert both > MIXED // 3
-
-
-LARGE = "from A and $g = LCM(A.x within 9 from A) emit Z(n = $g)"
-
-
-def test_what_machine_code_refuses_runs_beside_it():
-    """With what is connected with it; its numbers may be of any size."""
-    made = rules(
-        TYPES + f"rule sum: {LARGE} rule fed: from Z(n > 3) emit R(x = Z.n)"
-        " rule other: from B emit Q(x = B.x, s = B.s) rule more: from A emit P(x = A.x, f = A.f)",
-        aggregates={"LCM": (math.lcm, 1)},
-    )
-    why = rules_apart(made, EngineSettings())
-    assert list(why) == [0, 1]
-    assert "a function of Python" in why[0]
-    assert why[1] == "connected with 'sum'"
-    events = [Occurrence("A", i, (2**40 + i, 1.0)) for i in range(3)] + [Occurrence("B", 5, (1, "b"))]
-    one, two = rule_engine(made), mixed_rules(made, {}, EngineSettings(plain=True), "cdp")
-    block = event_block(made, events, two.texts.put)
-    expected = [each for event in events for each in one.process(event)]
-    assert max(int(each.values[0] or 0) for each in expected) > 2**64
-    assert next(two.process_block(block, sources=True)) == expected
-    with pytest.raises(Refused, match="on two engines are not changed"):
-        two.snapshot()
-    with pytest.raises(Refused, match="has all the rules"):
-        rule_engine(rules(TYPES + "from N emit Z(n = 1)"), "compiled+aip")
-
-
-@pytest.mark.parametrize("apart", [[0], [1, 2]])
-def test_what_came_before_an_error_on_one_of_two_engines_is_told(apart):
-    made = rules(
-        TYPES + "rule loop: from N emit N() rule one: from B emit Q(x = B.x, s = B.s)"
-        " rule other: from A emit P(x = A.x, f = A.f)"
-    )
-    events = [B(1, 2, "c"), A(2, 7, 1.0), N(3), B(4, 3, "d"), A(4, 3, 1.0)]
-    running, found = MixedRules(made, {}, EngineSettings(), apart, code=False), []
-    told = running.process_block(event_block(made, events, running.texts.put))
-    found += next(told).occurrences(made)
-    with pytest.raises(InputError, match="more than 1000"):
-        next(told)
-    assert [(each.type, each.time) for each in found] == [("Q", 1), ("P", 2)]
 
 
 def split_of(*texts):

@@ -1,26 +1,28 @@
 """Which engine runs rules on a log, where that is left open.
 
-The rule of this module: nothing is read for it but the first block, which is processed as the others are.
+The rule of this module: nothing of the log is read for it.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from workbench.errors import InputError
+from workbench.errors import InputError, Refused
 from workbench.events.files import is_stream
 from workbench.events.inputs import log_files, named_files
-from workbench.executors.table import Start
-from workbench.logs.rule_order import EventPiece
-from workbench.tesla.engines.choice import AUTO, FEW, SAMPLE, EngineChoice, EventsGiven, MakesNamed, chosen_engine
-from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.event_block import EventBlock
-from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.executors.table import AUTO, Start
+from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.rule_set import RuleSet
+
+FEW, MANY = 4096, 4
+"""Fewer events are not worth the start of machine code, of so many rules; the fewer rules, the more events it takes."""
+EventsGiven = Literal["columns", "singly", "keyed"]
+"""How events come: as columns where an engine takes these, one by one, or each to the engine of its key."""
+MakesNamed = Callable[[str], RuleEngine]
 
 ROW_BYTES = {
     ".csv": 25,
@@ -36,29 +38,11 @@ ROW_BYTES = {
 
 
 @dataclass(frozen=True)
-class EngineTrial:
-    """What engines are tried on.
+class EngineChoice:
+    """What has been chosen, and why, in words."""
 
-    Attributes
-    ----------
-    rules: those that run at first.
-    known: rules whose types the events have.
-    given: how events come.
-    make: starts an engine by its name.
-    """
-
-    rules: RuleSet
-    known: RuleSet
-    facts: Facts
-    settings: EngineSettings
-    given: EventsGiven = "columns"
-    make: MakesNamed | None = None
-
-    def chosen(self, sample: Sequence[Occurrence], events: int | None) -> EngineChoice:
-        """What is chosen by the first events of so many."""
-        declared = self.known if self.make is not None else self.rules
-        some = [each for each in sample if each.type in declared.declarations]
-        return chosen_engine(self.rules, self.facts, self.settings, some, events, self.given, self.make)
+    engine: str
+    why: str
 
 
 def engine_name(start: Start) -> str:
@@ -75,28 +59,38 @@ def asks(start: Start) -> bool:
     return bool(name == AUTO)
 
 
-def engine_for(
-    trial: EngineTrial, start: Start, pieces: Iterator[EventPiece]
-) -> tuple[EngineChoice, Iterator[EventPiece]]:
-    """What is chosen for the events of a log, and the same events."""
-    expected = expected_events(start.option("input"))
-    first = next(pieces, None)
-    if first is None:
-        return EngineChoice("cdp", "there are no events"), iter(())
-    if isinstance(first, EventBlock):
-        expected = None if expected is None else max(expected, len(first))
-        sample = [] if (expected or 0) < FEW else first.part(0, SAMPLE).occurrences(trial.known)
-        again: EventPiece = first
-    else:
-        sample = [] if expected is None else list(itertools.islice(first, SAMPLE))
-        again, trial = itertools.chain(sample, first), replace(trial, given=_singly(trial.given))
-        if expected is not None and len(sample) < SAMPLE:
-            expected = len(sample)
-    return trial.chosen(sample, expected), itertools.chain([again], pieces)
+def chosen_engine(
+    rules: RuleSet, settings: EngineSettings, expected: int | None, given: EventsGiven, make: MakesNamed
+) -> EngineChoice:
+    """The engine `compiled` if it has the rules and the log is worth its start, else `cdp`.
+
+    Parameters
+    ----------
+    expected: about how many events there are; None: they come as somebody writes them, and nobody knows.
+    given: how events come.
+    make: starts an engine by its name.
+    """
+    if settings.threads > 1:
+        return EngineChoice("compiled", "only machine code has several threads")
+    if expected is not None and expected * min(MANY, len(rules.rules)) < MANY * FEW:
+        return EngineChoice("cdp", f"there are few events, about {expected:,}")
+    if why := _refusal(make, given):
+        return EngineChoice("cdp", why)
+    why = "it begins at once, and gets faster" if expected is None else f"there are about {expected:,} events"
+    return EngineChoice("compiled", why)
 
 
-def _singly(given: EventsGiven) -> EventsGiven:
-    return "singly" if given == "columns" else given
+def _refusal(make: MakesNamed, given: EventsGiven) -> str:
+    """Why there can be no machine code; empty if there can."""
+    if given == "keyed":
+        return "an engine for each key is none for machine code"
+    if find_spec("llvmlite") is None:
+        return "llvmlite is not installed, which makes machine code"
+    try:
+        made = make("compiled")
+    except Refused as error:
+        return error.what
+    return "tables are too large to be kept" if given == "singly" and getattr(made, "by_blocks", False) else ""
 
 
 def expected_events(given: Any) -> int | None:

@@ -9,14 +9,13 @@ from typing import Any, cast
 from workbench.core.domain import INT, STR
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, Refused
-from workbench.executors.table import Start, given
+from workbench.executors.table import AUTO, Start, given
 from workbench.extensions import later
 from workbench.logs.rule_columns import text_codes
 from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import EventPiece
 from workbench.logs.rules import TOLD, RowsMade, RuleRun
-from workbench.tesla.engines.choice import AUTO as AUTO_ENGINE
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.made_matches import MadeMatches
 from workbench.tesla.engines.matched_rules import MatchedRules
@@ -80,14 +79,14 @@ class MatchRun(RuleRun):
         made, asked = in_units(self.rules, unit, dates=dates, trex=trex), start.option("engine")
         self.engine = "compiled"
         try:
-            if asked in (None, AUTO_ENGINE, self.engine):
+            if asked in (None, AUTO, self.engine):
                 compact = later("workbench.executors.compiled.rules.matching_rules", "MatchingRules")
                 return compact(made, facts, settings, numbers=self._numbers)
         except Refused as error:
             if asked == self.engine:
                 raise
             start.say(f"engine cdp: {error}")
-        self.engine = "cdp" if asked in (None, AUTO_ENGINE) else asked
+        self.engine = "cdp" if asked in (None, AUTO) else asked
         return MadeMatches(made, rule_engine(made, self.engine, facts, settings), numbers=self._numbers)
 
     def made(self) -> Iterator[RowsMade]:

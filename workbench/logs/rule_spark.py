@@ -25,12 +25,13 @@ from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.output import events_of_row, write_rows
 from workbench.executors.spark.whole import ClearedOutput, check_files, stages_shown, started_session, written_format
 from workbench.executors.table import Start, given
-from workbench.logs.rule_choice import EngineTrial, asks, engine_for, engine_name
+from workbench.logs.rule_choice import asks, chosen_engine, engine_name, expected_events
 from workbench.logs.rule_composites import event_columns
 from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import begun
 from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.occurrence import Facts, in_units
 from workbench.tesla.partial_run import refuse_circles
 from workbench.tesla.partition import rule_partition
@@ -125,8 +126,9 @@ class SparkRuleLog:
         """Take the engine that fits, where that is asked for: a stream has one from its beginning."""
         if asks(self.start):
             made, facts, settings = self._running()
-            pieces = RuleLog(self.rules, self.clock, self.reading, Tally()).pieces(_inputs(self.start.options))
-            choice, _ = engine_for(EngineTrial(made, self.rules, facts, settings), self.start, pieces)
+            make = partial(rule_engine, made, facts=facts, settings=settings)
+            expected = expected_events(self.start.option("input"))
+            choice = chosen_engine(made, settings, expected, "columns", make)
             self.engine = choice.engine
             if self.start.option("engine") is not None or self.engine != "cdp":
                 self.start.say(f"engine {choice.engine}: {choice.why}")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from functools import partial
+from functools import cache, partial
+from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,14 +21,13 @@ from workbench.events.clock import Clock
 from workbench.events.reading import Reading
 from workbench.executors.table import AUTO, Start, backend_rows, given
 from workbench.extensions import later
-from workbench.logs.rule_choice import EngineTrial, asks, engine_for, engine_name
+from workbench.logs.rule_choice import EventsGiven, asks, chosen_engine, engine_name, expected_events
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
 from workbench.logs.rule_control import RuleControl
 from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_keys import KeyedRules, with_key
 from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import EventPiece, LateEvents, begun
-from workbench.tesla.engines.choice import EventsGiven
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.table import rule_engine
@@ -166,6 +166,7 @@ class RuleRun:
             start.say(f"the rules run in one thread: {reason}")
         self.engine = engine_name(start)
 
+        @cache
         def make(name: str) -> RuleEngine:
             one = partial(rule_engine, made, name, facts, settings)
             # with keys nothing is changed or saved, which an engine could be asked for, too
@@ -173,14 +174,12 @@ class RuleRun:
             return cast("RuleEngine", keyed) if keyed else one()
 
         if asks(start):
-            given: EventsGiven = (
-                "keyed" if self._key is not None else "singly" if self._control is not None else "columns"
-            )
-            trial = EngineTrial(made, self.rules, facts, settings, given, make if given == "keyed" else None)
-            choice, self._pieces = engine_for(trial, start, self._pieces)
+            first = next(self._pieces, None)
+            self._pieces = chain(filter(None, [first]), self._pieces)
+            singly = self._control is not None or not isinstance(first, EventBlock)
+            given: EventsGiven = "keyed" if self._key is not None else "singly" if singly else "columns"
+            choice = chosen_engine(made, settings, expected_events(start.option("input")), given, make)
             self.engine = choice.engine
-            if hasattr(facts, "tried"):
-                facts.tried()
             if start.option("engine") is not None or choice.engine != "cdp":
                 start.say(f"engine {choice.engine}: {choice.why}")
         return make(self.engine)

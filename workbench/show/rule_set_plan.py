@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workbench.core.units import MICROSECONDS
+from workbench.errors import Refused
 from workbench.executors.compiled.rules.asked_source import rivals_of
 from workbench.executors.compiled.rules.asking import ENOUGH, cheapest
 from workbench.show.rule_graph import FAINT, HEAD, as_quoted, as_table
@@ -75,7 +76,7 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
         lines.append(f"  {column.number}: {column}, {each['reach']}; for {_some(each['used_by'])}")
     lines.append("triggers")
     lines += [f"  {type}: {'; '.join(found)}" for type, found in data["triggers"].items()]
-    lines += ["engine", *(f"  {line}" for line in _engine_lines(data["engine"]))]
+    lines += ["engine", _engine_line(data["engine"])]
     lines += ["threads", *(f"  {line}" for line in _split_lines(data["threads"]))]
     for each, found, gpu in zip(data["steps"], data["matches"], data["gpu"], strict=True):
         lines += [f"rule {each['rule']}", f"  from {each['trigger']}", *_where(each)]
@@ -185,24 +186,19 @@ def _devices(plan: SetPlan) -> list[dict[str, Any]]:
     return found
 
 
-def _engine(plan: SetPlan) -> dict[str, Any]:
-    """Which engine each rule has where there are many events, and why not a faster one."""
-    from workbench.executors.compiled.rules.mixed import refusal, rules_apart
+def _engine(plan: SetPlan) -> dict[str, str]:
+    """Which engine has the rules where there are many events, and why not a faster one."""
+    from workbench.executors.compiled.rules.program import RuleProgram
 
-    reason = refusal(plan.rules, EngineSettings())
-    apart = rules_apart(plan.rules, EngineSettings()) if reason else {}
-    name = "compiled+cdp" if apart else "cdp" if reason else "compiled"
-    named = {plan.rules.rules[place].name: why for place, why in apart.items()}
-    return {"name": name, "reason": reason, "rules": len(plan.rules.rules), "apart": named}
+    try:
+        RuleProgram(plan, EngineSettings())
+    except Refused as error:
+        return {"name": "cdp", "reason": "; ".join(filter(None, [error.what, str(error.where or "")]))}
+    return {"name": "compiled", "reason": ""}
 
 
-def _engine_lines(found: dict[str, Any]) -> Iterator[str]:
-    if not found["apart"]:
-        yield f"one for all rules: {found['name']}" + (f" ({found['reason']})" if found["reason"] else "")
-        return
-    yield f"{found['rules'] - len(found['apart'])} of the rules: compiled"
-    for rule, why in found["apart"].items():
-        yield f"{rule}: cdp, or aip ({why})"
+def _engine_line(found: dict[str, str]) -> str:
+    return f"  {found['name']}" + (f" ({found['reason']})" if found["reason"] else "")
 
 
 def _threads(plan: SetPlan, timed: bool) -> dict[str, Any]:

@@ -51,16 +51,12 @@ class Item:
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("--json", action="store_true", help="one JSON object")
-    told = "measure what --engine auto of rules weighs: some half a minute of processor time"
-    parser.add_argument("--calibrate", action="store_true", help=told)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Look and say; 0 if pipelines can be checked."""
     from workbench.verify.decide.table import engine_rows
 
-    if args.calibrate:
-        return _calibrate(as_json=args.json)
     items = list(look())
     ready = all(item.found for item in items if item.name == "Python")  # new enough; an engine is built in
     readers = {row.name for row in engine_rows().values() if row.reader}
@@ -71,22 +67,6 @@ def execute(args: argparse.Namespace) -> int:
         print(_table(items))
         print(f"\n{(ALONE if alone else READY) if ready else NOT_READY}")
     return 0 if ready else 2
-
-
-def _calibrate(*, as_json: bool) -> int:
-    """Measure what engines of rules cost here, and keep it."""
-    from workbench.executors.compiled.rules.calibrating import measured_costs
-    from workbench.tesla.engines.choice import keep_costs
-
-    costs = measured_costs()
-    path = keep_costs(costs)
-    if as_json:
-        print(json.dumps(asdict(costs)))
-    else:
-        made = f"{costs.make:.1f} s and {1e3 * costs.make_line:.1f} ms a line to make, {costs.load:.2f} s to load"
-        runs = f"{1e9 * costs.event:.0f} ns an event, {costs.speed:.0f} times as fast as cdp"
-        print(f"machine code of rules: {made}, {runs}\nkept in {path}")
-    return 0
 
 
 def look() -> Iterator[Item]:

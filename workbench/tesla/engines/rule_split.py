@@ -5,8 +5,8 @@ The rule of this module: parts meet in nothing but the order of what they publis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 
 from workbench.tesla import tree as t
@@ -69,11 +69,6 @@ def rule_groups(rules: RuleSet) -> list[list[int]]:
     for place in range(len(leaders)):
         found.setdefault(leader(place), []).append(place)
     return list(found.values())
-
-
-def some_rules(rules: RuleSet, places: Iterable[int]) -> RuleSet:
-    """The rules at some places, with all types."""
-    return replace(rules, rules=tuple(rules.rules[place] for place in places))
 
 
 def _led_back(rules: RuleSet) -> Iterator[str]:

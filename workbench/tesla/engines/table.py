@@ -11,13 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from workbench.errors import InputError, PipelineError, did_you_mean
-from workbench.extensions import later, rows
+from workbench.extensions import rows
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine, RuleEngine
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
-
-BOTH = "compiled+"
-MIXED = later("workbench.executors.compiled.rules.mixed", "mixed_rules")
 
 
 @dataclass(frozen=True)
@@ -54,19 +51,12 @@ def engines_here() -> Mapping[str, RuleEngineRow]:
 def rule_engine(
     rules: RuleSet, name: str = "cdp", facts: Facts | None = None, settings: EngineSettings | None = None
 ) -> RuleEngine:
-    """Start the engine of that name; PipelineError with a suggestion if there is none.
-
-    `compiled+cdp` and `compiled+aip` are two: the second one has the rules that the first one refuses.
-    """
-    both, names = name.startswith(BOTH), [*rule_engines(), f"{BOTH}cdp", f"{BOTH}aip"]
+    """Start the engine of that name; PipelineError with a suggestion if there is none."""
     try:
-        row = rule_engines()[name.removeprefix(BOTH)]
+        row = rule_engines()[name]
     except KeyError:
-        raise PipelineError(f"there is no engine '{name}'", hint=did_you_mean(name, names)) from None
-    if settings is not None and settings.threads > 1 and (both or not row.threads):
+        raise PipelineError(f"there is no engine '{name}'", hint=did_you_mean(name, rule_engines())) from None
+    if settings is not None and settings.threads > 1 and not row.threads:
         others = " or ".join(f"--engine {each.name}" for each in rule_engines().values() if each.threads)
         raise InputError(f"the engine '{name}' has one thread", hint=f"leave --threads out, or add {others}")
-    if both:
-        mixed: RuleEngine = MIXED(rules, facts or {}, settings or EngineSettings(), row.name)
-        return mixed
     return row.make(rules, facts or {}, settings or EngineSettings())

@@ -244,16 +244,6 @@ class CompiledRules:
             self._making.start()
         return False
 
-    @property
-    def kept(self) -> bool:
-        """Whether its machine code has been made before."""
-        return self.program.machine().ready(self.running.arguments)
-
-    @property
-    def lines(self) -> int:
-        """How long its code is."""
-        return self.program.source.count("\n")
-
     # --- who runs, and changes --------------------------------------------------------------------------
 
     def _exactly(self, event: Occurrence) -> list[Occurrence]:

@@ -31,7 +31,6 @@ class PlacedBlock:
     order: the places in the block of the events that the part was given; None: all of them.
     times: of all events in the block.
     first: how many events from outside came before.
-    alone: whether no other part has its rules.
 
     Attributes
     ----------
@@ -41,12 +40,9 @@ class PlacedBlock:
     numbers: in the whole.
     """
 
-    def __init__(
-        self, made: Published, begun: int, order: Any, times: Any, first: int, program: RuleProgram,
-        alone: bool = False,
-    ) -> None:  # fmt: skip
+    def __init__(self, made: Published, begun: int, order: Any, times: Any, first: int, program: RuleProgram) -> None:
         words, offsets, _ = made
-        self.begun, self.order, self.first, self.alone = begun, order, first, alone or order is None
+        self.begun, self.order, self.first = begun, order, first
         here = np.arange(len(offsets))
         self.ids = words[offsets + at.ID]
         begins = np.maximum.accumulate(np.where(words[offsets + at.CAUSE] < 0, here, 0))
@@ -73,7 +69,7 @@ class PlacedBlock:
         changes = np.diff(self.before, prepend=0) | np.diff(self.due, prepend=0) | np.diff(self.late, prepend=False)
         stretch = (changes != 0).cumsum() * rules
         ranks = np.maximum.accumulate(stretch + self.by) - stretch  # what follows is not placed before it
-        if not self.alone:  # of several parts with this rule, it is said by the event that led to its trigger
+        if self.order is not None:  # of several parts with this rule, it is said by the event that led to its trigger
             late = np.flatnonzero(self.late)
             places = self._chains[late] + at.RECORD + program.R[self.by[late], at.GIVEN]
             nothing[late] = history.each(made.words[places], "events")

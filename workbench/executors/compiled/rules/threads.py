@@ -77,32 +77,7 @@ class BeforeThreads(CompiledRules):
         return self._exact
 
 
-class WholeState:
-    """What engines refuse whose state lies in parts.
-
-    Attributes
-    ----------
-    parted, hint: how the rules run, and what helps.
-    """
-
-    parted, hint = "in several threads", "leave --threads out"
-
-    def add(self, rules: RuleSet | str) -> NoReturn:
-        """Refused, as all that has to do with the state as a whole."""
-        raise Refused(f"rules that run {self.parted} are not changed or saved", hint=self.hint)
-
-    remove = restore = add
-
-    def replace(self, name: str, rules: RuleSet | str) -> NoReturn:
-        """Refused."""
-        self.add(rules)
-
-    def snapshot(self) -> NoReturn:
-        """Refused."""
-        self.add("")
-
-
-class RuleThreads(WholeState):
+class RuleThreads:
     """Parts of a rule set, or of what happens, each a `CompiledRules` in a thread of its own.
 
     Parameters
@@ -322,6 +297,20 @@ class RuleThreads(WholeState):
         return CompiledRules(self.rules, self.facts, self.settings, code, program, self.texts)
 
     # --- the rest ---------------------------------------------------------------------------------------
+
+    def add(self, rules: RuleSet | str) -> NoReturn:
+        """Refused, as all that has to do with the state as a whole."""
+        raise Refused("rules that run in several threads are not changed or saved", hint="leave --threads out")
+
+    remove = restore = add
+
+    def replace(self, name: str, rules: RuleSet | str) -> NoReturn:
+        """Refused."""
+        self.add(rules)
+
+    def snapshot(self) -> NoReturn:
+        """Refused."""
+        self.add("")
 
     def profile(self) -> Sequence[RuleCost]:
         """What each rule has cost."""

@@ -163,12 +163,6 @@ class FactTables(dict[str, Any]):
         """A match is given up."""
         self.dropped[type, error.what] += 1
 
-    def tried(self) -> None:
-        """What has happened until now was a trial, and does not count."""
-        self.dropped.clear()
-        for query in self._queries.values():
-            query.known, query.queries, query.seconds = 0, 0, 0.0
-
     def told(self, costs: bool = False) -> Iterable[str]:
         """What is worth knowing in the end.
 
