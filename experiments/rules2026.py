@@ -15,7 +15,8 @@ from workbench.lab.data import Data
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, modelled
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.rules import QUESTIONS, answers
+from workbench.verify.analysis import analyses as analyses_of
+from workbench.verify.analysis import answers
 from workbench.verify.rules.problems import WITH_TIME, rule_comparison, rule_problem
 from workbench.verify.rules.stream import modelled_in
 
@@ -171,6 +172,7 @@ def sets(rules: int, window: int, question: str) -> dict[str, Any]:
     )
 
 
+QUESTIONS = list(analyses_of("rules"))
 FOUND = {
     "parts": Output("what is asked of: rules, pairs of rules, parts of rules", kind=int),
     "unknown": Output("parts of which a limit was met", kind=int),
@@ -186,13 +188,13 @@ def analysed(rules: RuleSet, question: str, bounds: RuleBounds) -> dict[str, Any
     return {
         "parts": len(found), "unknown": sum(not each.decided for each in found),
         "bounded": sum(each.within_bounds and each.decided for each in found),
-        "streams": sum(bool(each.streams) for each in found),
+        "streams": sum(bool(each.runs) for each in found),
     }  # fmt: skip
 
 
 @suite.experiment(
-    Region(rule=list(NEWER), question=list(QUESTIONS), window=[4, 8, 64], values=[3])
-    + Region(rule=list(NEWER), question=list(QUESTIONS), window=[4], values=[16]),
+    Region(rule=list(NEWER), question=QUESTIONS, window=[4, 8, 64], values=[3])
+    + Region(rule=list(NEWER), question=QUESTIONS, window=[4], values=[16]),
     limits=LIMITS, warm_up=start, kept=True, outputs=FOUND,
 )  # fmt: skip
 def analyses(rule: str, question: str, window: int, values: int) -> dict[str, Any]:
@@ -201,7 +203,7 @@ def analyses(rule: str, question: str, window: int, values: int) -> dict[str, An
 
 
 @suite.experiment(
-    Region(rules=[2, 4, 8], window=[4], question=list(QUESTIONS)), limits=LIMITS, warm_up=start, kept=True,
+    Region(rules=[2, 4, 8], window=[4], question=QUESTIONS), limits=LIMITS, warm_up=start, kept=True,
     outputs=FOUND,
 )  # fmt: skip
 def analysed_sets(rules: int, window: int, question: str) -> dict[str, Any]:
@@ -213,7 +215,7 @@ NAMES = sorted(path.stem for path in MODELS.glob("*.tesla"))
 
 
 @suite.experiment(
-    Region(model=NAMES, question=list(QUESTIONS)), limits=LIMITS, warm_up=start, kept=True, outputs=FOUND,
+    Region(model=NAMES, question=QUESTIONS), limits=LIMITS, warm_up=start, kept=True, outputs=FOUND,
 )  # fmt: skip
 def analysed_models(model: str, question: str) -> dict[str, Any]:
     """What `analyse` asks of the models."""

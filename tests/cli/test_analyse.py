@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import MODELS, Run
-from workbench.cli.commands.analyse import ANALYSES
+from workbench.verify.analysis import analyses
 
 
 def test_every_analysis_is_reported(workbench: Run) -> None:
@@ -22,7 +22,7 @@ def test_every_analysis_is_reported(workbench: Run) -> None:
 
 def test_json_is_one_object_per_analysis(workbench: Run) -> None:
     ended = workbench("analyse", MODELS / "passthrough_against_delay.pipe:delay", "--json", "-Q", 3, "-N", 2)
-    assert [found["analysis"] for found in ended.objects] == list(ANALYSES[:-1])  # no state machine
+    assert [found["analysis"] for found in ended.objects] == list(analyses("pipeline"))[:-1]  # no state machine
     dead, latency, silence, constants, order = ended.objects
     assert all((found["pipeline"], found["Q"], found["N"]) == ("delay", 3, 2) for found in ended.objects)
     assert dead["deletable"] == ["later", "turn", "filter"]

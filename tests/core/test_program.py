@@ -153,8 +153,8 @@ def test_what_is_no_pipeline_is_analysed():
     merge, settings = Merge(), wb.Settings(n=3)
     assert (found := wb.buffers(merge, settings)).pipeline == "merge"
     assert found.queues == ()
-    assert {item.pipe: str(item.kind) for item in wb.constants(merge, settings)}["all"] == "varies"
-    assert wb.latency(merge, "x", "all", settings).steps == 0
+    assert {item.about: item.answer for item in wb.constants(merge, settings)}["all"] == "varies"
+    assert wb.latency(merge, "x", "all", settings)["steps"] == 0
     assert "merge" in draw(merge)
     assert wb.compose(Merge(Integer(2))).name == "merge"
 

@@ -97,7 +97,7 @@ def test_capacities_are_the_least_that_are_enough(case):
     }
     assert {name: each.to_json()["capacity"] for name, each in found.items()} == expected
     for name, each in found.items():
-        (stream,) = each.streams.values()
+        (stream,) = each.runs.values()
         assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
         if name.startswith("one"):
             assert len(stream.caused()[-1]) == expected[name] == len(told_last(stream))
@@ -150,7 +150,7 @@ def test_without_a_rate_columns_grow_and_what_grows_is_shown():
     assert {name: each.answer for name, each in found.items() if name != "one D"} == dict.fromkeys(
         ["asked.A", "asked.C", "one B"], "unbounded"
     )
-    (stream,) = found["one B"].streams.values()
+    (stream,) = found["one B"].runs.values()
     assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
     assert len(stream.caused()[-1]) > 4
 
@@ -176,7 +176,7 @@ def test_a_round_of_events_that_comes_again_makes_a_column_grow():
     from B and each C within 1 from B limit 1 emit D(x = 1)"""
     found = {each.about: each for each in r.capacities(rules(DECLARED + text, "asked"), settings=EXPLICIT)}
     assert found["asked.C"].says == "grows without end, with each further round of A, A"
-    (stream,) = found["asked.C"].streams.values()
+    (stream,) = found["asked.C"].runs.values()
     assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
     assert [each.type for each in stream.meant or ()] == ["C"] * (len(stream.events) // 2)
 

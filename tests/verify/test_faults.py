@@ -143,8 +143,8 @@ def test_the_number_of_states() -> None:
 
 def test_latency_through_a_delay() -> None:
     found = wb.latency(wb.faulty(SAME, "delay y by 3"), "x", "y", wb.Settings(n=2))
-    assert found.steps == 3
-    assert wb.latency(wb.faulty(SAME, "delay y by 3 when y > 1"), "x", "y", wb.Settings(n=2)).steps == 0
+    assert found["steps"] == 3
+    assert wb.latency(wb.faulty(SAME, "delay y by 3 when y > 1"), "x", "y", wb.Settings(n=2))["steps"] == 0
 
 
 def test_examined_verdicts() -> None:

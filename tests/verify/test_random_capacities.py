@@ -196,7 +196,7 @@ def compare(rule_set, bounds, needed, text):
             assert not all(bounds.rates.get(type) for type, _ in bounds.values), text
         elif each.decided:
             assert said["capacity"] >= needed.most[name], (text, name)
-        for stream in each.streams.values():
+        for stream in each.runs.values():
             assert stream.confirmed[0] == "meaning"
             assert all(keeps(bounds.rates, stream.steps[:end]) for end in numbers_to(stream.steps)), (text, name)
             alone = Needed(rule_set, needed.frame)

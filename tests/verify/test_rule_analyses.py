@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from workbench.budget import Budget
-from workbench.cli.rule_analyses import rule_sections
+from workbench.cli.analyse_report import section
 from workbench.core.domain import Enum, Range
 from workbench.core.processor import NOTHING, event, events_of
 from workbench.errors import Refused
@@ -15,9 +15,10 @@ from workbench.tesla.check import load_rules, rules
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.swap import SwappedEvents
 from workbench.verify import rules as r
+from workbench.verify.analysis import analyses
 from workbench.verify.answer.verdict import Outcome
-from workbench.verify.rules.finding import RuleFinding, in_turn
-from workbench.verify.rules.problems import WITH_TIME, rule_problem
+from workbench.verify.finding import Finding, findings_in_turn
+from workbench.verify.rules.problems import rule_problem
 from workbench.verify.rules.relevant import relevant
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
@@ -30,8 +31,8 @@ def found(question, text, **options):
     answers = {}
     for each in question(rules(DECLARED + text, "asked"), **options):
         assert each.decided
-        assert all(stream.confirmed == ("meaning", "cdp", "aip", "compiled") for stream in each.streams.values())
-        lengths = {len(stream.steps) for stream in each.streams.values()}
+        assert all(stream.confirmed == ("meaning", "cdp", "aip", "compiled") for stream in each.runs.values())
+        lengths = {len(stream.steps) for stream in each.runs.values()}
         answers[each.about] = (each.answer, *lengths)
     return answers
 
@@ -52,7 +53,7 @@ def test_rules_are_asked_about_with_what_they_depend_on():
     }  # fmt: skip
     assert kept["rule 3"].primitives == given.primitives
     last = next(each for each in r.fires(given) if each.about == "rule 2")
-    assert [each.type for each in last.streams[""].meant] == ["D", "C"]
+    assert [each.type for each in last.runs[""].meant] == ["D", "C"]
     counted = rules(
         DECLARED + text.replace("emit E()", "emit C(x = 2)").replace("within 2 from", "within 2 events from")
     )
@@ -74,7 +75,7 @@ def test_each_covers_last_and_last_does_not_cover_each():
 def test_long_pauses_are_times():
     """`1 .. 12` from B: an A that came between 1 and 12 ticks before; one pause of many ticks is a time, too."""
     (each,) = r.fires(rules(DECLARED + "from B and last A within 9 .. 12 from B emit C(x = 1)", "late"))
-    (stream,) = each.streams.values()
+    (stream,) = each.runs.values()
     assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
     assert 9 <= stream.events[1].time - stream.events[0].time <= 12
 
@@ -111,7 +112,7 @@ def test_rules_that_count_depend_on_their_order():
     counts = load_rules("models/tesla/iteration.tesla")
     both = replace(counts, rules=counts.rules[:2])
     swapped, _ = r.order(both, RuleBounds(room=4), deepen=False)
-    one, other = swapped.streams.values()
+    one, other = swapped.runs.values()
     assert (swapped.about, swapped.answer, len(one.events)) == ("rule 1, rule 2", "depends", 3)
     assert one.differs_from(other)
     assert [each.values[0] for each in one.meant] == [1, 1, 2, 1, 3]
@@ -133,16 +134,16 @@ def test_cascades_are_followed(back, values, answer):
     rule on: from C(n > 0) emit D(n = C.n)
     rule back: from D emit C(n = {back})"""
     (found,) = r.cascade(rules(text, "asked"), RuleBounds(values={("A", "x"): values}))
-    assert (found.answer, *(len(each.steps) for each in found.streams.values())) == answer
-    assert all(each.confirmed == ("meaning", "cdp", "aip", "compiled") for each in found.streams.values())
-    assert all((each.meant is None) == (back == "D.n") for each in found.streams.values())
+    assert (found.answer, *(len(each.steps) for each in found.runs.values())) == answer
+    assert all(each.confirmed == ("meaning", "cdp", "aip", "compiled") for each in found.runs.values())
+    assert all((each.meant is None) == (back == "D.n") for each in found.runs.values())
 
 
 def test_a_limit_ends_one_part_and_the_others_are_told():
     """One has no end, and comes first; what it had found before is kept, and the next has its share of the time."""
 
     def endless():
-        yield RuleFinding("first", "yes", "before")
+        yield Finding("first", "yes", "before")
         while True:
             pass
 
@@ -150,13 +151,13 @@ def test_a_limit_ends_one_part_and_the_others_are_told():
         raise Refused("no finite model")
 
     with Budget(0.4):
-        told = in_turn(
-            [("endless", endless), ("none", none), ("quick", lambda: [RuleFinding("quick", "yes", "after")])]
+        told = findings_in_turn(
+            [("endless", endless), ("none", none), ("quick", lambda: [Finding("quick", "yes", "after")])]
         )
     known = [("first", True), ("endless", False), ("none", False), ("quick", True)]
     assert [(each.about, each.decided) for each in told] == known
     with pytest.raises(Refused):
-        in_turn([("none", none)])
+        findings_in_turn([("none", none)])
 
 
 @pytest.mark.parametrize(("given", "comes"), [(None, True), ([None], False), ([None, 7], True)])
@@ -194,19 +195,19 @@ def test_an_engine_that_refuses_rules_says_why_once():
     """Machine code has numbers of 64 bits; the others find both rules' composites."""
     text = "from A(x > 9223372036854775808) emit C(x = 1)\nfrom A(x > 9223372036854775808) emit D(x = 1)"
     given = rules(DECLARED + text, "large")
-    streams = [stream for each in r.fires(given) for stream in each.streams.values()]
+    streams = [stream for each in r.fires(given) for stream in each.runs.values()]
     assert [each.confirmed for each in streams] == [("meaning", "cdp", "aip")] * 2
     said = {reason for each in streams for reason in each.unconfirmed.values()}
     assert len(said) == 1
-    section = rule_sections(given, RuleBounds(), WITH_TIME, deepen=True)["fires"]().text()
-    assert section.count(f"- compiled: {said.pop()}") == 1
+    text = section(analyses("rules")["fires"], r.fires(given)).text()
+    assert text.count(f"- compiled: {said.pop()}") == 1
     assert streams[0].to_json()["unconfirmed"].keys() == {"compiled"}
 
 
 def test_an_engine_that_finds_something_else_is_told(monkeypatch):
     """One that says nothing to anything."""
     (found,) = r.fires(rules(DECLARED + "from A emit C(x = 1)", "one"))
-    (stream,) = found.streams.values()
+    (stream,) = found.runs.values()
     right = type(stream).caused
     monkeypatch.setattr(type(stream), "caused", lambda self, name="cdp": [] if name == "aip" else right(self, name))
     assert stream.confirmed == ("meaning", "cdp", "compiled")

@@ -179,7 +179,7 @@ class RuleSet:
         return found
 
     def analyse(self, question: str, **options: Any) -> tuple[Any, ...]:
-        """The answers to a question about the rules themselves (`RuleFinding`), with shortest streams that show them.
+        """The answers to a question about the rules themselves (`Finding`), with shortest streams that show them.
 
             for each in wb.rules(text).analyse("fires"):
                 print(each.about, each.says)
@@ -193,7 +193,7 @@ class RuleSet:
         ------
         Refused: the rules have no finite model.
         """
-        found: tuple[Any, ...] = later("workbench.verify.rules", "answers")(self, question, **options)
+        found: tuple[Any, ...] = later("workbench.verify.analysis", "answers")(self, question, **options)
         return found
 
     def _explained(self, data: Any, options: dict[str, Any], **asked: Any) -> RuleExplanation:

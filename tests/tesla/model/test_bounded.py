@@ -120,7 +120,7 @@ def test_events_that_are_exchanged_count_once(states, monkeypatch):
     with searched(states) as settings:
         (found,) = r.order(rules(DECLARED + text), RuleBounds(room=1), settings, deepen=False)
     depth = found.verdict.depth
-    assert found.streams or depth is None or depth.steps == 1
+    assert found.runs or depth is None or depth.steps == 1
 
 
 def test_how_far_one_got_is_told():

@@ -12,15 +12,16 @@ from workbench import BOOL, Integer, Pipeline, Settings, parse
 from workbench.conformance.generate.pipelines import pipelines
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses import constants
-from workbench.verify.analyses.constants import Constancy, PipeBehaviour
+from workbench.verify.analyses.constants import PipeBehaviour
 from workbench.verify.analyses.truncate import without_unread
 from workbench.verify.answer.verdict import Outcome
+from workbench.verify.finding import Finding
 
 from .brute import Explored
 
 
-def found(text: str, **options: Any) -> dict[str, Constancy]:
-    return {item.pipe: item for item in constants(parse(text).get().pipeline, Settings(**options))}
+def found(text: str, **options: Any) -> dict[str, Finding]:
+    return {item.about: item for item in constants(parse(text).get().pipeline, Settings(**options))}
 
 
 def test_what_a_pipe_carries() -> None:
@@ -31,21 +32,21 @@ def test_what_a_pipe_carries() -> None:
         same = x - x
         return three, never
     }""")
-    kinds = {name: (item.kind, item.value) for name, item in pipes.items()}
+    kinds = {name: (item.answer, item["value"]) for name, item in pipes.items()}
     assert kinds["one"] == (PipeBehaviour.CONSTANT, 1)
     assert kinds["three"] == (PipeBehaviour.CONSTANT, 3)
     assert kinds["never"] == (PipeBehaviour.SILENT, None)
     assert kinds["same"] == (PipeBehaviour.CONSTANT, 0)
-    assert pipes["three"].outputs == ("out1",)
+    assert pipes["three"]["outputs"] == ("out1",)
     assert all(pipes[name].verdict.outcome is Outcome.HOLDS for name in ("one", "three", "never", "same"))
 
 
 def test_what_varies_is_shown() -> None:
     item = found("pipeline p(x: int) -> int { return cumulate(x, +) }")["cumulate"]
-    assert item.kind is PipeBehaviour.VARIES
-    assert item.witness is not None
-    assert len({step.pipes["cumulate"] for step in item.witness.steps}) == 2
-    assert item.witness.replay == "confirmed by execution"
+    assert item.answer is PipeBehaviour.VARIES
+    assert item["witness"] is not None
+    assert len({step.pipes["cumulate"] for step in item["witness"].steps}) == 2
+    assert item["witness"].replay == "confirmed by execution"
 
 
 def test_a_rare_event_is_found_by_the_engine() -> None:
@@ -55,17 +56,17 @@ def test_a_rare_event_is_found_by_the_engine() -> None:
         late = filter(x, count > 30)
         return late
     }""")
-    assert pipes["late"].kind is PipeBehaviour.VARIES
-    assert pipes["late"].witness is not None
-    assert len(pipes["late"].witness.steps) == 31
+    assert pipes["late"].answer is PipeBehaviour.VARIES
+    assert pipes["late"]["witness"] is not None
+    assert len(pipes["late"]["witness"].steps) == 31
 
 
 def test_what_only_a_bound_makes_constant_says_so() -> None:
     """x[0] = x[0] is all that is compared with Q = 1: x[2] has no room. With Q = 2 x[3] meets x[1]."""
     text = "pipeline p(x: bool) -> bool { return decimate(x, 3) = x }"
     item = found(text, q=1)["eq"]
-    assert (item.kind, item.value, item.within_bounds) == (PipeBehaviour.CONSTANT, True, True)
-    assert found(text, q=2)["eq"].kind is PipeBehaviour.VARIES
+    assert (item.answer, item["value"], item.within_bounds) == (PipeBehaviour.CONSTANT, True, True)
+    assert found(text, q=2)["eq"].answer is PipeBehaviour.VARIES
 
 
 small = pipelines(max_bits=8, max_nodes=4, depth=1, most_events=1, inputs=st.sampled_from([BOOL, Integer(2)]))
@@ -77,14 +78,14 @@ def test_random_pipelines(pipeline: Pipeline, q: int) -> None:
     flat = without_unread(flatten(pipeline))
     explored = Explored(flat, q)
     for item in constants(flat, Settings(q=q)):
-        values = {edge.pipes[item.pipe][0] for edge in explored.edges if item.pipe in edge.pipes}
-        if not explored.overflows or item.kind is PipeBehaviour.VARIES:
+        values = {edge.pipes[item.about][0] for edge in explored.edges if item.about in edge.pipes}
+        if not explored.overflows or item.answer is PipeBehaviour.VARIES:
             expected = {0: PipeBehaviour.SILENT, 1: PipeBehaviour.CONSTANT}.get(len(values), PipeBehaviour.VARIES)
             # another queue's overflow ends runs here, and not in the model of a pipe that it does not feed
-            assert item.kind is expected or explored.overflows
-        if item.kind is PipeBehaviour.CONSTANT:
-            assert values <= {item.value}
-        if item.kind is PipeBehaviour.SILENT:
+            assert item.answer is expected or explored.overflows
+        if item.answer is PipeBehaviour.CONSTANT:
+            assert values <= {item["value"]}
+        if item.answer is PipeBehaviour.SILENT:
             assert not values
-        if item.witness is not None:
-            assert item.witness.replay == "confirmed by execution"
+        if item["witness"] is not None:
+            assert item["witness"].replay == "confirmed by execution"

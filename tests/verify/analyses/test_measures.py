@@ -13,9 +13,9 @@ from workbench import BOOL, Environment, Integer, Pipeline, Settings, bounded_li
 from workbench.conformance.generate.pipelines import pipelines
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses import latencies, latency, longest_silence
-from workbench.verify.analyses.measure import Measure
 from workbench.verify.analyses.truncate import without_unread
 from workbench.verify.answer.verdict import Outcome
+from workbench.verify.finding import Finding
 
 from .brute import Explored
 
@@ -45,35 +45,37 @@ SILENCES = [
 @pytest.mark.parametrize(("file", "name", "steps"), SILENCES)
 def test_silence_by_hand(file: str, name: str | None, steps: int) -> None:
     found = longest_silence(model(file, name))
-    assert (found.steps, found.exact, found.unbounded) == (steps, True, False)
+    assert (found["steps"], found.outcome, found["unbounded"]) == (steps, Outcome.HOLDS, False)
     if steps:
-        assert found.witness is not None
-        assert len(found.witness.steps) >= steps
-        assert found.witness.replay == "confirmed by execution"
+        assert found["witness"] is not None
+        assert len(found["witness"].steps) >= steps
+        assert found["witness"].replay == "confirmed by execution"
 
 
 def test_silence_without_end() -> None:
     """Saturating at 4, the count goes beyond 3 with the fourth event, and nothing comes any more."""
     found = longest_silence(model("output_if_smaller_than_k", "output_if_smaller_than_k_saturating"))
-    assert found.unbounded
-    assert found.steps is None
-    assert found.witness is not None
-    assert found.witness.loop is not None
-    assert found.witness.loop >= 3
-    assert found.witness.replay == "confirmed by execution"
-    assert all("filter" not in s.pipes or s.pipes["filter"] is None for s in found.witness.steps[found.witness.loop :])
+    assert found["unbounded"]
+    assert found["steps"] is None
+    assert found["witness"] is not None
+    assert found["witness"].loop is not None
+    assert found["witness"].loop >= 3
+    assert found["witness"].replay == "confirmed by execution"
+    assert all(
+        "filter" not in s.pipes or s.pipes["filter"] is None for s in found["witness"].steps[found["witness"].loop :]
+    )
 
 
 def test_silence_is_a_lower_bound_where_a_queue_overflows() -> None:
     """Figure 2a: two events after the third wait; the sum of the next comes at once, or the queue overflows."""
     found = longest_silence(model("figure_2a"))
-    assert (found.steps, found.verdict.outcome) == (2, Outcome.WITHIN_BOUNDS)
-    assert "perhaps more" in str(found)
+    assert (found["steps"], found.verdict.outcome) == (2, Outcome.WITHIN_BOUNDS)
+    assert "perhaps more" in found.says
 
 
 def test_silence_of_one_output() -> None:
     pipeline = text("pipeline two(x: int) -> a: int, b: int { return x, decimate(x, 4) }")
-    assert [longest_silence(pipeline, output=name).steps for name in (None, "a", "b")] == [0, 0, 3]
+    assert [longest_silence(pipeline, output=name)["steps"] for name in (None, "a", "b")] == [0, 0, 3]
 
 
 LATENCIES = [
@@ -91,52 +93,52 @@ LATENCIES = [
 @pytest.mark.parametrize(("file", "name", "steps"), LATENCIES)
 def test_latency_by_hand(file: str, name: str | None, steps: int) -> None:
     (found,) = latencies(model(file, name))
-    assert (found.source, found.output, found.steps, found.exact) == ("x", "out", steps, True)
-    assert found.witness is not None
-    assert len(found.witness.steps) > steps
-    assert found.witness.replay == "confirmed by execution"
+    assert (found["input"], found["output"], found["steps"], found.outcome) == ("x", "out", steps, Outcome.HOLDS)
+    assert found["witness"] is not None
+    assert len(found["witness"].steps) > steps
+    assert found["witness"].replay == "confirmed by execution"
 
 
 @pytest.mark.parametrize("q", range(1, 5))
 def test_latency_grows_with_the_queue_where_that_is_not_bounded(q: int) -> None:
     """Figure 2a, x[3i] + x[i]: x[i] waits 2i steps in a queue that then holds 2i events, so 2i is at most Q."""
     (found,) = latencies(model("figure_2a"), Settings(q=q))
-    assert (found.steps, found.verdict.outcome) == (q - q % 2, Outcome.WITHIN_BOUNDS)
+    assert (found["steps"], found.verdict.outcome) == (q - q % 2, Outcome.WITHIN_BOUNDS)
 
 
 def test_unbounded_latency_is_a_loop_in_which_the_event_waits() -> None:
     pipeline = text("pipeline sides(x: int, y: int, z: int) -> a: int, b: int { return x + y, z }")
     found = latency(pipeline, "x", "a")
-    assert found.unbounded
-    assert found.witness is not None
-    assert found.witness.loop is not None
-    looping = found.witness.steps[found.witness.loop :]
+    assert found["unbounded"]
+    assert found["witness"] is not None
+    assert found["witness"].loop is not None
+    looping = found["witness"].steps[found["witness"].loop :]
     assert all(step.queues["add.left"] > 0 and "z" in step.inputs for step in looping)
-    assert found.witness.replay == "confirmed by execution"
+    assert found["witness"].replay == "confirmed by execution"
 
 
 def test_latency_between_pipes_that_are_not_connected_is_not_asked() -> None:
     pipeline = text("pipeline sides(x: int, y: int) -> a: int, b: int { return x, y }")
-    assert [(found.source, found.output) for found in latencies(pipeline)] == [("x", "a"), ("y", "b")]
+    assert [(found["input"], found["output"]) for found in latencies(pipeline)] == [("x", "a"), ("y", "b")]
 
 
 def test_an_event_that_is_never_let_through_has_no_latency() -> None:
     (found,) = latencies(text("pipeline none(x: int) -> int { return filter(x, x != x) }"))
-    assert (found.steps, found.exact, str(found)) == (None, True, "none")
+    assert (found["steps"], found.outcome, found.says) == (None, Outcome.HOLDS, "none")
 
 
 def test_latency_depends_on_how_the_inputs_come() -> None:
     pipeline = text("pipeline sum(x: int, y: int) -> int { return x + y }")
     together = Settings(environment=Environment("synchronised"))
-    assert [found.steps for found in latencies(pipeline, together)] == [0, 0]
+    assert [found["steps"] for found in latencies(pipeline, together)] == [0, 0]
     # the third of three waiting events of x: y, x, y, x, y, where each x fills the place that a y has emptied
-    assert [found.steps for found in latencies(pipeline, Settings(q=3))] == [5, 5]
+    assert [found["steps"] for found in latencies(pipeline, Settings(q=3))] == [5, 5]
 
 
 def test_the_executables_measure_the_same() -> None:
     pipeline = model("sum_of_odds")
-    found = [longest_silence(pipeline, Settings(engine=engine)).steps for engine in ("pynusmv", "nusmv")]
-    found += [latency(pipeline, "x", "out", Settings(engine=engine)).steps for engine in ("pynusmv", "nusmv")]
+    found = [longest_silence(pipeline, Settings(engine=engine))["steps"] for engine in ("pynusmv", "nusmv")]
+    found += [latency(pipeline, "x", "out", Settings(engine=engine))["steps"] for engine in ("pynusmv", "nusmv")]
     assert found == [1, 1, 1, 1]
 
 
@@ -148,8 +150,8 @@ def test_a_limit_is_unknown_not_a_number() -> None:
     }""")
     found = longest_silence(hard, Settings(n=4096, seconds=0.5))
     assert found.verdict.outcome is Outcome.UNKNOWN
-    assert (found.steps, found.unbounded) == (None, False)
-    assert str(found).startswith("unknown: time limit")
+    assert (found["steps"], found["unbounded"]) == (None, False)
+    assert found.says.startswith("unknown: time limit")
 
 
 # --- against exploring -------------------------------------------------------------------------------------
@@ -157,12 +159,12 @@ def test_a_limit_is_unknown_not_a_number() -> None:
 small = pipelines(max_bits=8, max_nodes=4, depth=1, most_events=1, inputs=st.sampled_from([BOOL, Integer(2)]))
 
 
-def _agree(found: Measure, steps: int | None, overflows: bool, unbounded: bool) -> None:
-    assert (found.steps, found.unbounded) == (steps, unbounded)
+def _agree(found: Finding, steps: int | None, overflows: bool, unbounded: bool) -> None:
+    assert (found["steps"], found["unbounded"]) == (steps, unbounded)
     if not unbounded:
         assert found.verdict.outcome is (Outcome.WITHIN_BOUNDS if overflows else Outcome.HOLDS)
-    if found.witness is not None:
-        assert found.witness.replay == "confirmed by execution"
+    if found["witness"] is not None:
+        assert found["witness"].replay == "confirmed by execution"
 
 
 @given(small, st.integers(0, 2))

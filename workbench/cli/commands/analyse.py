@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.budget import phase, share
 from workbench.cli import options as o
 from workbench.cli import rule_models
-from workbench.errors import InputError, LimitMet, did_you_mean
+from workbench.errors import InputError, LimitMet, Refused, did_you_mean
+from workbench.verify.analysis import AnalysisRow, analyses
 
 if TYPE_CHECKING:
     from workbench.cli.analyse_report import Section
 
-ANALYSES = ("dead-paths", "latency", "silence", "constants", "order", "states")
-RULE_ANALYSES = ("fires", "covers", "droppable", "competition", "order", "cascade", "capacity", "effects")
 UNDECIDED = 3
 
 
@@ -24,14 +24,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.pipeline_argument(parser)
     parser.add_argument(
         "--only", metavar="ANALYSIS,...",
-        help=f"some of: {', '.join(ANALYSES)}; of rules: {', '.join(RULE_ANALYSES)} (default: all)",
+        help=f"some of: {', '.join(analyses('pipeline'))}; of rules: {', '.join(analyses('rules'))} (default: all)",
     )  # fmt: skip
     o.check_options(parser)
     rule_models.options(parser)
 
 
-def _chosen(text: str | None, there_are: tuple[str, ...]) -> tuple[str, ...]:
-    names = there_are if text is None else [name.strip() for name in text.split(",")]
+def _chosen(text: str | None, there_are: Iterable[str]) -> tuple[str, ...]:
+    names = [*there_are] if text is None else [name.strip() for name in text.split(",")]
     for name in names:
         if name not in there_are:
             raise InputError(f"there is no analysis '{name}'", hint=did_you_mean(name, there_are))
@@ -45,7 +45,7 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.cli.progress import Progress
 
     rules = o.is_rules(args.file)
-    only = _chosen(args.only, RULE_ANALYSES if rules else ANALYSES)
+    only = _chosen(args.only, analyses("rules" if rules else "pipeline"))
     head, sections = _of_rules(args) if rules else _of_pipeline(args)
     only = tuple(name for name in only if name in sections or args.only)
     code = 0
@@ -63,28 +63,38 @@ def execute(args: argparse.Namespace) -> int:
 
 def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Callable[[], Section]]]:
     """What is analysed, and what each analysis says of it."""
-    from functools import partial
-
     rule_models.refuse_rates(args)
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = o.settings(args, pipeline)
-    from workbench.cli.analyse_report import SECTIONS
+    from workbench.cli.analyse_report import Section, section
     from workbench.processors.held.group import flatten
-    from workbench.processors.moore import Moore
 
-    found: dict[str, Callable[[], Section]] = {
-        name: partial(make, pipeline, settings) for name, make in SECTIONS.items()
+    def asked(row: AnalysisRow) -> Section:
+        try:
+            found = row.ask(pipeline, settings)
+        except Refused as error:
+            if row.refused is None:
+                raise
+            return Section(row.title, (f"? {error.what}",), (), {**row.refused, "reason": error.what}, False)
+        return section(row, found, lambda: flatten(settings.over(pipeline)[0]))
+
+    rows = analyses("pipeline").items()
+    sections: dict[str, Callable[[], Section]] = {
+        name: partial(asked, row) for name, row in rows if args.only or row.applies(pipeline)
     }
-    if args.only is None and not any(isinstance(node.processor, Moore) for node in flatten(pipeline).nodes):
-        del found["states"]
-    return {"pipeline": pipeline.name, "Q": settings.q, "N": settings.n}, found
+    return {"pipeline": pipeline.name, "Q": settings.q, "N": settings.n}, sections
 
 
 def _of_rules(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Callable[[], Section]]]:
     settings, rules = rule_models.settings(args), o.rules(args.file)
-    from workbench.cli.rule_analyses import rule_sections
+    from workbench.cli.analyse_report import section
 
-    return {"rules": rules.name}, rule_sections(rules, rule_models.bounds(args, [rules]), settings, deepen=not args.Q)
+    bounds = rule_models.bounds(args, [rules])
+
+    def asked(row: AnalysisRow) -> Section:
+        return section(row, row.ask(rules, bounds, settings, deepen=not args.Q))
+
+    return {"rules": rules.name}, {name: partial(asked, row) for name, row in analyses("rules").items()}
 
 
 def _section(name: str, make: Callable[[], Section], parts: int) -> Section:

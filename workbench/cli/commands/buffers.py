@@ -16,7 +16,7 @@ from workbench.cli import rule_models
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.verify.buffers.buffers import Buffer, Buffers
-    from workbench.verify.rules.finding import RuleFinding
+    from workbench.verify.finding import Finding
 
 SIGNS = {"bounded": ("✓", "32"), "unbounded": ("✗", "31"), "unknown": ("?", "35")}
 """The sign and the colour (ANSI) of what is known of a queue."""
@@ -95,14 +95,14 @@ def _of_rules(args: argparse.Namespace) -> int:
     return next((code for code in (1, 3) if code in codes.values()), 0)
 
 
-def _status(found: RuleFinding) -> str:
+def _status(found: Finding) -> str:
     return "bounded" if found.answer.startswith("capacity") else found.answer
 
 
-def _told(name: str, found: Sequence[RuleFinding], *, quiet: bool) -> str:
+def _told(name: str, found: Sequence[Finding], *, quiet: bool) -> str:
     """What was found of columns, for people."""
+    from workbench.cli.analyse_report import not_confirmed, told_streams
     from workbench.cli.output import colour
-    from workbench.cli.rule_analyses import not_confirmed, told_streams
 
     if not found:
         return f"{name} keeps nothing: no rule looks for events"

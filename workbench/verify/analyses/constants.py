@@ -6,7 +6,7 @@ an event, or all its events are equal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +15,7 @@ from workbench.core.fields import split
 from workbench.core.ops import EQ, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
+from workbench.core.readable import show_value
 from workbench.core.term import domain_of, leaves
 from workbench.ir.system import Pipe, System
 from workbench.processors.held.group import flatten
@@ -24,6 +25,7 @@ from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import events_of, run_of
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict, plain
 from workbench.verify.ask.properties import Property, invariant
+from workbench.verify.finding import BEFORE_OVERFLOW, Finding
 
 PROVED = (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
 
@@ -37,41 +39,11 @@ class PipeBehaviour(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
-class Constancy:
-    """What a pipe carries.
-
-    Attributes
-    ----------
-    outputs: the outputs that show this pipe.
-    value: of a constant pipe.
-    verdict: that it is constant, or silent; None where a run decided.
-    witness: a run on which it carries two values, or (constant) its value.
-    """
-
-    pipe: str
-    outputs: tuple[str, ...]
-    kind: PipeBehaviour
-    value: Value | None
-    verdict: Verdict | None
-    witness: Trace | None
-
-    @property
-    def within_bounds(self) -> bool:
-        """Whether it was shown only up to an overflow."""
-        return self.verdict is not None and self.verdict.outcome is Outcome.WITHIN_BOUNDS
-
-    def to_json(self, pipeline: Pipeline) -> dict[str, Any]:
-        """Plain data; `pipeline` knows the domains."""
-        return {
-            "pipe": self.pipe,
-            "outputs": list(self.outputs),
-            "kind": str(self.kind),
-            "value": plain(self.value, pipeline.domains[self.pipe]) if self.kind is PipeBehaviour.CONSTANT else None,
-            "verdict": None if self.verdict is None else str(self.verdict.outcome),
-            "assumptions": [] if self.verdict is None else list(self.verdict.rests_on),
-            "witness": None if self.witness is None else self.witness.to_json(),
-        }
+CONSTANT = {
+    "pipe": "about", "outputs": "outputs", "kind": "answer", "value": "value", "verdict": "outcome",
+    "assumptions": "rests_on", "witness": "witness",
+}  # fmt: skip
+"""The form of what a pipe carries: `outputs` show it; `value` is that of a constant one."""
 
 
 def never_speaks(pipe: str) -> Property:
@@ -98,8 +70,11 @@ def _pipe(system: System, name: str) -> Pipe:
     return system.pipes[dict(system.outputs).get(name, name)]
 
 
-def constants(pipeline: Program, settings: Settings | None = None) -> tuple[Constancy, ...]:
-    """What every pipe carries that a processor feeds, in topological order."""
+def constants(pipeline: Program, settings: Settings | None = None) -> tuple[Finding, ...]:
+    """What every pipe carries that a processor feeds, in topological order: its `PipeBehaviour`.
+
+    A witness is a run on which it carries two values.
+    """
     settings = (settings or Settings()).fitted(pipeline)
     flat = flatten(settings.over(pipeline)[0])
     sampled = Sampled(flat, settings)
@@ -107,23 +82,51 @@ def constants(pipeline: Program, settings: Settings | None = None) -> tuple[Cons
     return tuple(_carried(flat, pipe, sampled, settings) for pipe in flat.domains if pipe not in given)
 
 
-def _carried(pipeline: Pipeline, pipe: str, sampled: Sampled, settings: Settings) -> Constancy:
-    outputs = tuple(name for name, shown in pipeline.outputs if shown == pipe)
+def _carried(pipeline: Pipeline, pipe: str, sampled: Sampled, settings: Settings) -> Finding:
     seen = _seen(pipeline, pipe, sampled)
     if isinstance(seen, Trace):
-        return Constancy(pipe, outputs, PipeBehaviour.VARIES, None, None, seen)
+        return _found(pipeline, pipe, None, witness=seen)
     if not seen:
         verdict = check(pipeline, never_speaks(pipe), settings)
         if verdict.outcome is not Outcome.FAILS:
-            kind = PipeBehaviour.SILENT if verdict.outcome in PROVED else PipeBehaviour.UNKNOWN
-            return Constancy(pipe, outputs, kind, None, verdict, None)
+            return _found(pipeline, pipe, verdict)
         assert verdict.counterexample is not None
         seen = events_of(verdict.counterexample.steps[-1].pipes[pipe])
     verdict = check(pipeline, always_carries(pipe, seen[0]), settings)
-    if verdict.outcome is Outcome.FAILS:
-        return Constancy(pipe, outputs, PipeBehaviour.VARIES, None, verdict, verdict.counterexample)
-    kind = PipeBehaviour.CONSTANT if verdict.outcome in PROVED else PipeBehaviour.UNKNOWN
-    return Constancy(pipe, outputs, kind, seen[0], verdict, None)
+    return _found(pipeline, pipe, verdict, seen[:1], verdict.counterexample)
+
+
+def _found(
+    pipeline: Pipeline, pipe: str, verdict: Verdict | None, values: Sequence[Value] = (), witness: Trace | None = None
+) -> Finding:
+    """What is known of a pipe that carries no other values, unless there is a witness."""
+    kind = PipeBehaviour.VARIES
+    if verdict is not None and verdict.outcome is not Outcome.FAILS:
+        settled = PipeBehaviour.CONSTANT if values else PipeBehaviour.SILENT
+        kind = settled if verdict.outcome in PROVED else PipeBehaviour.UNKNOWN
+    domain, decided = pipeline.domains[pipe], kind is not PipeBehaviour.UNKNOWN
+    outputs = tuple(name for name, shown in pipeline.outputs if shown == pipe)
+    name = f"{pipe} = {', '.join(outputs)}" if outputs else pipe
+    says = {
+        PipeBehaviour.CONSTANT: f"  {name} always carries {show_value(values[0], domain) if values else ''}",
+        PipeBehaviour.SILENT: f"  {name} never carries an event",
+        PipeBehaviour.VARIES: "",
+        PipeBehaviour.UNKNOWN: f"? {name}: unknown: {verdict.reason if verdict else ''}",
+    }[kind]
+    if verdict is not None and kind in (PipeBehaviour.CONSTANT, PipeBehaviour.SILENT):
+        says += ", every N" * verdict.for_every_n + BEFORE_OVERFLOW * verdict.within_bounds
+    value = plain(values[0], domain) if kind is PipeBehaviour.CONSTANT else None
+    data = {"outputs": outputs, "value": value, "witness": witness if kind is PipeBehaviour.VARIES else None}
+    return Finding(pipe, kind, says, verdict, decided=decided, data=data, form=CONSTANT)
+
+
+def constant_lines(found: Sequence[Finding]) -> Iterator[str]:
+    """A line for each pipe that does not vary, and one for all others."""
+    lines = [each.says for each in found if each.says]
+    varying = [each.about for each in found if not each.says]
+    yield from lines
+    if varying:
+        yield f"  {'the others vary' if lines else 'all vary'}: {', '.join(varying)}"
 
 
 def _seen(pipeline: Pipeline, pipe: str, sampled: Sampled) -> Trace | list[Value]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -37,6 +37,7 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode, side_by_side
 from workbench.verify.ask.formula import atom, build
 from workbench.verify.ask.properties import Property, Question, always, conjoined, invariant, overflow_of
+from workbench.verify.finding import BEFORE_OVERFLOW, Finding
 
 PathMode = Literal["stepwise", "up to pace"]
 MODES: tuple[PathMode, ...] = ("stepwise", "up to pace")
@@ -49,18 +50,6 @@ class Dead:
     truncation: Truncation
     mode: PathMode
     verdict: Verdict
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        cut = self.truncation
-        return {
-            "read": cut.source,
-            "in_place_of": cut.node,
-            "removed": list(cut.removed),
-            "mode": self.mode,
-            "verdict": str(self.verdict.outcome),
-            "assumptions": list(self.verdict.rests_on),
-        }
 
 
 @dataclass(frozen=True)
@@ -84,16 +73,6 @@ class Needed:
     def decided(self) -> bool:
         """Whether every truncation without it was refuted."""
         return not self.reason
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        found = self.verdict.counterexample
-        return {
-            "processor": self.node,
-            "without": self.without,
-            "reason": self.reason,
-            "counterexample": None if found is None else found.to_json(),
-        }
 
 
 @dataclass(frozen=True)
@@ -131,18 +110,6 @@ class DeadPaths:
         able = [dead for dead in self.dead if node in dead.truncation.removed]
         return min(able, key=lambda d: (MODES.index(d.mode), len(d.truncation.removed)), default=None)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "deletable": list(self.deletable),
-            "unread": list(self.unread),
-            "silent_outputs": list(self.silent),
-            "unheard": list(self.unheard),
-            "dead": [dead.to_json() for dead in self.dead],
-            "needed": [needed.to_json() for needed in self.needed],
-            "reduced": None if self.reduced is None else self.reduced.to_json(),
-        }
-
 
 @dataclass(frozen=True)
 class Reduced:
@@ -153,14 +120,67 @@ class Reduced:
     mode: PathMode
     verdict: Verdict | None
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "removed": list(self.removed),
-            "kept": [node.name for node in self.pipeline.nodes],
-            "mode": self.mode,
-            "verdict": None if self.verdict is None else str(self.verdict.outcome),
-        }
+
+def dead_path_findings(pipeline: Program, settings: Settings) -> tuple[Finding]:
+    """What `dead_paths` finds, as an analysis."""
+    found = dead_paths(pipeline, settings)
+    needed = tuple(_needed_finding(each) for each in found.needed)
+    dead = [_dead_finding(each, each.truncation.node) for each in found.dead]
+    data = {
+        "deletable": found.deletable, "unread": found.unread, "silent_outputs": list(found.silent),
+        "unheard": found.unheard, "dead": dead, "needed": needed,
+        "reduced": found.reduced and _reduced_finding(found.reduced),
+    }  # fmt: skip
+    says = "\n".join(_lines(found, needed)) or "  there is no processor"
+    answer = "deletable" if found.deletable else "needed"
+    decided = all(each.decided for each in needed)
+    form = {name: name for name in data}
+    return (Finding(found.pipeline.name, answer, says, decided=decided, data=data, form=form),)
+
+
+def dead_path_lines(found: Sequence[Finding]) -> list[str]:
+    """What can be deleted, what is needed, and what would do together."""
+    return found[0].says.splitlines()
+
+
+def _dead_finding(dead: Dead, name: str) -> Finding:
+    """That a short cut deletes a processor."""
+    cut = dead.truncation
+    others = [f"'{other}'" for other in cut.removed if other != name]
+    also = f" (and {', '.join(others)} with it)" if others else ""
+    says = f"can be deleted{also}; {cut}: the same, {dead.mode}{BEFORE_OVERFLOW * dead.verdict.within_bounds}"
+    data = {"read": cut.source, "in_place_of": cut.node, "removed": cut.removed}
+    form = {**{each: each for each in data}, "mode": "answer", "verdict": "outcome", "assumptions": "rests_on"}
+    return Finding(name, dead.mode, says, dead.verdict, data=data, form=form)
+
+
+def _needed_finding(needed: Needed) -> Finding:
+    form = {"processor": "about", "without": "without", "reason": "reason", "counterexample": "counterexample"}
+    says = f"needed; {needed.without}" if needed.decided else needed.reason
+    data = {"without": needed.without, "reason": needed.reason}
+    return Finding(needed.node, "needed", says, needed.verdict, decided=needed.decided, data=data, form=form)
+
+
+def _reduced_finding(reduced: Reduced) -> Finding:
+    kept = [node.name for node in reduced.pipeline.nodes]
+    names = ", ".join(f"'{name}'" for name in kept) or "no processor at all"
+    form = {"removed": "removed", "kept": "kept", "mode": "answer", "verdict": "outcome"}
+    bounds = BEFORE_OVERFLOW * (reduced.verdict is not None and reduced.verdict.within_bounds)
+    says, data = f"{names} would do, {reduced.mode}{bounds}", {"removed": reduced.removed, "kept": kept}
+    return Finding("together", reduced.mode, says, reduced.verdict, data=data, form=form)
+
+
+def _lines(found: DeadPaths, needed: Sequence[Finding]) -> Iterator[str]:
+    yield from (f"  {name}: can be deleted; no output depends on it" for name in found.unread)
+    silent = ", ".join(f"'{name}'" for name in found.silent)
+    yield from (f"  {name}: can be deleted; it feeds only what never speaks: {silent}" for name in found.unheard)
+    for node in found.pipeline.nodes:
+        best = found.best(node.name)
+        if best is not None and node.name not in {*found.unread, *found.unheard}:
+            yield _dead_finding(best, node.name).line
+    yield from (each.line for each in needed)
+    if found.reduced is not None:
+        yield _reduced_finding(found.reduced).line
 
 
 def lead(settings: Settings) -> int:

@@ -11,8 +11,7 @@ the states from which a tagged output is still to come.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import networkx as nx
 
@@ -25,7 +24,7 @@ from workbench.errors import Refused
 from workbench.ir.reduce import observe
 from workbench.ir.system import Definition, StateVariable, System
 from workbench.processors.held.group import flatten
-from workbench.verify.analyses.measure import Measure, counted
+from workbench.verify.analyses.measure import counted, measure
 from workbench.verify.analyses.tagged import FIRST, tagged
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
@@ -33,21 +32,10 @@ from workbench.verify.answer.replay import run_of
 from workbench.verify.answer.verdict import Trace
 from workbench.verify.ask.formula import atom, build
 from workbench.verify.ask.properties import Property, Question, arrivals
+from workbench.verify.finding import Finding
 
 WATCH = "latency"
 """The observer that knows whether the tagged event has come."""
-
-
-@dataclass(frozen=True)
-class Latency(Measure):
-    """The latency from one input to one output; `steps` is None where no event of the input causes an output."""
-
-    source: str = ""
-    output: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"input": self.source, "output": self.output, **super().to_json()}
 
 
 def _watched(system: System, source: str) -> tuple[System, Term]:
@@ -102,8 +90,8 @@ def latency_below(source: str, output: str, k: int) -> Property:
     return Property(f"latency({source}, {output}) < {k}", question)
 
 
-def latency(pipeline: Program, source: str, output: str, settings: Settings | None = None) -> Latency:
-    """The most steps from an event of an input to an output event that it causes."""
+def latency(pipeline: Program, source: str, output: str, settings: Settings | None = None) -> Finding:
+    """The most steps from an event of an input to an output event that it causes: `measure`."""
     settings = (settings or Settings()).fitted(pipeline)
     flat = flatten(settings.over(pipeline)[0])
     if rules := next((node.processor for node in flat.nodes if node.processor.marks), None):
@@ -117,8 +105,8 @@ def latency(pipeline: Program, source: str, output: str, settings: Settings | No
         # the same number from another algorithm: a counter of steps, and a shortest run on which it is reached
         witness = check(following, latency_below(source, output, steps), settings).counterexample
         shows = f"'{output}' carries what the event of '{source}' causes, {counted(steps)} after it"
-    what = f"latency from {source} to {output}"
-    return Latency(what, verdict, steps, witness and _untagged(flat, source, witness, shows), source, output)
+    run = witness and _untagged(flat, source, witness, shows)
+    return measure(f"latency from {source} to {output}", verdict, steps, run, input=source, output=output)
 
 
 def _untagged(pipeline: Pipeline, source: str, trace: Trace, shows: str) -> Trace:
@@ -128,7 +116,7 @@ def _untagged(pipeline: Pipeline, source: str, trace: Trace, shows: str) -> Trac
     return replace(found, replay=trace.replay) if trace.gap else found
 
 
-def latencies(pipeline: Program, settings: Settings | None = None) -> tuple[Latency, ...]:
+def latencies(pipeline: Program, settings: Settings | None = None) -> tuple[Finding, ...]:
     """The latency from every input to every output that pipes lead to from it."""
     pipeline = pipeline.pipeline
     graph = pipeline.graph

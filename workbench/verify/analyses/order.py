@@ -9,9 +9,9 @@ out, events of different outputs relative to each other, and which queues overfl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
-from typing import Any
 
 from workbench.core.ops import negate
 from workbench.core.pipeline import Pipeline
@@ -19,10 +19,11 @@ from workbench.core.program import Program
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
-from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.properties import Property, invariant, overflow_of, queue_named
+from workbench.verify.finding import Finding
 
 
 class Overflows(StrEnum):
@@ -33,75 +34,6 @@ class Overflows(StrEnum):
     SOME_ORDERS = "in some orders"
     ANY_ORDER = "even when the inputs come together"
     UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True)
-class QueueOrder:
-    """What the order of arrival does to one queue.
-
-    Attributes
-    ----------
-    free, together: the verdicts that it does not overflow, whatever the order, and with all inputs in the same steps.
-    others: whether another queue can overflow; nothing is known of what follows.
-    """
-
-    queue: str
-    free: Verdict
-    together: Verdict | None
-    others: bool = False
-
-    @property
-    def overflows(self) -> Overflows:
-        """When it overflows."""
-        if Outcome.UNKNOWN in (self.free.outcome, self.together and self.together.outcome):
-            return Overflows.UNKNOWN
-        if self.together is None or self.free.outcome is not Outcome.FAILS:
-            return Overflows.NOT_FIRST if self.others else Overflows.NEVER
-        return Overflows.ANY_ORDER if self.together.outcome is Outcome.FAILS else Overflows.SOME_ORDERS
-
-    @property
-    def witness(self) -> Trace | None:
-        """A run to the overflow."""
-        return self.free.counterexample
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "queue": self.queue,
-            "overflows": str(self.overflows),
-            "witness": None if self.witness is None else self.witness.to_json(),
-        }
-
-
-@dataclass(frozen=True)
-class Order:
-    """What depends on the order of arrival.
-
-    Attributes
-    ----------
-    inputs: the open inputs.
-    unsure: processors with several inputs that do not wait for a complete front; nothing is known of what they feed.
-    queues: every queue; empty where there is one input only.
-    """
-
-    inputs: tuple[str, ...]
-    unsure: tuple[str, ...]
-    queues: tuple[QueueOrder, ...]
-
-    @property
-    def determined(self) -> bool:
-        """Whether the sequence on every output is a function of the sequences on the inputs."""
-        return not self.unsure
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "inputs": list(self.inputs),
-            "determined": self.determined,
-            "argument": ARGUMENT if self.determined else "",
-            "unsure": list(self.unsure),
-            "queues": [queue.to_json() for queue in self.queues],
-        }
 
 
 ARGUMENT = "every processor waits for a complete front, so its outputs are a function of its input sequences"
@@ -115,22 +47,67 @@ def fits(queue: str) -> Property:
     )
 
 
-def order(pipeline: Program, settings: Settings | None = None) -> Order:
-    """What depends on the order in which the inputs' events arrive."""
+def order(pipeline: Program, settings: Settings | None = None) -> Finding:
+    """What depends on the order in which the inputs' events arrive.
+
+    It has the open inputs, whether the sequence on every output is a function of those on the inputs, the processors
+    that do not wait for a complete front (`unsure`: nothing is known of what they feed), and for each queue when it
+    `Overflows`, with a run to it; no queue where there is one input only.
+    """
     settings = (settings or Settings()).fitted(pipeline)
     flat = flatten(settings.over(pipeline)[0])
     columns_hold(flat, settings)
     inputs = flat.ports.arrivals
     unsure = tuple(node.name for node in flat.nodes if node.processor.in_arity > 1 and not node.processor.joins)
-    queues = flat.queues if len(inputs) > 1 else ()
-    found = [_queue(flat, queue, settings) for queue in queues]
-    some = any(queue.free.outcome is Outcome.FAILS for queue in found)
-    return Order(inputs, unsure, tuple(replace(queue, others=some) for queue in found))
+    verdicts = [(queue, *_verdicts(flat, queue, settings)) for queue in (flat.queues if len(inputs) > 1 else ())]
+    some = any(free.outcome is Outcome.FAILS for _, free, _ in verdicts)
+    queues = tuple(_queue(*each, others=some) for each in verdicts)
+    if len(inputs) < 2:
+        says = "there is one input: nothing to interleave"
+    elif unsure:
+        names = ", ".join(f"'{name}'" for name in unsure)
+        says = f"not known: {names} do not wait for a complete front"
+    else:
+        says = f"the sequence on every output does not depend on it: {ARGUMENT.partition(',')[0]}"
+    decided = not unsure and all(each.decided for each in queues)
+    data = {
+        "inputs": inputs, "determined": not unsure, "argument": "" if unsure else ARGUMENT, "unsure": unsure,
+        "queues": queues,
+    }  # fmt: skip
+    answer, form = "unknown" if unsure else "determined", {name: name for name in data}
+    return Finding(flat.name, answer, says, decided=decided, data=data, form=form)
 
 
-def _queue(pipeline: Pipeline, queue: str, settings: Settings) -> QueueOrder:
+def _verdicts(pipeline: Pipeline, queue: str, settings: Settings) -> tuple[Verdict, Verdict | None]:
+    """That a queue does not overflow, whatever the order, and with all inputs in the same steps."""
     free = check(pipeline, fits(queue), replace(settings, environment=Environment("free")))
     if free.outcome is not Outcome.FAILS:
-        return QueueOrder(queue, free, None)
-    together = check(pipeline, fits(queue), replace(settings, environment=Environment("synchronised")))
-    return QueueOrder(queue, free, together)
+        return free, None
+    return free, check(pipeline, fits(queue), replace(settings, environment=Environment("synchronised")))
+
+
+def _queue(queue: str, free: Verdict, together: Verdict | None, *, others: bool) -> Finding:
+    """When a queue overflows; where another one can, nothing is known of what follows."""
+    overflows = Overflows.SOME_ORDERS
+    if Outcome.UNKNOWN in (free.outcome, together and together.outcome):
+        overflows = Overflows.UNKNOWN
+    elif together is None:
+        overflows = Overflows.NOT_FIRST if others else Overflows.NEVER
+    elif together.outcome is Outcome.FAILS:
+        overflows = Overflows.ANY_ORDER
+    form = {"queue": "about", "overflows": "answer", "witness": "counterexample"}
+    says = f"queue {queue} overflows: {overflows}"
+    return Finding(queue, overflows, says, free, decided=overflows is not Overflows.UNKNOWN, form=form)
+
+
+def order_findings(pipeline: Program, settings: Settings) -> tuple[Finding]:
+    """What `order` finds, as an analysis."""
+    return (order(pipeline, settings),)
+
+
+def order_lines(found: Sequence[Finding]) -> Iterator[str]:
+    """What depends on the order, and a line for each queue."""
+    (whole,) = found
+    unsure = whole["unsure"] and len(whole["inputs"]) > 1
+    yield f"{'?' if unsure else ' '} {whole.says}"
+    yield from (f"  {queue.says}" for queue in whole["queues"])

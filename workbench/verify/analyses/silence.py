@@ -15,11 +15,12 @@ from workbench.core.program import Program
 from workbench.errors import Refused
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.verify.analyses.measure import Measure, counted
+from workbench.verify.analyses.measure import counted, measure
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question, arrivals, bounded_liveness, outputs
+from workbench.verify.finding import Finding
 
 
 def silent_steps() -> Property:
@@ -37,8 +38,8 @@ def silent_steps() -> Property:
     return Property("longest-silence", question)
 
 
-def longest_silence(pipeline: Program, settings: Settings | None = None, output: str | None = None) -> Measure:
-    """The most steps in a row that carry an input event and no output event.
+def longest_silence(pipeline: Program, settings: Settings | None = None, output: str | None = None) -> Finding:
+    """The most steps in a row that carry an input event and no output event: `measure`.
 
     Parameters
     ----------
@@ -55,7 +56,13 @@ def longest_silence(pipeline: Program, settings: Settings | None = None, output:
         if witness is not None:
             witness = replace(witness, shows=f"{counted(verdict.length)} with input and without output")
     what = "silence" if output is None else f"silence of {output}"
-    return Measure(what, verdict, verdict.length, witness)
+    return measure(what, verdict, verdict.length, witness)
+
+
+def silences(pipeline: Pipeline, settings: Settings) -> list[Finding]:
+    """The longest silence, of all outputs together and of each."""
+    names = [name for name, _ in pipeline.outputs] if pipeline.out_arity > 1 else []
+    return [longest_silence(pipeline, settings, name) for name in (None, *names)]
 
 
 def _with_output(pipeline: Program, output: str) -> Pipeline:

@@ -6,7 +6,7 @@ happens. What refutes it is a shortest run on which it does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workbench.core.domain import Enum
@@ -21,78 +21,27 @@ from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, invariant
+from workbench.verify.finding import BEFORE_OVERFLOW, Finding
+
+STEP = {
+    "from": "source", "to": "target", "happens": "happens", "verdict": "outcome", "assumptions": "rests_on",
+    "witness": "counterexample",
+}  # fmt: skip
+MACHINE = {"machine": "about", **{name: name for name in ("states", "final", "unreached", "steps")}}
 
 
-@dataclass(frozen=True)
-class MachineStep:
-    """A step of a machine from one state to another, or to the same, and the verdict that it never happens."""
-
-    source: str
-    target: str
-    never: Verdict
-
-    @property
-    def happens(self) -> bool | None:
-        """Whether there is a run with it; None where that was not decided."""
-        return None if self.never.outcome is Outcome.UNKNOWN else self.never.outcome is Outcome.FAILS
-
-    def __str__(self) -> str:
-        return f"{self.source} -> {self.target}"
+def has_machines(pipeline: Program) -> bool:
+    """Whether there is a state machine in a pipeline, in groups too."""
+    return any(isinstance(node.processor, Moore) for node in flatten(pipeline).nodes)
 
 
-@dataclass(frozen=True)
-class MachineStates:
-    """What is known of the states of a machine, `steps` being all that it can do.
+def states(pipeline: Program, settings: Settings | None = None) -> tuple[Finding, ...]:
+    """What the machines of a pipeline can do, those in groups too; not those that slices and the like hold.
 
-    Attributes
-    ----------
-    machine: the name of the processor, `untainted.machine` for one in a group.
-    states: the first one being where it begins.
+    Of each it has the `states`, the first being where it begins; those that are `unreached`, and those that are reached
+    and never left (`final`); and all the `steps` that it may declare: whether there is a run with one, None where that
+    was not decided.
     """
-
-    machine: str
-    states: tuple[str, ...]
-    steps: tuple[MachineStep, ...]
-
-    @property
-    def decided(self) -> bool:
-        """Whether all of it is known."""
-        return all(step.happens is not None for step in self.steps)
-
-    @property
-    def unreached(self) -> tuple[str, ...]:
-        """The states that no run reaches."""
-        reached = {step.target for step in self.steps if step.happens is not False}
-        return tuple(name for name in self.states[1:] if name not in reached)
-
-    def after(self, state: str) -> tuple[str, ...]:
-        """The states that may follow a state."""
-        return tuple(step.target for step in self.steps if step.source == state and step.happens)
-
-    @property
-    def final(self) -> tuple[str, ...]:
-        """The states that are reached and never left."""
-        left = {step.source for step in self.steps if step.source != step.target and step.happens is not False}
-        return tuple(name for name in self.states if name not in left and name not in self.unreached)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        steps = [
-            {
-                "from": step.source, "to": step.target, "happens": step.happens, "verdict": str(step.never.outcome),
-                "assumptions": list(step.never.rests_on),
-                "witness": None if step.never.counterexample is None else step.never.counterexample.to_json(),
-            }
-            for step in self.steps
-        ]  # fmt: skip
-        return {
-            "machine": self.machine, "states": list(self.states), "final": list(self.final),
-            "unreached": list(self.unreached), "steps": steps,
-        }  # fmt: skip
-
-
-def states(pipeline: Program, settings: Settings | None = None) -> tuple[MachineStates, ...]:
-    """What the machines of a pipeline can do, those in groups too; not those that slices and the like hold."""
     settings = (settings or Settings()).fitted(pipeline)
     flat = flatten(settings.over(pipeline)[0])
     found = []
@@ -100,9 +49,56 @@ def states(pipeline: Program, settings: Settings | None = None) -> tuple[Machine
         if isinstance(node.processor, Moore):
             declared = {(each.source, each.target): None for each in node.processor.transitions}
             declared |= {(name, name): None for name in node.processor.names}
-            steps = [MachineStep(*pair, check(flat, _never(node, *pair), settings)) for pair in declared]
-            found.append(MachineStates(node.name, node.processor.names, tuple(steps)))
+            steps = tuple(_step(*pair, check(flat, _never(node, *pair), settings)) for pair in declared)
+            found.append(_machine(node.name, node.processor.names, steps))
     return tuple(found)
+
+
+def _step(source: str, target: str, never: Verdict) -> Finding:
+    """What is known of a step from one state to another, or to the same, by the verdict that it never happens."""
+    happens = None if never.outcome is Outcome.UNKNOWN else never.outcome is Outcome.FAILS
+    says = {True: "happens", False: "never happens", None: f"unknown: {never.reason}"}[happens]
+    data = {"source": source, "target": target, "happens": happens}
+    run = never.counterexample
+    runs = {} if run is None or source == target else {"": run}
+    return Finding(f"{source} -> {target}", says, says, never, runs, happens is not None, data=data, form=STEP)
+
+
+def _machine(name: str, names: tuple[str, ...], steps: tuple[Finding, ...]) -> Finding:
+    possible = [step for step in steps if step["happens"] is not False]
+    unreached = tuple(each for each in names[1:] if each not in {step["to"] for step in possible})
+    left = {step["from"] for step in possible if step["from"] != step["to"]}
+    final = tuple(each for each in names if each not in left and each not in unreached)
+    data = {"states": names, "final": final, "unreached": unreached, "steps": steps}
+    runs = {step.about: run for step in steps for run in step.runs.values()}
+    grounds = tuple(dict.fromkeys(line for step in steps for line in step.rests_on))
+    decided = all(step.decided for step in steps)
+    return Finding(name, "states", "", None, runs, decided, grounds, data, MACHINE)
+
+
+def following(machine: Finding, state: str) -> tuple[str, ...]:
+    """The states that may follow a state of a machine."""
+    return tuple(step["to"] for step in machine["steps"] if step["from"] == state and step["happens"])
+
+
+def state_lines(found: Sequence[Finding]) -> Iterator[str]:
+    """A line for each state of each machine, and for each step that was declared and never happens."""
+    for machine in found:
+        bounds = BEFORE_OVERFLOW * any(step.outcome is Outcome.WITHIN_BOUNDS for step in machine["steps"])
+        for state in machine["states"]:
+            if state in machine["unreached"]:
+                yield f"  {machine.about}: {state} is never reached{bounds}"
+                continue
+            after = sorted(following(machine, state), key=lambda name: name == state)
+            after = [f"{name} (the same)" if name == state else name for name in after]
+            words = f"is followed by {', '.join(after)}" if after else "comes last: nothing follows it"
+            ever = ", for ever" if state in machine["final"] and after else ""
+            yield f"  {machine.about}: {state} {words}{ever}{bounds}"
+        for step in machine["steps"]:
+            if not step.decided:
+                yield f"? {machine.about}: {step.about}: {step.says}"
+            elif not step["happens"] and step["from"] != step["to"] and step["from"] not in machine["unreached"]:
+                yield f"  {machine.about}: {step.about} is declared and never happens{bounds}"
 
 
 def _never(node: Node, source: str, target: str) -> Property:

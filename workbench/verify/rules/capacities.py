@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from workbench.budget import remaining
 from workbench.core.ops import GT
@@ -26,7 +25,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can
-from workbench.verify.rules.finding import RuleFinding, in_turn
+from workbench.verify.finding import RULES, Finding, findings_in_turn
 from workbench.verify.rules.fires import firing
 from workbench.verify.rules.growth import Growth, StepMeasure, growths
 from workbench.verify.rules.measured import MOST_IN_TURN, MOST_TRIED, MeasuredRules, MeasuredStep, ModelInputs
@@ -47,31 +46,10 @@ COUNTED = "counting: no more come in so much time, by their rates and what rules
 FEW_KINDS = "counting: so many kinds of events are kept, of each the one that counts"
 
 
-@dataclass(frozen=True)
-class CapacityFinding(RuleFinding):
-    """How much is kept at most.
-
-    Attributes
-    ----------
-    capacity: the least that is enough; None where there is none, or it is not known.
-    at_least: no less is enough; None where none at all is.
-    growth: where it grows without end, how much each further event of the stream has added at least.
-    grounds: what it rests on.
-    """
-
-    capacity: int | None = None
-    at_least: int | None = None
-    growth: int = 0
-    grounds: tuple[str, ...] = ()
-
-    @property
-    def rests_on(self) -> tuple[str, ...]:
-        return self.grounds
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        own = {"capacity": self.capacity, "at_least": self.at_least, "growth": self.growth}
-        return {**super().to_json(), **own}
+CAPACITY = {**RULES, **{name: name for name in ("capacity", "at_least", "growth")}}
+"""The form of how much is kept at most: `capacity` is the least that is enough, None where there is none, or it is not
+known; no less than `at_least` is, None where none at all is; `growth`: where it grows without end, how much each
+further event of the stream has added at least."""
 
 
 @dataclass
@@ -110,25 +88,25 @@ class SearchedMost:
         """Whether nothing is left to be asked."""
         return self.at_least == self.at_most or (self.growth is not None and self.growth.endless)
 
-    def finding(self, model: ModelledRules) -> CapacityFinding:
-        """What is told of it."""
-        made = partial(CapacityFinding, self.about, verdict=self.verdict)
+    def finding(self, model: ModelledRules) -> Finding:
+        """What is reported of it."""
         if self.growth is not None and self.growth.endless:
-            stream = RuleStream.of(model, self.growth.repeated())
-            says = f"grows without end, with each further {self.growth.told}"
-            found = made("unbounded", says, streams={"": stream}, growth=self.growth.by)
             free = f"nothing bounds how often {self.growth.types} come{'s' if self.growth.length == 1 else ''}"
-            return replace(found, grounds=(*model.assumes, free))
-        streams = {"": RuleStream.of(model, self.inputs)} if self.inputs else {}
-        grounds = self.verdict.rests_on if self.verdict else (*model.assumes, *([self.argument] if self.known else []))
-        if self.known:
-            says = f"{_count(self.at_least, self.unit)} at most{VALUED if self.at_least < self.surely else ''}"
-            found = made(f"capacity {self.at_least}", says, capacity=self.at_least)
+            says, stream = f"grows without end, with each further {self.growth.told}", self.growth.repeated()
+            found = Finding(self.about, "unbounded", says, grounds=(*model.assumes, free))
+            data: dict[str, int | None] = {"capacity": None, "at_least": None, "growth": self.growth.by}
         else:
+            grounds = () if self.verdict else (*model.assumes, *([self.argument] if self.known else []))
             counted = "" if self.at_most == WITHOUT_END else f", at most {int(self.at_most)}"
-            says = f"not known, at least {_count(self.at_least, self.unit)}{counted}: {self.reason}"
-            found = made("unknown", says, decided=False)
-        return replace(found, at_least=self.at_least, streams=streams, grounds=grounds)
+            least, stream = f"{self.at_least} {self.unit}{'s' * (self.at_least != 1)}", self.inputs
+            says = f"not known, at least {least}{counted}: {self.reason}"
+            found = Finding(self.about, "unknown", says, decided=self.known, grounds=grounds)
+            if self.known:
+                says = f"{least} at most{VALUED if self.at_least < self.surely else ''}"
+                found = replace(found, answer=f"capacity {self.at_least}", says=says)
+            data = {"capacity": self.at_least if self.known else None, "at_least": self.at_least, "growth": 0}
+        runs = {"": RuleStream.of(model, stream)} if stream else {}
+        return replace(found, verdict=self.verdict, runs=runs, data=data, form=CAPACITY)
 
 
 def capacities(
@@ -138,7 +116,7 @@ def capacities(
     *,
     deepen: bool = True,
     most: int = MOST_KEPT,
-) -> tuple[RuleFinding, ...]:
+) -> tuple[Finding, ...]:
     """The smallest capacity of each column, and of what waits; with a stream that needs it, or makes it grow.
 
     Parameters
@@ -152,7 +130,7 @@ def capacities(
     Refused: the rules have no finite model.
     """
     search = CapacitySearch(rules, bounds or RuleBounds(), settings, most if deepen else 0)
-    return in_turn([(f"{rules.name}.{queue}", partial(search.found, queue)) for queue in search.columns])
+    return findings_in_turn([(f"{rules.name}.{queue}", partial(search.found, queue)) for queue in search.columns])
 
 
 @dataclass
@@ -188,7 +166,7 @@ class CapacitySearch:
         outside = set(self.rules.primitives)
         return sorted(self.model.rooms, key=lambda name: name not in outside)
 
-    def found(self, queue: str) -> Iterator[CapacityFinding]:
+    def found(self, queue: str) -> Iterator[Finding]:
         """What is known of one of them."""
         searched = SearchedMost(f"{self.rules.name}.{queue}", "event", self.counted[queue], self.surely[queue])
 
@@ -386,7 +364,3 @@ def _full(verdict: Verdict) -> list[str]:
 
 def _longer(queue: str, length: int) -> Property:
     return can(lambda system: GT(system.queues[queue].length, length), f"queue({queue}).length > {length}")
-
-
-def _count(number: float, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -18,7 +18,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.properties import Property, can
-from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_known
+from workbench.verify.finding import Finding, findings_in_turn, limits, not_known
 from workbench.verify.rules.problems import WITH_TIME, growing
 from workbench.verify.rules.stream import stream_of
 
@@ -27,7 +27,7 @@ CHAINS = "chains of causes"
 
 def cascade(
     rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
-) -> tuple[RuleFinding, ...]:
+) -> tuple[Finding, ...]:
     """Whether chains of causes are bounded; if a long one is found, whether it ends, with the shortest stream.
 
     Parameters
@@ -42,11 +42,11 @@ def cascade(
     bounds = bounds or RuleBounds()
     longest = longest_chain(rules)
     if longest is not None:
-        return (RuleFinding(CHAINS, "end", f"they end: none has more than {longest} composites, whatever comes"),)
-    return in_turn([(CHAINS, partial(_longer, rules, bounds, settings, deepen=deepen))])
+        return (Finding(CHAINS, "end", f"they end: none has more than {longest} composites, whatever comes"),)
+    return findings_in_turn([(CHAINS, partial(_longer, rules, bounds, settings, deepen=deepen))])
 
 
-def _longer(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Iterator[RuleFinding]:
+def _longer(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Iterator[Finding]:
     length = bounds.depth + 1
     bounds = replace(bounds, depth=length, chain=length)
     names = rules.rule_names
@@ -56,10 +56,10 @@ def _longer(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: b
         answer, says = ("long", f"one has {length} composites, and ends")
         if stream.meant is None:
             answer, says = "do not end", f"one goes on without end: more than {LONGEST_CHAIN} composites"
-        yield RuleFinding(CHAINS, answer, says, verdict, {"": stream})
+        yield Finding(CHAINS, answer, says, verdict, {"": stream})
     elif verdict.within_bounds or verdict.outcome is Outcome.FAILS:
-        limits = f", {WITHIN}" if verdict.within_bounds else ", with these values"
-        yield RuleFinding(CHAINS, "end", f"none has {length} composites{limits}", verdict)
+        words = limits(verdict) or ", with these values"
+        yield Finding(CHAINS, "end", f"none has {length} composites{words}", verdict)
     else:
         yield not_known(CHAINS, verdict)
 

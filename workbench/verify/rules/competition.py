@@ -14,15 +14,15 @@ from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
+from workbench.verify.finding import Finding, findings_in_turn
 from workbench.verify.rules.droppable import without_it
-from workbench.verify.rules.finding import RuleFinding, in_turn
 from workbench.verify.rules.problems import WITH_TIME
 from workbench.verify.rules.variants import compared
 
 
 def competition(
     rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
-) -> tuple[RuleFinding, ...]:
+) -> tuple[Finding, ...]:
     """For each rule that consumes whether its triggers compete, with the shortest stream on which they do.
 
     Parameters
@@ -35,7 +35,7 @@ def competition(
     """
     bounds = bounds or RuleBounds()
 
-    def found(number: int, rule: t.Rule) -> Iterator[RuleFinding]:
+    def found(number: int, rule: t.Rule) -> Iterator[Finding]:
         variant = without_it(rules, number, replace(rule, consuming=()))
         what = ", ".join(rule.consuming)
         says = (
@@ -46,4 +46,4 @@ def competition(
         yield compared(rule.name, sets, ("compete", "do not compete"), says, bounds, settings, deepen=deepen)
 
     asked = [(rule.name, partial(found, number, rule)) for number, rule in enumerate(rules.rules) if rule.consuming]
-    return in_turn(asked)
+    return findings_in_turn(asked)

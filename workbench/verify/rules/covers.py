@@ -20,7 +20,7 @@ from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant
-from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_known
+from workbench.verify.finding import Finding, findings_in_turn, limits, not_known
 from workbench.verify.rules.fires import fired
 from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.multisets import all_among, carried_by
@@ -31,7 +31,7 @@ from workbench.verify.rules.stream import RuleStream, stream_of
 
 def covers(
     rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
-) -> tuple[RuleFinding, ...]:
+) -> tuple[Finding, ...]:
     """For each two rules that emit the same type whether one covers the other, or both are equal, with streams if not.
 
     Parameters
@@ -47,7 +47,7 @@ def covers(
 
     streams = dict[str, tuple[Verdict, RuleStream | None]]()
 
-    def found(one: Rule, other: Rule) -> Iterator[RuleFinding]:
+    def found(one: Rule, other: Rule) -> Iterator[Finding]:
         for rule in (one, other):
             if rule.name not in streams:
                 streams[rule.name] = fired(rules, rule, whole, settings, deepen=deepen)
@@ -57,7 +57,7 @@ def covers(
         asked, own = relevant(rules, [one.name, other.name], whole)
         return _pair(partial(_covered, asked, own, settings, deepen=deepen), one, other, rules)
 
-    return in_turn([(f"{one.name}, {other.name}", partial(found, one, other)) for one, other in pairs])
+    return findings_in_turn([(f"{one.name}, {other.name}", partial(found, one, other)) for one, other in pairs])
 
 
 def _covered(
@@ -79,28 +79,28 @@ def _covered(
     return GrowingQuestion(asked, bounds, settings, fires, f"{one.name} never fires", deepen=deepen).decide()[0]
 
 
-def _pair(covered_by: Callable[[Rule, Rule], Verdict], one: Rule, other: Rule, rules: RuleSet) -> Iterator[RuleFinding]:
+def _pair(covered_by: Callable[[Rule, Rule], Verdict], one: Rule, other: Rule, rules: RuleSet) -> Iterator[Finding]:
     ways = (one, other), (other, one)
     verdicts = [covered_by(*way) for way in ways]
     held = [each.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS) for each in verdicts]
     if all(held):
         surer = next((each for each in verdicts if each.within_bounds), verdicts[0])
         says = "neither emits anything" if verdicts[0].vacuity else "both always emit the same"
-        yield RuleFinding(f"{one.name}, {other.name}", "equal", f"{says}{_limits(surer)}", surer)
+        yield Finding(f"{one.name}, {other.name}", "equal", f"{says}{limits(surer)}", surer)
         return
     for (a, b), verdict, covered in zip(ways, verdicts, held, strict=True):
         about = f"{a.name}, {b.name}"
         if covered:
             why = f": {a.name} emits nothing" if verdict.vacuity else ""
-            says = f"{b.name} emits all that {a.name} does{_limits(verdict)}{why}"
-            yield RuleFinding(about, "covered", says, verdict)
+            says = f"{b.name} emits all that {a.name} does{limits(verdict)}{why}"
+            yield Finding(about, "covered", says, verdict)
         elif (stream := stream_of(verdict)) is not None:
             yield _not_covered(a, b, verdict, stream.made_by(rules))
         else:
             yield not_known(about, verdict)
 
 
-def _at_once(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream | None) -> RuleFinding | None:
+def _at_once(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream | None) -> Finding | None:
     """That a rule emits what another one does not, if the shortest stream on which it emits anything tells."""
     if stream is None:
         return None
@@ -113,10 +113,6 @@ def _at_once(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream | None
     return None
 
 
-def _not_covered(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream) -> RuleFinding:
+def _not_covered(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream) -> Finding:
     says = f"{one.name} emits what {other.name} does not"
-    return RuleFinding(f"{one.name}, {other.name}", "not covered", says, verdict, {"": stream})
-
-
-def _limits(verdict: Verdict) -> str:
-    return f", {WITHIN}" if verdict.within_bounds else ""
+    return Finding(f"{one.name}, {other.name}", "not covered", says, verdict, {"": stream})

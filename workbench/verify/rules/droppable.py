@@ -15,7 +15,7 @@ from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.layout import written
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
-from workbench.verify.rules.finding import RuleFinding, in_turn
+from workbench.verify.finding import Finding, findings_in_turn
 from workbench.verify.rules.problems import WITH_TIME
 from workbench.verify.rules.variants import compared
 
@@ -24,7 +24,7 @@ ANSWERS = "needed", "droppable"
 
 def droppable(
     rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
-) -> tuple[RuleFinding, ...]:
+) -> tuple[Finding, ...]:
     """For each part of a rule that it could be written without, whether it then emits the same; a stream if not.
 
     Parameters
@@ -37,7 +37,7 @@ def droppable(
     """
     bounds = bounds or RuleBounds()
 
-    def found(about: str, variant: RuleSet) -> Iterator[RuleFinding]:
+    def found(about: str, variant: RuleSet) -> Iterator[Finding]:
         sets = {"as it is": rules, "without it": variant}
         says = ("needed: without it the rules differ", "can be dropped")
         yield compared(about, sets, ANSWERS, says, bounds, settings, deepen=deepen)
@@ -47,7 +47,7 @@ def droppable(
         for number, rule in enumerate(rules.rules)
         for what, shorter in shorter_rules(rule)
     ]
-    return in_turn([(about, partial(found, about, variant)) for about, variant in asked])
+    return findings_in_turn([(about, partial(found, about, variant)) for about, variant in asked])
 
 
 def without_it(rules: RuleSet, number: int, rule: t.Rule) -> RuleSet:

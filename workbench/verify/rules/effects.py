@@ -21,8 +21,8 @@ from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.ask.properties import Property, can
-from workbench.verify.rules.capacities import MOST_KEPT, CapacityFinding, CapacitySearch, SearchedMost
-from workbench.verify.rules.finding import RuleFinding, in_turn
+from workbench.verify.finding import Finding, findings_in_turn
+from workbench.verify.rules.capacities import MOST_KEPT, CapacitySearch, SearchedMost
 from workbench.verify.rules.growth import touched
 from workbench.verify.rules.measured import ELAPSED, MeasuredStep
 from workbench.verify.rules.problems import WITH_TIME
@@ -37,7 +37,7 @@ def effects(
     *,
     deepen: bool = True,
     most: int = MOST_KEPT,
-) -> tuple[RuleFinding, ...]:
+) -> tuple[Finding, ...]:
     """For each type of events from outside that triggers rules how many composites one of them causes at most.
 
     Where rules wait for something not to come, the same of a moment at which that is known. Parameters and errors are
@@ -47,14 +47,14 @@ def effects(
     at_once = {rule.trigger.type for rule in rules.rules if absence(rule) is None}
     names = [name for name in rules.primitives if name in at_once]
     names += [ELAPSED] if any(absence(rule) is not None for rule in rules.rules) else []
-    return in_turn([(_about(name), partial(_caused, search, name)) for name in names])
+    return findings_in_turn([(_about(name), partial(_caused, search, name)) for name in names])
 
 
 def _about(name: str) -> str:
     return "a moment" if name == ELAPSED else f"one {name}"
 
 
-def _caused(search: CapacitySearch, name: str) -> Iterator[CapacityFinding]:
+def _caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
     countings = (RuleCounting(search.model.frame, valued) for valued in (True, False))
     counted, surely = (each.due() if name == ELAPSED else each.caused(name) for each in countings)
     searched = SearchedMost(_about(name), "composite", counted, surely, STATIC)

@@ -15,7 +15,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Rule
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
-from workbench.verify.rules.finding import RuleFinding, in_turn, not_known
+from workbench.verify.finding import Finding, findings_in_turn, not_known
 from workbench.verify.rules.problems import WITH_TIME, can_fire, growing
 from workbench.verify.rules.relevant import relevant
 from workbench.verify.rules.stream import RuleStream, stream_of
@@ -23,7 +23,7 @@ from workbench.verify.rules.stream import RuleStream, stream_of
 
 def fires(
     rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
-) -> tuple[RuleFinding, ...]:
+) -> tuple[Finding, ...]:
     """For each rule whether it can fire, with the shortest stream on which it does; then types that nothing emits.
 
     Parameters
@@ -36,12 +36,12 @@ def fires(
     """
     bounds = bounds or RuleBounds()
     asked = [(rule.name, partial(_fires, rules, rule, bounds, settings, deepen=deepen)) for rule in rules.rules]
-    found = list(in_turn(asked))
+    found = list(findings_in_turn(asked))
     silent = {each.about for each in found if each.answer == "never"}
     for name in rules.composites:
         emitting = [rule.name for rule in rules.rules if rule.emits == name]
         if silent.issuperset(emitting):
-            found.append(RuleFinding(name, "never", f"nothing emits it: {', '.join(emitting)} never fires"))
+            found.append(Finding(name, "never", f"nothing emits it: {', '.join(emitting)} never fires"))
     return tuple(found)
 
 
@@ -63,13 +63,11 @@ def fired(
     return verdict, stream and stream.made_by(rules)
 
 
-def _fires(
-    rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *, deepen: bool
-) -> Iterator[RuleFinding]:
+def _fires(rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Iterator[Finding]:
     verdict, stream = fired(rules, rule, bounds, settings, deepen=deepen)
     if stream is not None:
-        yield RuleFinding(rule.name, "fires", "can fire", verdict, {"": stream})
+        yield Finding(rule.name, "fires", "can fire", verdict, {"": stream})
     elif verdict.outcome is Outcome.FAILS:
-        yield RuleFinding(rule.name, "never", "never fires, with these values", verdict)
+        yield Finding(rule.name, "never", "never fires, with these values", verdict)
     else:
         yield not_known(rule.name, verdict)

@@ -35,7 +35,7 @@ from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
-from workbench.verify.rules.finding import TELLING, WITHIN, RuleFinding, in_turn, not_known
+from workbench.verify.finding import TELLING, Finding, findings_in_turn, limits, not_known
 from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.measured import MeasuredRules
 from workbench.verify.rules.multisets import carried_by, same_events
@@ -53,7 +53,7 @@ EXPLICIT = 20.0
 
 def order(
     rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
-) -> tuple[RuleFinding, ...]:
+) -> tuple[Finding, ...]:
     """For each two neighbours among the rules whether their order matters, and whether that of events of one time does.
 
     Parameters
@@ -65,25 +65,24 @@ def order(
     Refused: the rules have no finite model.
     """
 
-    def rules_at(place: int) -> list[RuleFinding]:
+    def rules_at(place: int) -> list[Finding]:
         return [_exchanged_rules(rules, place, bounds or RuleBounds(), settings, deepen=deepen)]
 
-    def events() -> list[RuleFinding]:
+    def events() -> list[Finding]:
         return _exchanged_events(rules, bounds or RuleBounds(), settings, deepen=deepen)
 
     pairs = [f"{one.name}, {other.name}" for one, other in pairwise(rules.rules)]
-    return in_turn([*((about, partial(rules_at, place)) for place, about in enumerate(pairs)), (EVENTS, events)])
+    neighbours = ((about, partial(rules_at, place)) for place, about in enumerate(pairs))
+    return findings_in_turn([*neighbours, (EVENTS, events)])
 
 
-def _exchanged_rules(
-    rules: RuleSet, place: int, bounds: RuleBounds, settings: Settings, *, deepen: bool
-) -> RuleFinding:
+def _exchanged_rules(rules: RuleSet, place: int, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Finding:
     before, (one, other), behind = rules.rules[:place], rules.rules[place : place + 2], rules.rules[place + 2 :]
     about = f"{one.name}, {other.name}"
     if {one.emits, other.emits}.isdisjoint(name for rule in rules.rules for name in rule.types):
-        return RuleFinding(about, ANSWERS[1], "their order does not matter: no rule looks at what they emit")
+        return Finding(about, ANSWERS[1], "their order does not matter: no rule looks at what they emit")
     if one.trigger.type != other.trigger.type and not (absence(one) and absence(other)):
-        return RuleFinding(about, ANSWERS[1], "their order does not matter: no event triggers both")
+        return Finding(about, ANSWERS[1], "their order does not matter: no event triggers both")
     variant = replace(rules, rules=(*before, other, one, *behind))
     says = "their order matters: exchanged, they emit something else", "their order does not matter"
     sets = {"as they are": rules, "exchanged": variant}
@@ -93,27 +92,27 @@ def _exchanged_rules(
 # --- events ---------------------------------------------------------------------------------------------
 
 
-def _exchanged_events(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> list[RuleFinding]:
+def _exchanged_events(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> list[Finding]:
     """What is found of each part of the rules, where that is the same of all; else of a part where it tells of all.
 
     What parts emit in both orders is emitted by all in both. Where a part does not, others may make up for it: then it
     is the stream that tells, run on all rules.
     """
-    found = list[RuleFinding]()
+    found = list[Finding]()
     parts = list(parts_of(rules, bounds))
     for number, (part, own) in enumerate(parts):
         with share(len(parts) - number + (len(parts) > 1), TELLING):
             found.append(_exchanged_in(part, own, settings, deepen=deepen))
-        if found[-1].streams:
-            streams = {name: stream.made_by(rules) for name, stream in found[-1].streams.items()}
+        if found[-1].runs:
+            streams = {name: stream.made_by(rules) for name, stream in found[-1].runs.items()}
             if len(parts) == 1 or RuleStream.differs_from(*streams.values()):
-                return [replace(found[-1], streams=streams)]
+                return [replace(found[-1], runs=streams)]
     if all(each.answer == ANSWERS[1] for each in found):
         return [next((each for each in found if each.within_bounds), found[-1])]
     return found if len(parts) == 1 else [_exchanged_in(rules, bounds, settings, deepen=deepen)]
 
 
-def _exchanged_in(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> RuleFinding:
+def _exchanged_in(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Finding:
     def asked(bounds: RuleBounds) -> Verdict:
         (model,) = modelled([rules], bounds)
         both_ways = _both_ways(model)
@@ -143,10 +142,9 @@ def _exchanged_in(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, dee
     if orders or verdict is None:
         one, other = (RuleStream.of(model, each) for each in orders)
         says = "their order matters: two that change places cause something else"
-        return RuleFinding(about, ANSWERS[0], says, verdict, {"in one order": one, "in the other": other})
+        return Finding(about, ANSWERS[0], says, verdict, {"in one order": one, "in the other": other})
     if verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
-        limits = f", {WITHIN}" if verdict.within_bounds else ""
-        return RuleFinding(about, ANSWERS[1], f"their order does not matter{limits}", verdict)
+        return Finding(about, ANSWERS[1], f"their order does not matter{limits(verdict)}", verdict)
     return not_known(about, verdict)
 
 

@@ -1,0 +1,107 @@
+"""The analyses: a row for each, of pipelines and of rules, from which the command, its help and its sections come.
+
+The rule of this module: what a row names is imported when it is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from workbench.errors import refuse_unknown
+from workbench.extensions import later
+
+if TYPE_CHECKING:
+    from workbench.core.program import Program
+    from workbench.tesla.rule_set import RuleSet
+    from workbench.verify.finding import Finding
+
+Subject = Literal["pipeline", "rules"]
+
+
+@dataclass(frozen=True)
+class AnalysisRow:
+    """An analysis.
+
+    Attributes
+    ----------
+    of: what it is about.
+    title: of its section.
+    ask: what it finds; it takes a pipeline and settings, or rules, bounds, settings and `deepen`.
+    nothing: what the section says where there is nothing to ask.
+    key: the name of the findings in JSON; empty: the only one is the whole object.
+    lines: how people read the findings.
+    grounds: what stands above what they rest on; None: that is not printed.
+    refused: what JSON has where it refuses the pipeline; None: then no analysis goes on.
+    applies: whether there is something to ask about, unless it is asked for.
+    """
+
+    name: str
+    of: Subject
+    title: str
+    ask: Callable[..., Sequence[Finding]]
+    nothing: str = ""
+    key: str = "findings"
+    lines: Callable[[Sequence[Finding]], Iterable[str]] = later("workbench.verify.finding", "lines_of")
+    grounds: str | None = None
+    refused: Mapping[str, Any] | None = None
+    applies: Callable[[Program], bool] = lambda _: True
+
+
+def _found_by(of: str, function: str) -> Callable[..., Any]:
+    """What a module of analyses has by that name: `module.function`."""
+    module, _, name = function.partition(".")
+    return later(f"workbench.verify.{of}.{module}", name)
+
+
+def _pipelines(name: str, title: str, ask: str, lines: str = "", applies: str = "", **more: Any) -> AnalysisRow:
+    if lines:
+        more["lines"] = _found_by("analyses", lines)
+    if applies:
+        more["applies"] = _found_by("analyses", applies)
+    return AnalysisRow(name, "pipeline", title, _found_by("analyses", ask), **more)
+
+
+def _rules(name: str, title: str, ask: str, nothing: str = "") -> AnalysisRow:
+    return AnalysisRow(name, "rules", title, _found_by("rules", ask), nothing=nothing, grounds="this rests on:")
+
+
+NO_MACHINE = "there is no state machine; of one in slices or windows, ask about the pipeline that they hold"
+ROWS = (
+    _pipelines("dead-paths", "dead paths", "dead_paths.dead_path_findings", "dead_paths.dead_path_lines", key=""),
+    _pipelines(
+        "latency", "latency", "latency.latencies", key="latency", refused={"latency": []},
+        nothing="no input leads to an output",
+    ),
+    _pipelines("silence", "longest silence", "silence.silences", key="silence", refused={"silence": []}),
+    _pipelines("constants", "constant pipes", "constants.constants", "constants.constant_lines", key="pipes"),
+    _pipelines(
+        "order", "order of arrival", "order.order_findings", "order.order_lines", key="", refused={"order": None}
+    ),
+    _pipelines(
+        "states", "states", "states.states", "states.state_lines", "states.has_machines", key="machines",
+        nothing=NO_MACHINE, grounds="",
+    ),
+    _rules("fires", "what can fire", "fires.fires", "there are no rules"),
+    _rules("covers", "rules that cover others", "covers.covers", "no two rules emit the same type"),
+    _rules("droppable", "what can be dropped", "droppable.droppable", "there is nothing but triggers"),
+    _rules("competition", "triggers that compete", "competition.competition", "no rule consumes anything"),
+    _rules("order", "order of rules and events", "rule_order.order"),
+    _rules("cascade", "cascades", "cascade.cascade"),
+    _rules("capacity", "what columns hold", "capacities.capacities", "no rule looks for events"),
+    _rules("effects", "what one event causes", "effects.effects"),
+)  # fmt: skip
+"""Every analysis, in the order in which they are reported."""
+
+
+def analyses(of: Subject) -> dict[str, AnalysisRow]:
+    """The analyses of pipelines, or of rules, by name."""
+    return {row.name: row for row in ROWS if row.of == of}
+
+
+def answers(rules: RuleSet, question: str, **options: Any) -> tuple[Finding, ...]:
+    """The answers to a question about rules, the name of one of their analyses."""
+    known = analyses("rules")
+    refuse_unknown("question about rules", question, known)
+    return tuple(known[question].ask(rules, **options))
