@@ -15,8 +15,9 @@ from workbench.tesla.check import load_rules, rules
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.needs import chain_needed, needs
 from workbench.verify import rules as r
+from workbench.verify.answer.check_all import check_all
 from workbench.verify.answer.verdict import Outcome
-from workbench.verify.rules.problems import WITH_TIME, rule_comparison, rule_problem
+from workbench.verify.rules.problems import WITH_TIME, RuleProblem, rule_comparison, rule_problem
 
 DECLARED = "".join(f"declare {name}(x: int)\n" for name in "ABTDEF")
 FRAUD = """declare Failed(user: string) declare Login(user: string) declare Takeover(user: string)
@@ -53,6 +54,48 @@ def test_what_cannot_happen_for_want_of_room_is_not_decided(prop):
     assert str(verdict.vacuity) == "no Takeover comes (Q = 2 of fraud.Failed prevents it)"
     assert verdict.to_json()["vacuous"] == {"never": "no Takeover comes", "bound": "Q = 2 of fraud.Failed"}
     assert not verdict.within_bounds
+
+
+OPPOSITES = [
+    (FRAUD, "Takeover", RuleBounds(), "fails"),
+    (FRAUD, "Takeover", RuleBounds(room=2), "unknown"),  # for want of room
+    (FRAUD, "Failed.user != Failed.user", RuleBounds(), "holds"),
+    (DECLARED + COUNTS.format(">= 0", "$n"), "D.x > 3", RuleBounds(room=2), "holds-within-bounds"),  # 2 fit
+]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(("text", "condition", "bounds", "outcome"), OPPOSITES)
+def test_what_never_happens_is_what_cannot_happen(text, condition, bounds, outcome, jobs):
+    """Asked together they are one question, and each has the verdict that it has when it is asked alone."""
+    given = rules(text, "asked")
+    problems = [rule_problem(given, f"{each}({condition})", bounds, deepen=False) for each in ("never", "can")]
+    never, can = (verdict for _, verdict in check_all(problems, jobs=jobs, ordered=True))
+    for found, alone in ((never, problems[0].decide()), (can, problems[1].decide())):
+        told = [
+            {**each.to_json(), "engine": "", "seconds": 0, "cpu_seconds": 0, "depth": {}, "reached": []}
+            for each in (found, alone)
+        ]
+        assert told[0] == told[1]
+        assert str(found.vacuity) == str(alone.vacuity)
+    assert (str(never.outcome), never.property) == (outcome, f"never({condition})")
+
+
+def test_opposites_are_decided_once(monkeypatch):
+    """So that the time for larger models cannot be over for one of them only."""
+    given, begun = rules(FRAUD, "fraud"), []
+    decide = RuleProblem.decide
+
+    def decided(problem):
+        begun.append(problem.text)
+        return decide(problem)
+
+    monkeypatch.setattr(RuleProblem, "decide", decided)
+    texts = ["never(Takeover)", "can(Failed)", "can(Takeover)", "never(Login)"]
+    found = dict(check_all([rule_problem(given, text) for text in texts], jobs=1))
+    assert begun == ["can(Takeover)", "can(Failed)", "never(Login)"]
+    assert [str(verdict.outcome) for verdict in found.values()] == ["fails", "holds", "holds", "fails"]
+    assert [problem.text for problem in found] == texts
 
 
 @pytest.mark.parametrize("least", [3, 6])

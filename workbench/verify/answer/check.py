@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from workbench.language import PropertySyntax
     from workbench.tesla.model.build import RuleBounds
 
+NO_RUN = "no run shows it"
+UNDECIDED = "undecided: the engine met a limit"
 QUIET = "steps without input"
 PATIENT = "steps without input, while no event is delayed,"
 """The steps that are left out of a model where that is sound."""
@@ -439,7 +441,7 @@ def _lacking(question: Question, findings: EngineRemarks) -> str:
     """Why there is no run that is wanted."""
     if not question.wanted or findings.outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
         return ""
-    return "no run shows it" + (" before the bounds are met" if findings.outcome is Outcome.WITHIN_BOUNDS else "")
+    return NO_RUN + (" before the bounds are met" if findings.outcome is Outcome.WITHIN_BOUNDS else "")
 
 
 def _reason(outcome: Outcome, answers: Mapping[str, Answer]) -> str:
@@ -468,5 +470,5 @@ def _assumptions(prepared: Prepared, env: Environment, outcome: Outcome) -> tupl
     if prepared.question.stutter and env.reducible:
         found.append(f"{QUIET if prepared.model.system.waits is FALSE else PATIENT} left out (they change nothing)")
     if outcome is Outcome.UNKNOWN:
-        found.append("undecided: the engine met a limit")
+        found.append(UNDECIDED)
     return tuple(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import takewhile
 
 from workbench.budget import share
 from workbench.errors import EngineMissing, LimitMet, WorkbenchError
@@ -41,33 +42,46 @@ def check_all(
     EngineMissing: there is no engine to decide with.
     """
     todo = list(problems)
+    wanted = [number for number, item in enumerate(todo) if item.syntax and item.syntax.name == "can"]
+    opposites = {n: each for n, item in enumerate(todo) for each in wanted if item.is_opposite_of(todo[each])}
+    alone = [number for number in range(len(todo)) if number not in opposites]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    jobs = min(cores if jobs is None else max(jobs, 1), len(todo))
+    jobs = min(cores if jobs is None else max(jobs, 1), len(alone))
+
+    def decided(number: int, parts: int, known: Verdict | None = None) -> Verdict:
+        return _decided(todo[number], parts, known, examined=examined, strict=strict)
+
+    early: dict[int, Verdict] = {}
     if jobs <= 1 or not hasattr(os, "fork"):
         for number, item in enumerate(todo):
-            yield item, _decided(item, len(todo) - number, examined=examined, strict=strict)
+            first = opposites.get(number, number)
+            if first not in early:
+                early[first] = decided(first, len(todo) - number)
+            yield item, early[first] if first == number else decided(number, len(todo) - number, early[first])
         return
     from workbench.verify.answer.processes import in_processes
 
-    def decided(number: int) -> Verdict:
-        return _decided(todo[number], -(-(len(todo) - number) // jobs), examined=examined, strict=strict)
+    def in_process(place: int) -> Verdict:
+        return decided(alone[place], -(-(len(alone) - place) // jobs))
 
-    early: dict[int, Verdict] = {}
     following = 0
-    for number, verdict in in_processes(todo, decided, jobs):
-        early[number] = _at_home(verdict, todo[number])
-        following = following if ordered else number
-        while following in early:
-            yield todo[following], early.pop(following)
-            following += 1
+    for place, verdict in in_processes([todo[number] for number in alone], in_process, jobs):
+        first = alone[place]
+        early[first] = _at_home(verdict, todo[first])
+        turned = [number for number, each in opposites.items() if each == first]
+        early |= {number: decided(number, 1, early[first]) for number in turned}
+        order = range(following, len(todo)) if ordered else sorted([first, *turned])
+        for number in takewhile(early.__contains__, order):
+            yield todo[number], early.pop(number)
+            following = number + 1
 
 
-def _decided(item: Problem, parts: int, *, examined: bool, strict: bool) -> Verdict:
-    """The verdict on a problem with its part of the time that is left."""
+def _decided(item: Problem, parts: int, known: Verdict | None, *, examined: bool, strict: bool) -> Verdict:
+    """The verdict on a problem with its part of the time that is left; `known` is that on its opposite."""
     verdict = None
     try:
         with share(parts):
-            verdict = item.decide()
+            verdict = item.decide() if known is None else item.turned(known)
             if not examined:
                 return verdict
             from workbench.verify.answer.examine import examine

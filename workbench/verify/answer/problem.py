@@ -120,6 +120,15 @@ class Problem:
         found = undecided(self.name, self.text, self.settings, reason, system=self.system)
         return replace(found, problem=self)
 
+    def is_opposite_of(self, other: Problem) -> bool:
+        """Whether it asks that what another one looks for never comes: both are one question (`turned`)."""
+        del other
+        return False
+
+    def turned(self, verdict: Verdict) -> Verdict:
+        """The verdict, from that on the problem that it is the opposite of."""
+        raise NotImplementedError(f"{self.text} is no problem's opposite: {verdict.property}")
+
     def decide(self) -> Verdict:
         """The verdict, under the names the user wrote; it errs as `check` does."""
         start = time.monotonic()

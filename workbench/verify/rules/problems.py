@@ -22,7 +22,7 @@ from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
 from workbench.tesla.model.needs import computes
 from workbench.tesla.model.ticks import output_of
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.check import Settings
+from workbench.verify.answer.check import NO_RUN, UNDECIDED, Settings
 from workbench.verify.answer.growth import deeper
 from workbench.verify.answer.problem import Problem, comparison, problem
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
@@ -45,9 +45,11 @@ class RuleProblem(Problem):
     Attributes
     ----------
     growing: the same of larger models.
+    rules: all that it was asked of.
     """
 
     growing: GrowingQuestion | None = None
+    rules: RuleSet | None = None
 
     def decide(self) -> Verdict:
         """The verdict; where no run decides it, that of larger models."""
@@ -60,6 +62,27 @@ class RuleProblem(Problem):
             if self.growing is None or verdict.outcome is Outcome.UNKNOWN:
                 return verdict.given_up(met)
             return self.growing.vacuous(verdict)
+
+    def is_opposite_of(self, other: Problem) -> bool:
+        """Whether this is `never(P)`, and the other one `can(P)` of the same rules, asked in the same way."""
+        if not (isinstance(other, RuleProblem) and self.syntax and other.syntax and self.growing and other.growing):
+            return False
+        names, (one, two) = (self.syntax.name, other.syntax.name), (self.growing, other.growing)
+        same = self.rules is other.rules and self.settings == other.settings
+        same = same and (one.bounds, one.deepen) == (two.bounds, two.deepen)
+        return same and names == ("never", "can") and str(self.syntax.argument) == str(other.syntax.argument)
+
+    def turned(self, verdict: Verdict) -> Verdict:
+        """The verdict that something never happens, from the one whether it can."""
+        turned = {Outcome.HOLDS: Outcome.FAILS, Outcome.FAILS: Outcome.HOLDS, Outcome.UNKNOWN: Outcome.UNKNOWN}
+        outcome = Outcome.WITHIN_BOUNDS if verdict.within_bounds else turned[verdict.outcome]
+        asked = verdict.problem and replace(verdict.problem, prop=self.prop, syntax=self.syntax)
+        found = replace(verdict, property=self.text, outcome=outcome, problem=asked, examined=())
+        if outcome is Outcome.UNKNOWN and verdict.vacuity is None:  # a limit was met
+            return replace(found, depth=verdict.depth and replace(verdict.depth, wanted=False))
+        reason = "; ".join(each for each in verdict.reason.split("; ") if not each.startswith(NO_RUN))
+        rests_on = tuple(each for each in verdict.rests_on if each != UNDECIDED)
+        return replace(found, reason=reason, rests_on=rests_on, phase="", depth=None, reached=(), advice=())
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,12 +164,13 @@ def rule_problem(
         return found(rules.rule_names, settings=settings)
     emitting = asked_of(rules, prop)
     alone = [relevant(rules, [name], RuleBounds())[0] for name in emitting if _type_asked(rules, prop)]
-    asked = relevant(rules, emitting, RuleBounds())[0]
-    if len(alone) < 2 or settings.engine != "auto" or any(len(each.rules) == len(asked.rules) for each in alone):
+    count = len(relevant(rules, emitting, RuleBounds())[0].rules)
+    if len(alone) < 2 or settings.engine != "auto" or any(len(each.rules) == count for each in alone):
         return found(emitting, settings=settings)
     whole = found(emitting, settings=replace(settings, grow=settings.grow / (len(alone) + 1)))
     parts = tuple(partial(found, [name]) for name in emitting)
-    return SplitProblem(whole.subject, whole.prop, settings, whole.syntax, growing=whole.growing, parts=parts)
+    asked = whole.subject, whole.prop, settings, whole.syntax
+    return SplitProblem(*asked, growing=whole.growing, rules=rules, parts=parts)
 
 
 def growing(
@@ -185,7 +209,7 @@ def growing(
         deepen=deepen,
     )  # fmt: skip
     first = problem_with(bounds)
-    return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question)
+    return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question, rules=rules)
 
 
 def _is_typed(found: Problem) -> bool:
