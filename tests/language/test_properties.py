@@ -81,7 +81,7 @@ def test_every_property_can_be_given_on_the_command_line(name):
     found = parse_property(GIVEN[name])
     assert found.name == name
     assert str(found) == GIVEN[name]
-    assert (found.argument is None) == (not PROPERTIES[name])
+    assert (found.argument is None) == (PROPERTIES[name].argument is None)
 
 
 def test_formulas():

@@ -12,16 +12,16 @@ import pytest
 import workbench as wb
 from workbench.cli.main import main
 from workbench.errors import InputError, LanguageError
-from workbench.verify.ask.equivalence import TOLERATES, WRITTEN
-from workbench.verify.ask.from_syntax import PLAIN
+from workbench.language.properties import PROPERTIES
 
 TEXT = """
 pipeline a(x: int) -> y: bool { y = x >= 0 fault lose y at most 1 return y }
 pipeline b(x: int) -> y: bool { y = x + 1 > 0 return y }
 """
 ASKED = [
-    *PLAIN, TOLERATES, "bounded-liveness(3)", "always (y)", "ctl(AG (y.present -> y))",
-    "ltl(G (y.present -> y))", *(f"{word}(b)" for word in WRITTEN),
+    *(name for name, row in PROPERTIES.items() if row.argument is None), "bounded-liveness(3)", "always (y)",
+    "ctl(AG (y.present -> y))", "ltl(G (y.present -> y))",
+    *(f"{name}(b)" for name, row in PROPERTIES.items() if row.mode and row.argument),
 ]  # fmt: skip
 
 

@@ -4,45 +4,67 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.function import LIBRARY
 from workbench.errors import LanguageError, did_you_mean
+from workbench.extensions import later
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, walk
 from workbench.language.parser import parse_check
 
-PROPERTIES: dict[str, str] = {
-    "liveness": "",
-    "response": "",
-    "bounded-liveness": "number",
-    "no-overflow": "",
-    "no-full-queues": "",
-    "never-false": "",
-    "often-true": "",
-    "always": "condition",
-    "never": "condition",
-    "can": "condition",
-    "ctl": "CTL formula",
-    "ltl": "LTL formula",
-    "equivalent": "pipeline",
-    "stepwise-equivalent": "pipeline",
-    "approximates": "pipeline",
-    "tolerates": "",
-}
-"""The name of each property and what its argument is (nothing, if empty)."""
-
 CTL = frozenset({"AG", "AF", "AX", "EG", "EF", "EX", "AU", "EU"})
 LTL = frozenset({"G", "F", "X", "U", "R"})
-_TEMPORAL = {"condition": frozenset[str](), "CTL formula": CTL, "LTL formula": LTL}
-_EXAMPLES = {
-    "number": "bounded-liveness(3)",
-    "condition": "always (y.present -> y >= 0)",
-    "CTL formula": "ctl(AG EF out.present)",
-    "LTL formula": "ltl(G F x.present -> G F out.present)",
-    "pipeline": "equivalent(other)",
-}
+
+
+@dataclass(frozen=True)
+class ArgumentRow:
+    """A kind of argument.
+
+    Attributes
+    ----------
+    words: what a property takes that has one; `example`: such a property.
+    read: what is understood by it.
+    operators: the temporal operators that may be in it.
+    other: what to do about another operator, from the property's `name`, the `operator` and its `logic`.
+    """
+
+    words: str
+    example: str
+    read: Callable[[s.Check, s.Expression, Mapping[str, Value]], Any]
+    operators: frozenset[str] = frozenset()
+    other: str = ""
+
+
+@dataclass(frozen=True)
+class PropertyRow:
+    """A property as it is written.
+
+    Attributes
+    ----------
+    made: makes it of its argument, if it has one; of another pipeline and the mode where it compares with that.
+    argument: the kind of its argument; None: it takes none.
+    mode: the sense in which it compares two pipelines; empty where it does not.
+    compared: how a verdict on two pipelines calls it.
+    one_step: it is about single steps.
+    presence: the name of a pipe alone says that it carries an event.
+    wanted: a run that shows it is enough; else one refutes it.
+    opposite: the property that holds where this one does not.
+    of_queues: it is about queues, not about what comes out.
+    """
+
+    name: str
+    made: Callable[..., Any]
+    argument: ArgumentRow | None = None
+    mode: str = ""
+    compared: str = ""
+    one_step: bool = False
+    presence: bool = False
+    wanted: bool = False
+    opposite: str = ""
+    of_queues: bool = False
 
 
 def parse_property(text: str, file: str = "<property>") -> s.PropertySyntax:
@@ -52,15 +74,16 @@ def parse_property(text: str, file: str = "<property>") -> s.PropertySyntax:
 
 def elaborated(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySyntax:
     """A property with its argument understood; `constants` are the parameters of its pipeline."""
-    kind = PROPERTIES.get(check.name)
-    if kind is None:
+    row = PROPERTIES.get(check.name)
+    if row is None:
         hint = did_you_mean(check.name, PROPERTIES, "properties are: ")
         raise LanguageError(f"there is no property '{check.name}'", where=check.where, hint=hint)
-    if bool(kind) != (check.argument is not None):
-        what = f"takes a {kind}" if kind else "takes no argument"
-        hint = f"write {_EXAMPLES.get(kind, check.name)}"
+    kind = row.argument
+    if (kind is None) != (check.argument is None):
+        what = f"takes a {kind.words}" if kind else "takes no argument"
+        hint = f"write {kind.example if kind else check.name}"
         raise LanguageError(f"the property '{check.name}' {what}", where=check.where, hint=hint)
-    argument = None if check.argument is None else _READERS[kind](check, check.argument, constants)
+    argument = None if kind is None or check.argument is None else kind.read(check, check.argument, constants)
     return s.PropertySyntax(check.name, argument, check.text, where=check.where)
 
 
@@ -79,7 +102,7 @@ def _number(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> 
     value = Evaluator(constants, LIBRARY, {}).value(e)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         what = f"the property '{check.name}' takes a number of steps, not {value}"
-        raise LanguageError(what, where=e.where, hint=f"write {_EXAMPLES['number']}")
+        raise LanguageError(what, where=e.where, hint=f"write {NUMBER.example}")
     return value
 
 
@@ -93,27 +116,65 @@ def _pipeline(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -
 
 
 def _formula(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> s.Expression:
-    allowed = _TEMPORAL[PROPERTIES[check.name]]
+    kind = PROPERTIES[check.name].argument
     for part in walk(e):
-        if isinstance(part, s.Temporal) and part.operator not in allowed:
+        if kind is not None and isinstance(part, s.Temporal) and part.operator not in kind.operators:
             what = f"'{part.operator}' has no meaning in {check.name}(...)"
-            raise LanguageError(what, where=part.where, hint=_other_logic(check.name, part.operator))
+            logic = "ctl" if part.operator in CTL else "ltl"
+            hint = kind.other.format(name=check.name, operator=part.operator, logic=logic)
+            raise LanguageError(what, where=part.where, hint=hint)
     return substituted(e, constants)
 
 
-def _other_logic(name: str, operator: str) -> str:
-    if name in ("always", "never", "can"):
-        return f"{name}(...) is about one step; use {'ctl' if operator in CTL else 'ltl'}(...)"
-    if name == "ctl":
-        return f"in CTL every temporal operator has a path quantifier: A{operator} or E{operator}"
-    return "LTL has no path quantifiers: write G, F, X, U, or use ctl(...)"
+NUMBER = ArgumentRow("number", "bounded-liveness(3)", _number)
+PIPELINE = ArgumentRow("pipeline", "equivalent(other)", _pipeline)
+CONDITION = ArgumentRow(
+    "condition", "always (y.present -> y >= 0)", _formula,
+    other="{name}(...) is about one step; use {logic}(...)",
+)  # fmt: skip
+CTL_FORMULA = ArgumentRow(
+    "CTL formula", "ctl(AG EF out.present)", _formula, CTL,
+    "in CTL every temporal operator has a path quantifier: A{operator} or E{operator}",
+)  # fmt: skip
+LTL_FORMULA = ArgumentRow(
+    "LTL formula", "ltl(G F x.present -> G F out.present)", _formula, LTL,
+    "LTL has no path quantifiers: write G, F, X, U, or use ctl(...)",
+)  # fmt: skip
+"""The kinds of arguments."""
 
 
-_READERS: dict[str, Callable[[s.Check, s.Expression, Mapping[str, Value]], Any]] = {
-    "number": _number,
-    "pipeline": _pipeline,
-    **dict.fromkeys(_TEMPORAL, _formula),
-}
+def _asks(function: str, *given: Any, module: str = "properties") -> Callable[..., Any]:
+    return later(f"workbench.verify.ask.{module}", function, *given)
+
+
+def _written(function: str, *given: Any) -> Callable[..., Any]:
+    return _asks(function, *given, module="from_syntax")
+
+
+ROWS = (
+    PropertyRow("liveness", _asks("liveness")),
+    PropertyRow("response", _asks("response")),
+    PropertyRow("bounded-liveness", _asks("bounded_liveness"), NUMBER),
+    PropertyRow("no-overflow", _asks("no_overflow"), of_queues=True),
+    PropertyRow("no-full-queues", _asks("no_full_queues"), of_queues=True),
+    PropertyRow("never-false", _asks("never_false")),
+    PropertyRow("often-true", _asks("often_true")),
+    PropertyRow("always", _written("always_expressed"), CONDITION, one_step=True),
+    PropertyRow("never", _written("never_expressed"), CONDITION, one_step=True, presence=True, opposite="can"),
+    PropertyRow("can", _written("can_expressed"), CONDITION, one_step=True, presence=True, wanted=True),
+    PropertyRow("ctl", _written("formula_expressed", "ctl"), CTL_FORMULA),
+    PropertyRow("ltl", _written("formula_expressed", "ltl"), LTL_FORMULA),
+    PropertyRow(
+        "equivalent", _asks("equivalent_to", module="equivalence"), PIPELINE, "sequence", "sequence-equivalent"
+    ),
+    PropertyRow(
+        "stepwise-equivalent", _asks("equivalent_to", module="equivalence"), PIPELINE, "stepwise", "stepwise-equivalent"
+    ),
+    PropertyRow("approximates", _asks("equivalent_to", module="equivalence"), PIPELINE, "approximates", "approximates"),
+    PropertyRow("tolerates", _asks("tolerating", module="equivalence"), mode="sequence"),
+)
+PROPERTIES = {row.name: row for row in ROWS}
+"""Every property, by its name."""
 
 
 def substituted(e: s.Expression, constants: Mapping[str, Value]) -> s.Expression:

@@ -149,12 +149,12 @@ def _asked(
     system: System, asked: Sequence[PropertySyntax]
 ) -> tuple[System, list[tuple[PropertySyntax, Question | None]]]:
     """The system with the observers of all properties, and the questions; None for comparisons."""
-    from workbench.verify.ask.equivalence import TOLERATES, WRITTEN
+    from workbench.language import PROPERTIES
     from workbench.verify.ask.from_syntax import property_from
 
     questions: list[tuple[PropertySyntax, Question | None]] = []
     for syntax in asked:
-        if syntax.name in (*WRITTEN, TOLERATES):
+        if PROPERTIES[syntax.name].mode:
             questions.append((syntax, None))
             continue
         question = property_from(syntax).question(system)

@@ -9,6 +9,7 @@ from itertools import takewhile
 
 from workbench.budget import share
 from workbench.errors import EngineMissing, LimitMet, WorkbenchError
+from workbench.language.properties import PROPERTIES
 from workbench.verify.answer.problem import Problem
 from workbench.verify.answer.verdict import Trace, Verdict
 
@@ -42,7 +43,7 @@ def check_all(
     EngineMissing: there is no engine to decide with.
     """
     todo = list(problems)
-    wanted = [number for number, item in enumerate(todo) if item.syntax and item.syntax.name == "can"]
+    wanted = [number for number, item in enumerate(todo) if item.syntax and PROPERTIES[item.syntax.name].wanted]
     opposites = {n: each for n, item in enumerate(todo) for each in wanted if item.is_opposite_of(todo[each])}
     alone = [number for number in range(len(todo)) if number not in opposites]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

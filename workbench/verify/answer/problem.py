@@ -21,7 +21,7 @@ from workbench.verify.answer.check import Settings, decide, prepare, undecided
 from workbench.verify.answer.growth import grow
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.environment import Environment
-from workbench.verify.ask.equivalence import NAMES, Equivalence, EquivalenceMode, equivalent_to, tolerating
+from workbench.verify.ask.equivalence import COMPARISONS, Equivalence, EquivalenceMode, equivalent_to, tolerating
 from workbench.verify.ask.from_syntax import asked_by
 from workbench.verify.ask.properties import Property
 from workbench.verify.decide.decision import limits_left
@@ -239,7 +239,7 @@ def comparison(
         subject, prop = left, equivalent_to(right, mode)
     return Problem(
         subject,
-        replace(prop, name=NAMES[mode]),
+        replace(prop, name=COMPARISONS[mode].compared),
         settings or Settings(),
         title=f"{left.pipeline.name}, {right.pipeline.name}",
     )

@@ -25,28 +25,15 @@ from workbench.errors import PipelineError, TypingError, refuse_unknown
 from workbench.ir.system import System
 from workbench.language import Loaded
 from workbench.language.faults import faultless
+from workbench.language.properties import PROPERTIES
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import OverDomains, Property, Question, conjoined, stepwise_equal
 
 EquivalenceMode = Literal["sequence", "stepwise", "approximates"]
-TOLERATES = "tolerates"
-"""The name of the property that a pipeline is equivalent to itself without its faults."""
-
-
-NAMES: dict[EquivalenceMode, str] = {
-    "sequence": "sequence-equivalent",
-    "stepwise": "stepwise-equivalent",
-    "approximates": "approximates",
-}
-"""How a verdict on two pipelines calls what was asked."""
-WRITTEN: dict[str, EquivalenceMode] = {
-    "equivalent": "sequence",
-    "stepwise-equivalent": "stepwise",
-    "approximates": "approximates",
-}
-"""The same, written as a property of one pipeline that names the other."""
+COMPARISONS = {row.mode: row for row in PROPERTIES.values() if row.mode and row.argument}
+"""The properties that compare a pipeline with another one, by the sense in which they do."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +51,7 @@ class Equivalence:
     other: Program | None = None
 
     def __post_init__(self) -> None:
-        refuse_unknown("sense of equivalence", self.mode, NAMES)
+        refuse_unknown("sense of equivalence", self.mode, COMPARISONS)
 
     def __str__(self) -> str:
         return self.name
@@ -89,8 +76,8 @@ def equivalent_to(other: Program, mode: EquivalenceMode = "sequence") -> Equival
     mode: `sequence`: the i-th outputs are equal, whenever both have come. `stepwise`: at every step both emit the
         same event, or none. `approximates`: stepwise, and where the pipeline says true so does the other.
     """
-    word = next((word for word, each in WRITTEN.items() if each == mode), "")
-    return Equivalence(f"{word}({other.pipeline.name})", mode, other)
+    refuse_unknown("sense of equivalence", mode, COMPARISONS)
+    return Equivalence(f"{COMPARISONS[mode].name}({other.pipeline.name})", mode, other)
 
 
 def tolerating(mode: EquivalenceMode = "sequence") -> Equivalence:
@@ -99,7 +86,7 @@ def tolerating(mode: EquivalenceMode = "sequence") -> Equivalence:
     As of any two pipelines, sequence equivalence says that no output is wrong, not that all of them come: ask for
     `response` besides.
     """
-    return Equivalence(TOLERATES, mode)
+    return Equivalence("tolerates", mode)
 
 
 def side_by_side(left: Program, right: Program, mode: EquivalenceMode) -> tuple[Pipeline, Property]:
@@ -117,7 +104,7 @@ def side_by_side(left: Program, right: Program, mode: EquivalenceMode) -> tuple[
         return _sequence(title, left, nodes, pairs)
     outputs = tuple((pipe, pipe) for pair in pairs for pipe in pair)
     parts = [stepwise_equal(a, b, approximates=mode == "approximates") for a, b in pairs]
-    return Pipeline(title, left.inputs, tuple(nodes), outputs), conjoined(NAMES[mode], parts)
+    return Pipeline(title, left.inputs, tuple(nodes), outputs), conjoined(COMPARISONS[mode].compared, parts)
 
 
 def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[str, str]]) -> tuple[Pipeline, Property]:
@@ -146,7 +133,7 @@ def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[s
         return Property(f"{name}.present -> {name}.value", question)
 
     parts = [agrees(name) for name in names]
-    return Pipeline(title, left.inputs, (*nodes, *compare), outputs), conjoined("sequence-equivalent", parts)
+    return Pipeline(title, left.inputs, (*nodes, *compare), outputs), conjoined(COMPARISONS["sequence"].compared, parts)
 
 
 def _comparable(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> None:

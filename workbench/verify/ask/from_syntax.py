@@ -2,79 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from workbench.core.term import Term
 from workbench.errors import LanguageError
-from workbench.ir.system import System
+from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, PipelineReference, PropertySyntax
 from workbench.smv.engines.engine import QueryKind
-from workbench.verify.ask.equivalence import TOLERATES, WRITTEN, Equivalence, equivalent_to, tolerating
+from workbench.verify.ask.equivalence import Equivalence
 from workbench.verify.ask.labels import Labels
-from workbench.verify.ask.properties import (
-    Property,
-    always,
-    bounded_liveness,
-    can,
-    liveness,
-    never,
-    never_false,
-    no_full_queues,
-    no_overflow,
-    often_true,
-    response,
-    temporal,
-)
+from workbench.verify.ask.properties import Exercised, Property, always, can, never, temporal
 
 if TYPE_CHECKING:
     from workbench.language import Loaded
 
 
-PLAIN: dict[str, Callable[[], Property]] = {
-    "liveness": liveness,
-    "response": response,
-    "no-overflow": no_overflow,
-    "no-full-queues": no_full_queues,
-    "never-false": never_false,
-    "often-true": often_true,
-}
-
-
 def property_from(syntax: PropertySyntax) -> Property:
     """The property of one pipeline that `syntax` writes."""
-    name, argument = syntax.name, syntax.argument
-    if name in PLAIN:
-        return PLAIN[name]()
-    if name == "bounded-liveness" and isinstance(argument, int):
-        return bounded_liveness(argument)
-    if isinstance(argument, Expression):
-        return _expressed(name, argument)
-    raise LanguageError(
-        f"'{syntax}' compares two pipelines: it is no property of one",
-        where=syntax.where,
-        hint="from Python: check(pipeline, equivalent_to(other))",
-    )
+    row = PROPERTIES[syntax.name]
+    if row.mode:
+        raise LanguageError(
+            f"'{syntax}' compares two pipelines: it is no property of one",
+            where=syntax.where,
+            hint="from Python: check(pipeline, equivalent_to(other))",
+        )
+    found: Property = row.made(*([] if row.argument is None else [syntax.argument]))
+    return found
 
 
 def asked_by(syntax: PropertySyntax, loaded: Loaded | None = None) -> Property | Equivalence:
     """What `syntax` asks; `loaded` is the pipeline of a file that it is asked of, where other pipelines are found."""
-    if syntax.name == TOLERATES:
-        return tolerating()
-    if loaded is not None and syntax.name in WRITTEN and isinstance(syntax.argument, PipelineReference):
-        return replace(equivalent_to(loaded.other(syntax.argument), WRITTEN[syntax.name]), name=str(syntax))
+    row = PROPERTIES[syntax.name]
+    found: Equivalence
+    if row.mode and row.argument is None:
+        found = row.made()
+        return found
+    if row.mode and loaded is not None and isinstance(syntax.argument, PipelineReference):
+        found = row.made(loaded.other(syntax.argument), row.mode)
+        return replace(found, name=str(syntax))
     return property_from(syntax)
 
 
-def _expressed(name: str, e: Expression) -> Property:
-    def cases(system: System) -> tuple[tuple[str, Term], ...]:
-        return Labels(system).cases(e)
+def _cases(e: Expression) -> Exercised:
+    return lambda system: Labels(system).cases(e)
 
-    if name in ("never", "can"):
-        asked = never if name == "never" else can
-        return asked(lambda system: Labels(system).somewhere(e), str(e))
-    if name == "always":
-        return always(lambda system: Labels(system).invariant(e), str(e), cases)
-    kind: QueryKind = "ctl" if name == "ctl" else "ltl"
-    return temporal(kind, lambda system: Labels(system).formula(e), str(e), cases)
+
+def always_expressed(e: Expression) -> Property:
+    """`always (e)`."""
+    return always(lambda system: Labels(system).invariant(e), str(e), _cases(e))
+
+
+def never_expressed(e: Expression) -> Property:
+    """`never(e)`."""
+    return never(lambda system: Labels(system).somewhere(e), str(e))
+
+
+def can_expressed(e: Expression) -> Property:
+    """`can(e)`."""
+    return can(lambda system: Labels(system).somewhere(e), str(e))
+
+
+def formula_expressed(kind: QueryKind, e: Expression) -> Property:
+    """`ctl(e)` or `ltl(e)`."""
+    return temporal(kind, lambda system: Labels(system).formula(e), str(e), _cases(e))

@@ -16,14 +16,14 @@ from workbench.core.program import Program
 from workbench.core.units import ELAPSED
 from workbench.errors import InputError
 from workbench.ir.compose import outline
-from workbench.language import PropertySyntax
+from workbench.language import PROPERTIES, PropertySyntax
 from workbench.processors.held.group import flatten
 from workbench.smv.system import SmvSystem, read_system
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import Problem, problem
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
-from workbench.verify.ask.equivalence import TOLERATES, WRITTEN, Equivalence
+from workbench.verify.ask.equivalence import Equivalence
 from workbench.verify.ask.properties import Property, never_false, silent
 from workbench.verify.decide.decision import limits_left
 from workbench.verify.monitor.binding import Undecided, drive
@@ -102,7 +102,8 @@ class Watching:
 
     def problem(self, prop: Property | Equivalence | PropertySyntax | str) -> MonitorProblem:
         """A property to decide; it takes what `check` takes, but for comparisons."""
-        if str(prop).partition("(")[0] in (*WRITTEN, TOLERATES):
+        row = PROPERTIES.get(str(prop).partition("(")[0])
+        if row is not None and row.mode:
             raise InputError(f"'{prop}' compares two pipelines; it is asked with `workbench equiv`")
         asked = problem(self.subject, prop, self.settings)
         path = self.system.path if isinstance(self.system, SmvSystem) else self.system

@@ -16,6 +16,7 @@ from workbench.budget import Budget, share
 from workbench.errors import LimitMet, TypingError
 from workbench.language import PropertySyntax, parse_property
 from workbench.language.evaluate import walk
+from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Identifier
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
@@ -64,13 +65,14 @@ class RuleProblem(Problem):
             return self.growing.vacuous(verdict)
 
     def is_opposite_of(self, other: Problem) -> bool:
-        """Whether this is `never(P)`, and the other one `can(P)` of the same rules, asked in the same way."""
+        """Whether this is `never(P)`, and the other one `can(P)` of the same rules, in a model with the same bounds."""
         if not (isinstance(other, RuleProblem) and self.syntax and other.syntax and self.growing and other.growing):
             return False
-        names, (one, two) = (self.syntax.name, other.syntax.name), (self.growing, other.growing)
+        one, two = self.growing, other.growing
         same = self.rules is other.rules and self.settings == other.settings
         same = same and (one.bounds, one.deepen) == (two.bounds, two.deepen)
-        return same and names == ("never", "can") and str(self.syntax.argument) == str(other.syntax.argument)
+        opposite = PROPERTIES[self.syntax.name].opposite == other.syntax.name
+        return same and opposite and str(self.syntax.argument) == str(other.syntax.argument)
 
     def turned(self, verdict: Verdict) -> Verdict:
         """The verdict that something never happens, from the one whether it can."""
@@ -102,7 +104,7 @@ class SplitProblem(RuleProblem):
     def decide(self) -> Verdict:
         """The verdict; it rests on what that about one of the rules rests on."""
         start, parts, grow = time.monotonic(), list[Verdict](), self.settings.grow / (len(self.parts) + 1)
-        shows = Outcome.HOLDS if self.syntax and self.syntax.name == "can" else Outcome.FAILS
+        shows = Outcome.HOLDS if self.syntax and PROPERTIES[self.syntax.name].wanted else Outcome.FAILS
         with Budget(self.settings.seconds, self.settings.memory_mb):
             for number, part in enumerate(self.parts):
                 seconds = share(len(self.parts) - number + 1).seconds  # as much is left for all of them together
@@ -198,15 +200,15 @@ def growing(
 
     if isinstance(prop, PropertySyntax):
         about = names if _outputs_asked(rules, prop) else ()
-        itself = prop.name in ("can", "never") and _type_asked(rules, prop)
+        itself = _type_asked(rules, prop)
         if deepen and not itself:
             larger = (replace(bounds, growth=growth) for growth in (1, 2, 4))
             bounds = next((more for more in larger if _is_typed(problem_with(more))), bounds)
     question = GrowingQuestion(
         lambda more: problem_with(more).decide(), bounds, settings,
         partial(happens, [rules], about, settings), _never([rules], about), itself=itself,
-        wanted=isinstance(prop, Property) or prop.name == "can", computes=computes(relevant(rules, names, bounds)[0]),
-        deepen=deepen,
+        wanted=isinstance(prop, Property) or PROPERTIES[prop.name].wanted,
+        computes=computes(relevant(rules, names, bounds)[0]), deepen=deepen,
     )  # fmt: skip
     first = problem_with(bounds)
     return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question, rules=rules)
@@ -250,14 +252,14 @@ def _never(rule_sets: Sequence[RuleSet], names: Collection[str]) -> str:
 
 def _type_asked(rules: RuleSet, prop: PropertySyntax) -> bool:
     """Whether it is asked of a type of composites, or what its attributes are."""
-    type = prop.argument.name if isinstance(prop.argument, Identifier) and prop.name != "always" else ""
-    return type in rules.composites
+    type = prop.argument.name if isinstance(prop.argument, Identifier) else ""
+    return PROPERTIES[prop.name].presence and type in rules.composites
 
 
 def _outputs_asked(rules: RuleSet, prop: PropertySyntax) -> bool:
     """Whether a property is about composites, not about events and columns alone."""
     if not isinstance(prop.argument, Expression):
-        return not prop.name.startswith("no-")
+        return not PROPERTIES[prop.name].of_queues
     return any(isinstance(each, Identifier) and each.name in rules.composites for each in walk(prop.argument))
 
 

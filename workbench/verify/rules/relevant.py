@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from workbench.language.evaluate import walk
+from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Field, Identifier, PropertySyntax
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, longest_chain
@@ -77,7 +78,7 @@ def told_apart(
 
 def asked_of(rules: RuleSet, syntax: PropertySyntax) -> tuple[str, ...]:
     """The rules whose composites a condition of single steps is about; all where it may look at something else."""
-    if syntax.name in ("can", "never", "always") and isinstance(syntax.argument, Expression):
+    if PROPERTIES[syntax.name].one_step and isinstance(syntax.argument, Expression):
         inside = list(walk(syntax.argument))
         types = {each.name for each in inside if isinstance(each, Identifier)}
         found = tuple(rule.name for rule in rules.rules if rule.emits in types)
