@@ -16,11 +16,11 @@ from workbench.ir.compose import compose
 from workbench.language import parse_property
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import prepare
-from workbench.verify.answer.examine import Examined, Finding, examine
+from workbench.verify.answer.examine import Examined, Reliance, examine
 from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.decide.independence import enough_values, tabulated
 
-CONFIRMED, WEAK, UNKNOWN = Finding.CONFIRMED, Finding.WEAK, Finding.UNKNOWN
+CONFIRMED, WEAK, UNKNOWN = Reliance.CONFIRMED, Reliance.WEAK, Reliance.UNKNOWN
 
 
 def found(text: str, prop: str, **options: Any) -> dict[str, Examined]:
@@ -45,7 +45,7 @@ COUNT = "pipeline p(x: int) -> int { return cumulate(turn(x, 1), +) }"
         ("liveness", CONFIRMED),
     ],
 )
-def test_vacuity(prop: str, finding: Finding) -> None:
+def test_vacuity(prop: str, finding: Reliance) -> None:
     item = found(COUNT, prop, n=4)["vacuity"]
     assert item.finding is finding
     assert (item.witness is not None) == (finding is CONFIRMED)

@@ -29,8 +29,8 @@ from workbench.verify.ask.properties import Property, Question, invariant, is_fu
 from workbench.verify.decide.independence import enough_values, tabulated
 
 
-class Finding(StrEnum):
-    """What examining one ground came to."""
+class Reliance(StrEnum):
+    """How far a verdict can be relied on in one respect, as examining it found."""
 
     CONFIRMED = "confirmed"
     WEAK = "weak"
@@ -39,7 +39,7 @@ class Finding(StrEnum):
     @property
     def sign(self) -> str:
         """One character for it."""
-        return {Finding.CONFIRMED: "✓", Finding.WEAK: "!", Finding.UNKNOWN: "?"}[self]
+        return {Reliance.CONFIRMED: "✓", Reliance.WEAK: "!", Reliance.UNKNOWN: "?"}[self]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Examined:
     """
 
     aspect: str
-    finding: Finding
+    finding: Reliance
     text: str
     witness: Trace | None = None
 
@@ -102,7 +102,7 @@ class _Examination:
 
     def findings(self) -> Iterator[Examined]:
         if self.prepared.trivial:
-            yield Examined("vacuity", Finding.WEAK, "true by construction: there is nothing it could be false of")
+            yield Examined("vacuity", Reliance.WEAK, "true by construction: there is nothing it could be false of")
             return
         if self.verdict.outcome is not Outcome.FAILS:
             yield from self._vacuity()
@@ -116,18 +116,18 @@ class _Examination:
     def _vacuity(self) -> Iterator[Examined]:
         cases = self.prepared.question.exercised
         if not cases:
-            yield Examined("vacuity", Finding.UNKNOWN, "no condition is known without which it says nothing")
+            yield Examined("vacuity", Reliance.UNKNOWN, "no condition is known without which it says nothing")
         for words, _ in cases:
             verdict = check(self.pipeline, self._never(words), self.settings)
             if verdict.outcome is Outcome.FAILS and verdict.counterexample:
                 step = len(verdict.counterexample.steps) - 1
                 text = f"not vacuous: {words}, at step {step} for example"
-                yield Examined("vacuity", Finding.CONFIRMED, text, verdict.counterexample)
+                yield Examined("vacuity", Reliance.CONFIRMED, text, verdict.counterexample)
             elif verdict.outcome is Outcome.UNKNOWN:
-                yield Examined("vacuity", Finding.UNKNOWN, f"not decided whether ever: {words} ({verdict.reason})")
+                yield Examined("vacuity", Reliance.UNKNOWN, f"not decided whether ever: {words} ({verdict.reason})")
             else:
                 bounds = "" if verdict.outcome is Outcome.HOLDS else " before a bound is met"
-                yield Examined("vacuity", Finding.WEAK, f"vacuous: never{bounds}: {words}")
+                yield Examined("vacuity", Reliance.WEAK, f"vacuous: never{bounds}: {words}")
 
     def _never(self, words: str) -> Property:
         """That a case never comes."""
@@ -145,10 +145,12 @@ class _Examination:
         grounds = self.grounds
         if grounds.wraps or grounds.clamps:
             word = "wraps" if grounds.wraps else "saturates"
-            return Examined("arithmetic", Finding.WEAK, f"{word} on some run: nothing is said about unbounded integers")
+            return Examined(
+                "arithmetic", Reliance.WEAK, f"{word} on some run: nothing is said about unbounded integers"
+            )
         if grounds.wraps is None or grounds.clamps is None:
-            return Examined("arithmetic", Finding.UNKNOWN, "not decided whether it wraps or saturates")
-        return Examined("arithmetic", Finding.CONFIRMED, "never wraps or saturates where the property sees it")
+            return Examined("arithmetic", Reliance.UNKNOWN, "not decided whether it wraps or saturates")
+        return Examined("arithmetic", Reliance.CONFIRMED, "never wraps or saturates where the property sees it")
 
     def _queues(self) -> Iterator[Examined]:
         full = []
@@ -161,16 +163,16 @@ class _Examination:
             elif verdict.outcome is Outcome.UNKNOWN:
                 undecided.append(queue.name)
         if undecided:
-            yield Examined("queues", Finding.UNKNOWN, f"not decided whether they fill: {', '.join(undecided)}")
+            yield Examined("queues", Reliance.UNKNOWN, f"not decided whether they fill: {', '.join(undecided)}")
         overflow = self.grounds.overflow
         if full:
-            finding = Finding.CONFIRMED if overflow is False else Finding.WEAK
+            finding = Reliance.CONFIRMED if overflow is False else Reliance.WEAK
             more = ", and none overflows" if overflow is False else ", and what follows an overflow is not known"
             if self.prepared.question.about_overflow:
                 more = ""
             yield Examined("queues", finding, f"filled on some run: {', '.join(full)}{more}")
         elif queues and not undecided:
-            yield Examined("queues", Finding.CONFIRMED, "none is ever full")
+            yield Examined("queues", Reliance.CONFIRMED, "none is ever full")
 
     # --- other bounds ---
 
@@ -179,26 +181,26 @@ class _Examination:
             pipeline, prop = self.asked(settings)
             outcome = check(pipeline, prop, settings).outcome
         except WorkbenchError as error:
-            return Examined(aspect, Finding.UNKNOWN, f"not decided for {words}: {error.what}")
+            return Examined(aspect, Reliance.UNKNOWN, f"not decided for {words}: {error.what}")
         if outcome is self.verdict.outcome:
-            return Examined(aspect, Finding.CONFIRMED, f"the same for {words}")
-        finding = Finding.UNKNOWN if outcome is Outcome.UNKNOWN else Finding.WEAK
+            return Examined(aspect, Reliance.CONFIRMED, f"the same for {words}")
+        finding = Reliance.UNKNOWN if outcome is Outcome.UNKNOWN else Reliance.WEAK
         return Examined(aspect, finding, f"{outcome} for {words}")
 
     def _more_values(self) -> Iterator[Examined]:
         if self.verdict.for_every_n:
-            yield Examined("every N", Finding.CONFIRMED, "the same for every N: no value of type int is looked at")
+            yield Examined("every N", Reliance.CONFIRMED, "the same for every N: no value of type int is looked at")
             return
         more = self.settings.n + 1
         yield self._again("N + 1", f"N = {more}", replace(self.settings, n=more))
         enough = self._enough(self.settings)
         if enough is None or enough != self._enough(replace(self.settings, n=more)):
             text = "not known: values are computed with, or ordered"
-            yield Examined("every N", Finding.UNKNOWN, text)
+            yield Examined("every N", Reliance.UNKNOWN, text)
             return
         argument = f"for every N from {enough} on: values are only moved and compared for equality"
         if self.settings.n >= enough:
-            yield Examined("every N", Finding.CONFIRMED, f"the same {argument}")
+            yield Examined("every N", Reliance.CONFIRMED, f"the same {argument}")
             return
         found = self._again("every N", f"N = {enough}", replace(self.settings, n=enough))
         yield replace(found, text=f"{found.text}, and so {argument}")
@@ -215,7 +217,7 @@ class _Examination:
     def _larger_queues(self) -> Iterator[Examined]:
         queues = self.prepared.model.queues
         if not queues:
-            yield Examined("every Q", Finding.CONFIRMED, "the same for every Q: there is no queue in its way")
+            yield Examined("every Q", Reliance.CONFIRMED, "the same for every Q: there is no queue in its way")
             return
         sizes = {queue.name: queue.capacity + 1 for queue in queues}
         given = self.settings.q
@@ -227,9 +229,9 @@ class _Examination:
             return
         overflow = self.grounds.overflow
         if self.verdict.outcome is Outcome.FAILS:
-            yield Examined("every Q", Finding.CONFIRMED, "the same for larger queues: none overflows on the run shown")
+            yield Examined("every Q", Reliance.CONFIRMED, "the same for larger queues: none overflows on the run shown")
         elif overflow is False:
-            yield Examined("every Q", Finding.CONFIRMED, "the same for larger queues: none overflows on any run")
+            yield Examined("every Q", Reliance.CONFIRMED, "the same for larger queues: none overflows on any run")
 
     def _looks_at_queues(self) -> bool:
         """Whether the formula itself speaks of lengths, capacities or overflow."""
