@@ -116,7 +116,7 @@ FAULTY = {
         "".join(f"from A(x == {x}) and last B within 5 from A emit P(n = 1) consuming B " for x in (1, 2)),
     ),
     "a condition on the last": (
-        (laws, "_ENTERING", tuple(t.Policy)), "from A and last B within 9 from A where B.x > 0 emit P(n = B.x)",
+        (t.Policy, "single", False), "from A and last B within 9 from A where B.x > 0 emit P(n = B.x)",
     ),
     "a not before what it reads": (
         (laws, "read_by", lambda part, sight: {0}),
@@ -135,7 +135,7 @@ FAULTY = {
         "from A and last B(x > 0) within 9 from A and not B between B and A emit P(n = 1)",
     ),
     "consumed by other predicates": (
-        (laws, "SELECTING", (t.Policy.EACH,)), "from A and last B within 9 from A emit P(n = B.x) consuming B",
+        (t.Policy.LAST, "selects", False), "from A and last B within 9 from A emit P(n = B.x) consuming B",
     ),
     "unread where it is read": (
         (laws, "_parameters", lambda rule: set()), "from A and $n = COUNT(B within 9 from A) emit P(n = $n)",

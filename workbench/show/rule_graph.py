@@ -54,7 +54,7 @@ def _windows(number: int, rule: t.Rule) -> Iterator[str]:
             yield f'    {_id(number, named[window.of])} -> {here} [label="{least}{window.most or "forever"}"];'
         else:
             yield from () if position == 0 else [f"    {_id(number, 0)} -> {here} [style=dotted, dir=none];"]
-        if isinstance(part, t.Predicate) and part.policy.binds:
+        if t.binds(part):
             named[part.name] = position
 
 
@@ -91,7 +91,7 @@ def _label(part: t.Predicate | t.Aggregate) -> str:
     else:
         head, alias = f"{part.policy.value} {part.type}".strip(), part.alias or ""
         lines = [str(each) for each in part.assignments]
-    lines += [str(each) for each in (*part.constraints, *(part.ordering if isinstance(part, t.Predicate) else ()))]
+    lines += [str(each) for each in (*part.constraints, *part.ordering)]
     return as_table(head + (f" as {alias}" if alias else ""), lines, FILL)
 
 

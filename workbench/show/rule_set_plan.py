@@ -95,7 +95,7 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
 def _sampled(sample: RulesSampled | None, rule: int, planned: PlannedStep) -> dict[str, Any]:
     """What a predicate has found; nothing of one that was not looked at."""
     found = None if sample is None else sample.rules[rule].steps.get(planned.step.number)
-    if sample is None or found is None or planned.step.policy is t.Policy.ABSENT:
+    if sample is None or found is None or planned.step.policy.later:
         return {}
     told = zip(found.constraints, found.passed, strict=True)
     rivals = rivals_of(planned) if found.candidates else []
@@ -259,7 +259,7 @@ def _users(plan: SetPlan, column: PlannedColumn) -> list[str]:
 
 def _all_parts(rule: t.Rule) -> list[t.Predicate | t.Aggregate]:
     """What is behind the trigger, in the order of the steps."""
-    return sorted(rule.predicates, key=lambda part: getattr(part, "policy", None) is t.Policy.ABSENT)
+    return sorted(rule.predicates, key=lambda part: part.policy.later)
 
 
 def _where(found: dict[str, Any]) -> list[str]:

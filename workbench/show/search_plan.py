@@ -59,7 +59,7 @@ def _as_written(searches: RuleSearches, shared: SharedPrefix | None) -> str:
     steps = searches.of.steps[1:]
     if shared:
         return "it shares what is first with other rules, for which that is looked for once"
-    if any(step.policy is t.Policy.EACH and not step.fact and not searches.gathered(step) for step in steps):
+    if any(step.policy.many and not step.fact and not searches.gathered(step) for step in steps):
         return "the limit ends what 'each' looks for, so that this is not looked for before its turn"
     if any(step.fact for step in steps):
         return "facts are asked where they are written, and the rest hangs on them or on each other"

@@ -197,7 +197,7 @@ class _RuleChecker:
         see_pause(rule.pause, self.findings)
         if rule.limit == 0:
             self.findings.add(LanguageError("a limit of 0 emits nothing", where=rule.where, hint="leave the rule out"))
-        if sum(isinstance(part, t.Predicate) and part.policy is t.Policy.ABSENT for part in predicates) > 1:
+        if sum(part.policy.later for part in predicates) > 1:
             what = "a rule has one 'absent' at most"
             self.findings.add(LanguageError(what, where=rule.where, hint="write a rule for each"))
         assert isinstance(trigger, t.Predicate)
@@ -296,14 +296,14 @@ class _RuleChecker:
         see_bounds(window, self.findings)
 
     def _see_fact(self, part: t.Predicate, declared: t.Declaration) -> None:
-        if part.policy in (t.Policy.TRIGGER, t.Policy.ABSENT):
+        if not part.policy.selects and not part.policy.forbids:
             what = f"'{part.type}' is a fact, which does not happen"
             hint = "a rule begins with an event" if part.policy is t.Policy.TRIGGER else "write not instead of absent"
             raise LanguageError(what, where=part.where, hint=hint)
         if part.window is not None:
             what, hint = f"'{part.type}' is a fact, which has no time", "leave out its window"
             self.findings.add(LanguageError(what, where=part.window.where, hint=hint))
-        if part.policy in (t.Policy.FIRST, t.Policy.LAST) and not part.ordering:
+        if part.policy.single and not part.ordering:
             hint = f"write ordered by {declared.attributes[0].name if declared.attributes else 'attribute'} asc"
             what = f"facts have no order: which one is the {part.policy.value}?"
             self.findings.add(LanguageError(what, where=part.where, hint=hint))

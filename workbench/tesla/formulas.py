@@ -119,7 +119,7 @@ def bound_to(asked: PlacedPredicate, selected: Selected, own: Attributes) -> Sel
     Pred_1 and ... and Pred_m (thesis, 2.3.3), after the assignments (3.3.2); a constraint that is null does not hold.
     """
     part = asked.part
-    for each in part.assignments if isinstance(part, t.Predicate) else ():
+    for each in part.assignments:
         found = value(each.value, selected, own)
         selected = replace(selected, parameters={**selected.parameters, each.name: found})
     return selected if all(value(each, selected, own) is True for each in part.constraints) else None
@@ -181,7 +181,7 @@ def ordered_facts(asked: PlacedPredicate) -> list[int]:
     rows = asked.past.facts.get(asked.part.type, ())
     positions = asked.past.rules.declarations[asked.part.type].positions
     places = list(range(len(rows)))
-    for by in reversed(asked.part.ordering if isinstance(asked.part, t.Predicate) else ()):  # the first counts most
+    for by in reversed(asked.part.ordering):  # the first counts most
         places.sort(key=lambda row: _sorted_by(rows[row][positions[by.name]]), reverse=by.descending)
     return places
 
@@ -254,8 +254,14 @@ FORMULAS: dict[t.Policy, Callable[[PlacedPredicate, Selected], list[Selected]]] 
     t.Policy.LAST: last_of,
     t.Policy.NOT: none_of,
     t.Policy.ABSENT: awaited,
+    t.Policy.AGGREGATE: aggregate_of,
 }
 """The formula of each way to select; the trigger's is the rule's own."""
+
+
+def grow(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+    """What is selected with the part that is asked, by its formula."""
+    return FORMULAS[asked.part.policy](asked, selected)
 
 
 def selections(past: Happened, number: int, rule: t.Rule, trigger: Occurrence) -> list[Selected]:
@@ -267,6 +273,6 @@ def selections(past: Happened, number: int, rule: t.Rule, trigger: Occurrence) -
     start = with_event(PlacedPredicate(past, rule.trigger, number, 0), Selected(), trigger)
     found = [] if start is None else [start]
     for place, part in enumerate(rule.predicates, 1):
-        formula = aggregate_of if isinstance(part, t.Aggregate) else FORMULAS[part.policy]
-        found = [grown for selected in found for grown in formula(PlacedPredicate(past, part, number, place), selected)]
+        asked = PlacedPredicate(past, part, number, place)
+        found = [grown for selected in found for grown in grow(asked, selected)]
     return found

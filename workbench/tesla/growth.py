@@ -6,7 +6,7 @@ trigger comes, so what has come of it before is known from behind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import RuleEngine
 from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.engines.table import rule_engine
-from workbench.tesla.formulas import FORMULAS, Happened, PlacedPredicate, aggregate_of, with_event
+from workbench.tesla.formulas import Happened, PlacedPredicate, grow, with_event
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_memory import HappensOrFacts, feed, on_other_facts
 from workbench.tesla.rule_set import RuleSet
@@ -103,7 +103,7 @@ class _GrowingRun:
                 if rule.trigger.type == each.type:
                     made = [c for c in happened if c.rule == rule.name and c.sources[0] == each.number]
                     self._triggered(number, rule, each, [c.sources for c in made])
-                if each.rule == rule.name and _awaited(rule):
+                if each.rule == rule.name and rule.absence:
                     self._told(rule, each.sources, step)
             self.past.history.append(each)
 
@@ -132,7 +132,7 @@ class _GrowingRun:
 
     def _binds(self, part: t.Predicate | t.Aggregate) -> bool:
         return (
-            isinstance(part, t.Predicate) and part.policy.binds and not self.rules.declarations[part.type].fact
+            t.binds(part) and not self.rules.declarations[part.type].fact
         )  # fmt: skip
 
     def _add(self, rule: t.Rule, named: Mapping[str, Occurrence], ends: int, became: str) -> None:
@@ -152,10 +152,7 @@ class _GrowingRun:
             if place == len(rule.parts):
                 found.append(_Stop(selected, place, self._kept_back(rule, selected)))
                 continue
-            part = rule.parts[place]
-            formula: Callable[[PlacedPredicate, Selected], list[Selected]]
-            formula = aggregate_of if isinstance(part, t.Aggregate) else FORMULAS[part.policy]
-            grown = formula(PlacedPredicate(self.past, part, number, place), selected)
+            grown = grow(PlacedPredicate(self.past, rule.parts[place], number, place), selected)
             todo += [_Stop(each, place + 1) for each in grown]
             if not grown:
                 found.append(_Stop(selected, place, f"✗ {self.written.rules[number].parts[place]}"))
@@ -166,8 +163,4 @@ class _GrowingRun:
         for each in rule.where_clause:
             if value(each, selected) is not True:
                 return f"✗ where {each}"
-        return WAITS if _awaited(rule) else "✗ limit or pause"
-
-
-def _awaited(rule: t.Rule) -> bool:
-    return any(isinstance(part, t.Predicate) and part.policy is t.Policy.ABSENT for part in rule.parts)
+        return WAITS if rule.absence else "✗ limit or pause"

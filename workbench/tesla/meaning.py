@@ -203,7 +203,5 @@ def endless(chain: Sequence[str]) -> InputError:
 
 def _bound_at(rule: t.Rule, name: str) -> int:
     """The place of the predicate that binds an event under this name."""
-    places: Mapping[str, int] = {
-        part.name: place for place, part in enumerate(rule.parts) if isinstance(part, t.Predicate) and part.policy.binds
-    }
+    places: Mapping[str, int] = {part.name: place for place, part in enumerate(rule.parts) if t.binds(part)}
     return places[name]

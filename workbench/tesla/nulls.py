@@ -35,8 +35,8 @@ def may_be_null(rules: RuleSet, fed: Nulls) -> Nulls:
 class _RuleNulls:
     def __init__(self, rule: t.Rule, nulls: Nulls) -> None:
         self.rule, self.nulls = rule, nulls
-        self.types = {part.name: part.type for part in _binding(rule)}
-        self.assigned = {each.name: (part.name, each.value) for part in _binding(rule) for each in part.assignments}
+        self.types = {part.name: part.type for part in rule.binding}
+        self.assigned = {each.name: (part.name, each.value) for part in rule.binding for each in part.assignments}
         self.made = {part.parameter: part for part in rule.parts if isinstance(part, t.Aggregate)}
         self.known: _Known = frozenset(_leaves(rule))
 
@@ -78,14 +78,10 @@ def _by_zero(expression: t.Expression) -> bool:
     return not (isinstance(last, t.Literal) and last.value)
 
 
-def _binding(rule: t.Rule) -> Iterator[t.Predicate]:
-    return (part for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds)
-
-
 def _leaves(rule: t.Rule) -> Iterator[tuple[str, str]]:
     """What stands in what every match satisfies."""
     conditions: list[tuple[str, Iterable[t.Expression]]] = [("", rule.where_clause)]
-    for own, satisfied in [*conditions, *((part.name, part.constraints) for part in _binding(rule))]:
+    for own, satisfied in [*conditions, *((part.name, part.constraints) for part in rule.binding)]:
         for leaf in (leaf for each in satisfied for leaf in t.within(each)):
             if isinstance(leaf, t.BoundParameter):
                 yield "$", leaf.name

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
 from workbench.errors import Refused
-from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import RuleEngine
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
@@ -42,12 +41,12 @@ class PartialRun:
     def __init__(self, engine: RuleEngine) -> None:
         self.engine = engine
         self._absent = {
-            rule.name: (number, rule.trigger.type, _patience(rule))
+            rule.name: (number, rule.trigger.type, rule.timeout)
             for number, rule in enumerate(engine.rules.rules)
-            if _patience(rule) is not None
+            if rule.absence
         }
         self._kept = {trigger for _, trigger, _ in self._absent.values()}
-        self._longest = max((most or 0 for _, _, most in self._absent.values()), default=0)
+        self._longest = max((most for _, _, most in self._absent.values()), default=0)
         self._count = 0
         self._places: dict[int, tuple[int, OrderPlace]] = {}
         self._sweep_at = SWEEP
@@ -144,7 +143,7 @@ class PartialRun:
 def refuse_circles(rules: RuleSet) -> None:
     """Refused where an absence is told because one was told before, so that places have no bounds."""
     for rule in rules.rules:
-        if _patience(rule) is not None and rule.trigger.type in _caused(rules, rule.emits):
+        if rule.absence and rule.trigger.type in _caused(rules, rule.emits):
             what = f"rule '{rule.name}' leads back to itself, so that what it tells has no place among all"
             raise Refused(what, hint="absences that cause each other in a circle run without Spark only")
 
@@ -158,12 +157,6 @@ def _caused(rules: RuleSet, type: str) -> Iterator[str]:
         more = {rule.emits for rule in rules.rules if rule.trigger.type == name} - seen
         seen |= more
         todo += more
-
-
-def _patience(rule: t.Rule) -> int | None:
-    """How long a rule waits for what must not come; None where it does not."""
-    windows = (part.window for part in rule.predicates)
-    return next((int(each.most.amount) for each in windows if isinstance(each, t.AfterWindow)), None)
 
 
 def _time(time: int) -> bytes:

@@ -156,7 +156,7 @@ def _links(rule: t.Rule, rules: RuleSet, keyed: Iterable[str]) -> Iterator[_Link
             if part.type == start:
                 pairs = frozenset(pair for pair in pairs if pair[0] == pair[1])
             yield _Link(start, part.type, pairs, f"`{part}`", _unjoined(part, rule.trigger, declared))
-        if isinstance(part, t.Predicate) and part.policy.binds:
+        if t.binds(part):
             same = here
     same.satisfied(rule.where_clause, None)
     if rule.emits in keyed:

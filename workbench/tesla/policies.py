@@ -13,9 +13,6 @@ from workbench.tesla import tree as t
 from workbench.tesla.check import checked
 from workbench.tesla.rule_set import RuleSet
 
-SELECTING = (t.Policy.EACH, t.Policy.FIRST, t.Policy.LAST)
-"""The policies that can stand for each other."""
-
 
 def with_policies(rules: RuleSet, others: Mapping[str, str]) -> RuleSet:
     """The rules with another policy in all predicates that have a certain one.
@@ -29,13 +26,14 @@ def with_policies(rules: RuleSet, others: Mapping[str, str]) -> RuleSet:
     InputError: one of these is no such policy, or no predicate has it. LanguageError: facts would be selected by an
         order, and none is written.
     """
+    selecting = [each.value for each in t.Policy if each.selects]
     for name in (*others, *others.values()):
-        refuse_unknown("policy", name, [each.value for each in SELECTING])
+        refuse_unknown("policy", name, selecting)
     wanted = {t.Policy(one): t.Policy(other) for one, other in others.items()}
-    found = {part.policy for rule in rules.rules for part in rule.predicates if isinstance(part, t.Predicate)}
+    found = {part.policy for rule in rules.rules for part in rule.predicates}
     for policy in wanted:
         if policy not in found:
-            there = ", ".join(each.value for each in SELECTING if each in found)
+            there = ", ".join(each.value for each in t.Policy if each.selects and each in found)
             hint = f"they have: {there}" if there else "they look for nothing but their triggers"
             raise InputError(f"no predicate of {rules.name} has the policy '{policy.value}'", hint=hint)
     changed = tuple(

@@ -72,10 +72,7 @@ def _never(part: t.Predicate | t.Aggregate) -> Iterator[WorkbenchError]:
 
 def _silent(rules: RuleSet) -> Iterator[WorkbenchError]:
     """Composites that nothing can emit: each of their rules selects what cannot come, or what nothing satisfies."""
-    needed = {
-        rule.name: [part for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds]
-        for rule in rules.rules
-    }
+    needed = {rule.name: rule.binding for rule in rules.rules}
     odd = {rule.name for rule in rules.rules if any(any(_never(part)) for part in needed[rule.name])}
     come = rules.declarations.keys() - set(rules.composites)
     lacking = {rule.name: {part.type for part in needed[rule.name]} for rule in rules.rules if rule.name not in odd}

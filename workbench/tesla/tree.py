@@ -13,27 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum as Enumeration
+from typing import ClassVar, TypeGuard
 
 from workbench.errors import Location
 from workbench.language.syntax import NOWHERE, Expression, Literal, Operation, Placed
-from workbench.tesla.declared import (
-    SPELLED as SPELLED,
-)
-from workbench.tesla.declared import (
-    TYPES as TYPES,
-)
-from workbench.tesla.declared import (
-    Attribute as Attribute,
-)
-from workbench.tesla.declared import (
-    Declaration as Declaration,
-)
-from workbench.tesla.declared import (
-    DeclaredAggregate as DeclaredAggregate,
-)
-from workbench.tesla.declared import (
-    listed as _listed,
-)
+from workbench.tesla.declared import SPELLED, TYPES, Attribute, Declaration, DeclaredAggregate
+from workbench.tesla.declared import listed as _listed
 
 # --- expressions ----------------------------------------------------------------------------------------
 
@@ -155,19 +140,51 @@ EventWindow = WithinWindow | BetweenWindow | AfterWindow
 
 
 class Policy(Enumeration):
-    """What a predicate selects; the words of the language."""
+    """What a part of a rule makes of the events or facts that fit it: its word in the language, and what is true of it.
 
-    TRIGGER = ""
-    EACH = "each"
-    FIRST = "first"
-    LAST = "last"
-    NOT = "not"
-    ABSENT = "absent"
+    Attributes
+    ----------
+    binds: whether it binds one of them.
+    selects: whether it looks for those that it binds.
+    many: whether a match goes on with each of them.
+    oldest, newest: whether it selects the oldest, or the newest, one that fits.
+    forbids: whether a match goes on where none fits.
+    later: whether it is about what comes after the trigger.
+    """
+
+    binds: bool
+    selects: bool
+    many: bool
+    oldest: bool
+    newest: bool
+    forbids: bool
+    later: bool
+
+    TRIGGER = "", "binds"
+    EACH = "each", "binds", "selects", "many"
+    FIRST = "first", "binds", "selects", "oldest"
+    LAST = "last", "binds", "selects", "newest"
+    NOT = "not", "forbids"
+    ABSENT = "absent", "later"
+    AGGREGATE = ("aggregate",)
+
+    def __new__(cls, word: str, *true_of_it: str) -> Policy:
+        """The member of a word."""
+        made = object.__new__(cls)
+        made._value_ = word
+        for name in cls.__annotations__:
+            setattr(made, name, name in true_of_it)
+        return made
 
     @property
-    def binds(self) -> bool:
-        """Whether it binds an event or a fact."""
-        return self not in (Policy.NOT, Policy.ABSENT)
+    def single(self) -> bool:
+        """Whether it selects one of those that fit."""
+        return self.selects and not self.many
+
+    @property
+    def newest_first(self) -> bool:
+        """Whether it looks from the newest one on for one that fits."""
+        return self.newest or self.forbids
 
 
 @dataclass(frozen=True)
@@ -233,6 +250,9 @@ class Aggregate(Placed):
     declared: what the function is, where it is none of the language's; `check` finds it.
     """
 
+    policy: ClassVar[Policy] = Policy.AGGREGATE
+    assignments: ClassVar[tuple[Assigned, ...]] = ()
+    ordering: ClassVar[tuple[OrderedBy, ...]] = ()
     parameter: str
     function: str
     type: str
@@ -299,6 +319,32 @@ class Rule(Placed):
         return (self.trigger, *self.predicates)
 
     @property
+    def binding(self) -> list[Predicate]:
+        """The predicates that bind an event or a fact, the trigger first."""
+        return list(filter(binds, self.parts))
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        """All of its expressions."""
+        for part in self.parts:
+            yield from expressions_of(part)
+        yield from self.where_clause
+        yield from (each.value for each in self.evaluations)
+        yield from self.per
+
+    @property
+    def absence(self) -> Predicate | None:
+        """The predicate about what must not come after the trigger."""
+        found = (part for part in self.predicates if isinstance(part, Predicate) and part.policy.later)
+        return next(found, None)
+
+    @property
+    def timeout(self) -> int:
+        """How long after its trigger what must not come decides about a match; 0 where nothing does."""
+        window = self.absence.window if self.absence is not None else None
+        return int(window.most.amount) if isinstance(window, AfterWindow) else 0
+
+    @property
     def types(self) -> Iterator[str]:
         """The types that it looks at."""
         return (part.type for part in self.parts)
@@ -339,6 +385,16 @@ def _commented(comment: str, text: str) -> str:
     return "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines()) + text
 
 
+def binds(part: Predicate | Aggregate) -> TypeGuard[Predicate]:
+    """Whether a part binds an event or a fact."""
+    return part.policy.binds
+
+
+def expressions_of(part: Predicate | Aggregate) -> tuple[Expression, ...]:
+    """The constraints of a part, and what it assigns."""
+    return (*part.constraints, *(each.value for each in part.assignments))
+
+
 def within(expression: Expression) -> Iterator[Expression]:
     """An expression and all that it is made of."""
     todo = [expression]
@@ -350,7 +406,8 @@ def within(expression: Expression) -> Iterator[Expression]:
 
 
 __all__ = [
-    "TYPES", "AfterWindow", "Aggregate", "Assigned", "Attribute", "BetweenWindow", "BoundParameter", "Declaration",
-    "Duration", "Evaluation", "EventWindow", "Expression", "Literal", "Operation", "OrderedBy", "OtherAttribute",
-    "OwnAttribute", "Placed", "Policy", "Predicate", "Rule", "RuleFile", "TimeOf", "WithinWindow", "within",
+    "SPELLED", "TYPES", "AfterWindow", "Aggregate", "Assigned", "Attribute", "BetweenWindow", "BoundParameter",
+    "Declaration", "DeclaredAggregate", "Duration", "Evaluation", "EventWindow", "Expression", "Literal", "Operation",
+    "OrderedBy", "OtherAttribute", "OwnAttribute", "Placed", "Policy", "Predicate", "Rule", "RuleFile", "TimeOf",
+    "WithinWindow", "binds", "expressions_of", "within",
 ]  # fmt: skip

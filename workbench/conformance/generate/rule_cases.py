@@ -203,7 +203,7 @@ class _Growing:
         self.start = trigger.name
         parts = [self.part() for _ in range(self.one(1, 0, *range(MOST_PREDICATES + 1)))]
         trigger, emits, counted = self._emitted(trigger, declared)
-        places = [n for n, each in enumerate(parts) if isinstance(each, t.Predicate) and each.policy is t.Policy.EACH]
+        places = [n for n, each in enumerate(parts) if each.policy.many]
         for place in places[MOST_EACH:] if self.crowded else ():
             part = parts[place]
             if isinstance(part, t.Predicate) and part.window is not None:  # facts are few, and have no order
@@ -292,7 +292,7 @@ class _Growing:
         alias = f"{declared.name}{self.fresh()}" if taken or self.one(False, False, True) else None
         (self.facts if declared.fact else self.events)[alias or declared.name] = declared
         names = self.some(tuple(declared.domains)) if declared.fact else ()
-        if declared.fact and policy is not t.Policy.EACH:
+        if declared.fact and not policy.many:
             names = names or (self.one(*declared.domains),)
         ordering = tuple(t.OrderedBy(name, self.one(False, True)) for name in names)
         return t.Predicate(policy, declared.name, assignments, constraints, alias, window, ordering)

@@ -172,11 +172,11 @@ def extension(
     """
     if isinstance(step.part, t.Aggregate):
         return _aggregated(step, found, fits) if known is None else lambda match: ((*match, known(match)),)
-    if step.policy is t.Policy.NOT:
+    if step.policy.forbids:
         return _negated(found, fits)
-    if step.policy is t.Policy.EACH:
+    if step.policy.many:
         return _each(fits, found, _closed_to(consumed, rivals))
-    return _one(fits, found, _closed_to(consumed, rivals), last=step.policy is t.Policy.LAST)
+    return _one(fits, found, _closed_to(consumed, rivals), last=step.policy.newest)
 
 
 def _closed_to(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMatch, Any], bool] | None:

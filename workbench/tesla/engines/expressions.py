@@ -169,7 +169,7 @@ class PredicateCode:
 
     def __init__(self, part: t.Predicate | t.Aggregate, scope: MatchScope, indexed: bool = True) -> None:
         self._scope, self.indexed = scope, indexed
-        self._assigned: tuple[t.Assigned, ...] = part.assignments if isinstance(part, t.Predicate) else ()
+        self._assigned: tuple[t.Assigned, ...] = part.assignments
         self._own_values: list[t.Assigned] = []
         names: set[str] = set()
         for each in self._assigned:

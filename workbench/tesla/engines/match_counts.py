@@ -124,7 +124,7 @@ class _Counting:
         part = step.part
         if isinstance(part, t.Aggregate):
             raise _Uncounted(f"it has an aggregate, {part.function} of {part.type}")
-        if step.fact or (step.number and part.policy is not t.Policy.EACH):
+        if step.fact or (step.number and not part.policy.many):
             raise _Uncounted(f"`{part.policy.value} {part.name}` is not `each` of some events")
         if part.type in self.rules.composites:
             raise _Uncounted(f"{part.type} is what a rule emits")

@@ -78,7 +78,7 @@ class MatchedRules:
         return tuple(
             tuple(
                 part.name for part in rule.parts
-                if isinstance(part, t.Predicate) and part.policy.binds
+                if t.binds(part)
                 and not self.rules.declarations[part.type].fact
             )
             for rule in self.rules.rules

@@ -56,7 +56,7 @@ class RuleStep:
         self.part, self.number, self.slot = part, number, slot
         self.scope = scope
         self.type = part.type
-        self.policy = part.policy if isinstance(part, t.Predicate) else None
+        self.policy = part.policy
         own = scope.types.own
         assert own is not None
         self.declared = own
@@ -67,7 +67,7 @@ class RuleStep:
     @property
     def selects(self) -> bool:
         """Whether it binds an event that came before the trigger."""
-        return self.policy in (t.Policy.EACH, t.Policy.FIRST, t.Policy.LAST) and not self.fact
+        return self.policy.selects and not self.fact
 
     @cached_property
     def accepts(self) -> Callable[[Any], Any]:
@@ -113,7 +113,7 @@ class RulePlan:
         for part in rule.parts:
             inside = replace(scope, types=scope.types.about(declared[part.type]))
             step = RuleStep(part, len(self.steps), slot, inside, indexed)
-            if step.policy is t.Policy.ABSENT:
+            if step.policy.later:
                 self.absent = step
                 continue
             self.steps.append(step)
@@ -172,7 +172,7 @@ class RulePlan:
     @cached_property
     def binding(self) -> dict[int, RuleStep]:
         """Slots of events and rows to the predicates that bind them."""
-        return {step.slot: step for step in self.steps if step.policy is not None and step.policy.binds}
+        return {step.slot: step for step in self.steps if step.policy.binds}
 
     @cached_property
     def event_slots(self) -> tuple[int, ...]:

@@ -70,7 +70,7 @@ def _costly(plan: SetPlan, planned: PlannedStep) -> bool:
     step, keys = planned.step, plan.columns[planned.column].keys
     if isinstance(step.part, t.Aggregate):
         return step.attribute is not None or bool(planned.asked or keys or step.fact)
-    first = step.policy is t.Policy.FIRST and bool(keys) and not step.fact  # a chain begins with the newest
+    first = step.policy.oldest and bool(keys) and not step.fact  # a chain begins with the newest
     return first or len(planned.asked) > len(planned.equations)
 
 
@@ -80,7 +80,7 @@ def _sharable(plan: SetPlan, rule: int, of: RulePlan) -> Iterator[str]:
     names.bind(of.trigger)
     for step in of.steps[1:]:
         asked_before = step.number > 1 and conditions[step.number - 1]
-        counted = step.policy is t.Policy.EACH and of.rule.limit is not None
+        counted = step.policy.many and of.rule.limit is not None
         if asked_before or counted or (step.selects and of.consumed_slots):
             return
         yield names.said(step)
@@ -99,7 +99,7 @@ class _Names:
         """What a step binds is known by its place from here on."""
         if isinstance(step.part, t.Aggregate):
             self._parameters[step.part.parameter] = t.BoundParameter(str(step.number))
-        elif step.policy is not None and (step.policy.binds or step.number == 0):
+        elif step.policy.binds:
             self._events[step.part.name], self._slots[step.slot] = str(step.number), step.number
             for name, value in substitution(step.part).items():
                 self._parameters[name] = self._placed(value, str(step.number))

@@ -52,7 +52,7 @@ class RuleSearches:
 
     def __init__(self, plan: SetPlan, rule: int) -> None:
         self.plan, self.rule, self.of = plan, rule, plan.plans[rule]
-        self.loops = [step.number for step in self.of.steps if step.policy is t.Policy.EACH]
+        self.loops = [step.number for step in self.of.steps if step.policy.many]
         self._known_at = plan.known_at(rule)
         self._needs = [self._needed(step) for step in self.of.steps]
         self._levels: list[int] = []
@@ -86,7 +86,7 @@ class RuleSearches:
             for other in self.of.steps[1 : step.number]
             if step.selects and other.selects and other.type == step.type
         }
-        if step.policy is t.Policy.EACH:
+        if step.policy.many:
             rivals -= set(self.loops)
         return needs_of(self.of, step, self._known_at) | rivals if step.number else frozenset()
 
@@ -100,7 +100,7 @@ class RuleSearches:
             number = step.number
             if self._levels[number] != level or step.fact:
                 continue
-            if step.policy is t.Policy.EACH and not self.gathered(step):
+            if step.policy.many and not self.gathered(step):
                 continue
             known = self.grouped | {*found}
             bound = all(each in known or each <= first for each in self._needs[number])

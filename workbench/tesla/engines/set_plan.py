@@ -167,7 +167,7 @@ class SetPlan:
 
     def _step(self, rule: int, plan: RulePlan, step: RuleStep) -> PlannedStep:
         filters, equations = own_filters(step), own_equations(step)
-        ordering = step.part.ordering if isinstance(step.part, t.Predicate) else ()
+        ordering = step.part.ordering
         crowded = not step.fact and step.type in self._crowded and bool(filters)
         named = tuple(filter(None, map(constant_equation, filters))) if crowded else ()
         equations = tuple(sorted(equations + named, key=lambda pair: str(pair[0])))
@@ -218,15 +218,14 @@ class SetPlan:
             keyed = f"the rows whose {_words(column.keys)} is equal" if column.keys else "all rows"
             return f"{keyed}, in their order", "facts do not change" + later
         if column.keys:
-            ends = {t.Policy.LAST: ", up to the first that fits", t.Policy.NOT: ", up to the first that fits"}
             how = f"a chain of events with the same {_words(column.keys)}, newest first"
-            end = ", back to the window's end"
+            end = ", up to the first that fits" if step.policy.newest_first else ", back to the window's end"
             if isinstance(step.part, t.Aggregate) and alone:
                 end += ", over what is known of some together where there are many"
-            return how + ends.get(step.policy, end), f"an equation{more}{later}"  # type: ignore[arg-type]
+            return how + end, f"an equation{more}{later}"
         if isinstance(step.part, t.Aggregate) and step.attribute is None and alone:
             return "the window's ends, found by time, are all that counts", "nothing but the window chooses"
-        if step.policy in (t.Policy.LAST, t.Policy.NOT):
+        if step.policy.newest_first:
             return "the window's events, newest first, up to the first that fits", "no equation" + later
         return "the window's events, found by time", "no equation" + later
 
@@ -273,13 +272,13 @@ class SetPlan:
     def once(self, rule: int) -> frozenset[int]:
         """The steps behind an `each` that find the same for all that it binds: it is looked for once."""
         plan, known_at = self.plans[rule], self.known_at(rule)
-        loops = [step.number for step in plan.steps if step.policy is t.Policy.EACH]
+        loops = [step.number for step in plan.steps if step.policy.many]
         fixed, found = set(range(loops[0] if loops else len(plan.steps))), set()
         for step in plan.steps[len(fixed) :]:
             needs = needs_of(plan, step, known_at)
             rivals = any(other.selects and other.type == step.type for other in plan.steps[1 : step.number])
             alone = not step.selects or not (rivals or plan.consumed_slots)
-            if step.policy is not t.Policy.EACH and needs <= fixed and alone:
+            if not step.policy.many and needs <= fixed and alone:
                 found.add(step.number)
                 fixed.add(step.number)
         return frozenset(found)
@@ -300,7 +299,7 @@ class SetPlan:
         for i, step in enumerate(plan.steps):
             if isinstance(step.part, t.Aggregate):
                 known_at["$" + step.part.parameter] = i
-            elif step.policy is not None and step.policy.binds:
+            elif step.policy.binds:
                 known_at[step.part.name] = i
                 known_at |= {"$" + each.name: i for each in step.part.assignments}
         return known_at
@@ -308,8 +307,8 @@ class SetPlan:
 
 def needs_of(plan: RulePlan, step: RuleStep, known_at: Mapping[str, int]) -> frozenset[int]:
     """The steps that bind what a step names, in its constraints, its parameters and its window."""
-    names = {name for each in _expressions(step.part) for name in names_in(each)}
-    own = {f"${each.name}" for each in step.part.assignments} if isinstance(step.part, t.Predicate) else set()
+    names = {name for each in t.expressions_of(step.part) for name in names_in(each)}
+    own = {f"${each.name}" for each in step.part.assignments}
     anchors = () if step.window is None else step.window.anchors
     return frozenset(known_at[name] for name in names - own) | {plan.binding[slot].number for slot in anchors}
 
@@ -360,7 +359,7 @@ def _constant(expression: t.Expression) -> bool:
 def substitution(part: t.Predicate | t.Aggregate) -> dict[str, t.Expression]:
     """The parameters that a predicate assigns, as expressions of its own attributes and of what is bound before."""
     found: dict[str, t.Expression] = {}
-    for each in part.assignments if isinstance(part, t.Predicate) else ():
+    for each in part.assignments:
         found[each.name] = substituted(each.value, found)
     return found
 
@@ -372,11 +371,6 @@ def substituted(expression: t.Expression, own: Mapping[str, t.Expression]) -> t.
     if isinstance(expression, t.Operation) and own:
         return t.Operation(expression.operator, tuple(substituted(each, own) for each in expression.operands))
     return expression
-
-
-def _expressions(part: t.Predicate | t.Aggregate) -> Iterator[t.Expression]:
-    yield from part.constraints
-    yield from (each.value for each in part.assignments) if isinstance(part, t.Predicate) else ()
 
 
 def names_in(condition: t.Expression) -> Iterator[str]:

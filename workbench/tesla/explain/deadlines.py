@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
-from workbench.tesla.explain.order import EventOrder, absent_of, patience
+from workbench.tesla.explain.order import EventOrder
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -21,8 +21,8 @@ def judged_at(rule_set: RuleSet, order: EventOrder, rule: int, trigger: Occurren
     time, which take their places among those that are left.
     """
     rules = rule_set.rules
-    deadline = trigger.time + patience(rules[rule])
-    waiting = [number for number, each in enumerate(rules) if absent_of(each) is not None]
+    deadline = trigger.time + rules[rule].timeout
+    waiting = [number for number, each in enumerate(rules) if each.absence is not None]
     groups: dict[tuple[int, int], int] = {}
     for number in waiting:
         for outcome in order.outcomes(number):
@@ -59,7 +59,7 @@ def _due(
     found = []
     for number in waiting:
         rule = rule_set.rules[number]
-        time = deadline - patience(rule)
+        time = deadline - rule.timeout
         begin, end = max(first, order.at(time)), order.at(time, "right")
         end = end if last is None else min(end, last)
         found += [(number, int(each)) for each in order.of_type(rule.trigger.type, begin, end)]

@@ -101,7 +101,7 @@ def _failing(
 
 def _assigned(part: t.Predicate | t.Aggregate, selected: Selected, own: Attributes) -> Selected:
     """The same with the parameters of a predicate."""
-    for each in part.assignments if isinstance(part, t.Predicate) else ():
+    for each in part.assignments:
         parameters = {**selected.parameters, each.name: value(each.value, selected, own)}
         selected = replace(selected, parameters=parameters)
     return selected

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from workbench.errors import InputError
-from workbench.tesla.explain.order import absent_of
 from workbench.tesla.explain.view import RunRecord
 from workbench.tesla.meaning import meaning
 
@@ -112,7 +111,7 @@ class _Search:
         """Whether these rows alone give the composite: of the same rule, time, values and rows."""
         record, chosen = self.record, sorted(rows)
         events = [replace(each, number=-1) for each in record.order.events(record.order.of_row(i + 1) for i in chosen)]
-        until = int(record.order.times[self.number]) if any(map(absent_of, record.rules.rules)) else None
+        until = int(record.order.times[self.number]) if any(each.absence for each in record.rules.rules) else None
         try:
             made = meaning(record.rules, events, record.facts, until=until, compat=record.compat)
         except InputError:

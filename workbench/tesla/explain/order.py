@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 from workbench.errors import InputError, did_you_mean
-from workbench.tesla import tree as t
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -176,7 +175,7 @@ class EventOrder:
             groups.setdefault((rule, trigger), []).append(number)
         made: dict[int, list[TriggerOutcome]] = {rule: [] for rule in range(len(self.rules.rules))}
         for (rule, trigger), numbers in groups.items():
-            before = trigger if absent_of(self.rules.rules[rule]) is None else numbers[0]
+            before = trigger if self.rules.rules[rule].absence is None else numbers[0]
             made[rule].append(TriggerOutcome(trigger, before, tuple(numbers)))
         for some in made.values():
             some.sort(key=lambda each: each.before)
@@ -273,20 +272,6 @@ class _Kind:
             each.rule = piece.rule_names[int(piece.rules[place])]
             each.sources = tuple(piece.sources[piece.starts[place] : piece.starts[place + 1]].tolist())
         return made
-
-
-def absent_of(rule: t.Rule) -> t.Predicate | None:
-    """What must not come after the trigger of a rule; None where it waits for nothing."""
-    for part in rule.predicates:
-        if isinstance(part, t.Predicate) and part.policy is t.Policy.ABSENT:
-            return part
-    return None
-
-
-def patience(rule: t.Rule) -> int:
-    """How long after its trigger a rule decides: at once, or when what must not come has not come."""
-    part = absent_of(rule)
-    return int(part.window.most.amount) if part is not None and isinstance(part.window, t.AfterWindow) else 0
 
 
 def emitting(rules: RuleSet, type: str) -> list[int]:

@@ -17,15 +17,14 @@ from workbench.core.units import MICROSECONDS
 from workbench.errors import EngineGap
 from workbench.tesla import tree as t
 from workbench.tesla.explain.deadlines import judged_at
-from workbench.tesla.explain.order import EventOrder, TriggerOutcome, absent_of, patience
+from workbench.tesla.explain.order import EventOrder, TriggerOutcome
 from workbench.tesla.formulas import (
-    FORMULAS,
     TREX,
     Happened,
     PlacedPredicate,
-    aggregate_of,
     bound_to,
     events_in_range,
+    grow,
     with_event,
 )  # fmt: skip
 from workbench.tesla.meaning import same_values
@@ -101,8 +100,8 @@ class RuleView:
         self.rule = record.rules.rules[rule]
         self.trigger = record.order.event(trigger)
         self.past = Happened(record.rules, record.facts, record.compat)
-        self.absent = absent_of(self.rule)
-        self.deadline = self.trigger.time + patience(self.rule)
+        self.absent = self.rule.absence
+        self.deadline = self.trigger.time + self.rule.timeout
         self.looked = 0
         self._grown: dict[Any, list[Selected]] = {}  # the events and facts that are selected tell all the rest
         self._consumers = self._consumed() if self.rule.consuming else {}
@@ -151,7 +150,7 @@ class RuleView:
 
     def binds_event(self, part: t.Predicate | t.Aggregate) -> bool:
         """Whether a part binds an event."""
-        return isinstance(part, t.Predicate) and part.policy.binds and not self.is_fact(part)
+        return t.binds(part) and not self.is_fact(part)
 
     def is_fact(self, part: t.Predicate | t.Aggregate) -> bool:
         """Whether a part is about facts."""
@@ -197,9 +196,7 @@ class RuleView:
         """What is selected with the part at a place."""
         key = place, tuple(each.number for each in selected.events), selected.facts
         if key not in self._grown:
-            part = self.rule.parts[place]
-            formula = aggregate_of if isinstance(part, t.Aggregate) else FORMULAS[part.policy]
-            self._grown[key] = formula(self.asked(place, selected), selected)
+            self._grown[key] = grow(self.asked(place, selected), selected)
         return self._grown[key]
 
     def matches(self, selected: Selected | None, place: int = 1) -> Iterator[Selected]:

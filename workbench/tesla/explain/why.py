@@ -213,9 +213,9 @@ def _way(
 def _seen(view: RuleView, place: int, before: Selected, after: Selected) -> SeenPart:
     part = view.rule.parts[place]
     fits = view.fits(place, before, view.moment if part is view.absent else None) if place else []
-    kind = (part.policy.value or "trigger") if isinstance(part, t.Predicate) else "aggregate"
+    kind = part.policy.value or "trigger"
     bound = None
-    if kind in ("each", "first", "last"):
+    if part.policy.selects:
         fact = view.is_fact(part)
         bound = next(each for each in fits if each.number == (after.facts[-1] if fact else after.events[-1].number))
         if not fact:

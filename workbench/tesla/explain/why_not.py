@@ -26,7 +26,7 @@ from workbench.tesla.explain.hindrances import (
     conditions_failing,
     failing,
 )  # fmt: skip
-from workbench.tesla.explain.order import emitting, patience
+from workbench.tesla.explain.order import emitting
 from workbench.tesla.explain.view import Fit, RuleView, RunRecord, gap
 from workbench.tesla.explain.why import (
     SeenPart,
@@ -173,7 +173,7 @@ def _rule(
     record: RunRecord, number: int, time: int, wanted: Mapping[str, Value | None], deepest: int
 ) -> RuleReason:  # fmt: skip
     rule, order = record.rules.rules[number], record.order
-    type, began = rule.trigger.type, time - patience(rule)
+    type, began = rule.trigger.type, time - rule.timeout
     triggers = order.of_type(type, order.at(began), order.at(began, "right"))
     found = tuple(trigger_reason(RuleView(record, number, int(each)), wanted) for each in triggers)
     if found:
@@ -331,7 +331,7 @@ def _reason(view: RuleView, stop: _Stop, among: int) -> PartialReason:
             return PartialReason((), place, "", None, stop.hindrances, finished=True)
         place, selected = about
     part, text, window = view.rule.parts[place], str(view.text(place)), seen_window(view, place, selected)
-    if isinstance(part, t.Predicate) and part.policy is t.Policy.NOT:
+    if part.policy.forbids:
         stopped = (by_what_came(view, place, view.fits(place, selected)),)
         return PartialReason((), place, text, window, stopped)
     return PartialReason(
@@ -366,7 +366,7 @@ def _with_policies(
     found = list(reason.hindrances)
     for place, before, after in path(view, selected, reason.place):
         part = view.rule.parts[place]
-        if isinstance(part, t.Predicate) and part.policy in (t.Policy.FIRST, t.Policy.LAST):
+        if part.policy.single:
             found += _other_choice(view, place, before, after, wanted)
     return replace(reason, seen=seen_parts(view, selected, reason.place), hindrances=tuple(found))
 

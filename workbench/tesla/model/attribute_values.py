@@ -83,7 +83,7 @@ _Compared = tuple[list[AttributeKey], list[Value], list[tuple[str, Value]], bool
 
 
 def _compared(rule: t.Rule) -> Iterator[_Compared]:
-    types = {part.name: part.type for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds}
+    types = {part.name: part.type for part in rule.binding}
     for part in rule.parts:
         if isinstance(part, t.Aggregate):
             over = [(part.type, part.attribute)] if part.attribute and part.function != "COUNT" else []
@@ -197,10 +197,8 @@ def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:
         types = {part.name: part.type for part in rule.parts if isinstance(part, t.Predicate)}
         expressions: list[tuple[str, t.Expression]] = []
         for part in rule.parts:
-            expressions += [(part.type, each) for each in part.constraints]
-            if isinstance(part, t.Predicate):
-                expressions += [(part.type, each.value) for each in part.assignments]
-            elif part.attribute:
+            expressions += [(part.type, each) for each in t.expressions_of(part)]
+            if isinstance(part, t.Aggregate) and part.attribute:
                 yield part.type, part.attribute
         whole = [*rule.where_clause, *(each.value for each in rule.evaluations), *rule.per]
         expressions += [("", each) for each in whole]

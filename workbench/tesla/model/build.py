@@ -18,8 +18,8 @@ from workbench.tesla.model.attribute_values import read_attributes
 from workbench.tesla.model.attribute_values import tables as chosen_tables
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.counting import RuleCounting
-from workbench.tesla.model.frame import MEMORY, Noted, RuleFrame, absence, waiting_of
-from workbench.tesla.model.layout import layouts, written
+from workbench.tesla.model.frame import MEMORY, Noted, RuleFrame, waiting_of
+from workbench.tesla.model.layout import layouts
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.needs import LEAST, chain_needed, rooms_for
 from workbench.tesla.model.rates import ANY_TYPE, EventRate, RuleRate
@@ -269,7 +269,7 @@ def _attempts(
     rest = needed if bounds.room is None else dict.fromkeys(needed, bounds.room)
     found = layouts(rule_sets, whole, bounds.rooms, rest, bounds.trex)
     for rules, kept in zip(rule_sets, found, strict=True):
-        absences = [rule for rule in rules.rules if absence(rule) is not None]
+        absences = [rule for rule in rules.rules if rule.absence is not None]
         waits = {rule.name: bounds.rooms.get(waiting_of(rule), needed[waiting_of(rule)]) for rule in absences}
         kept = replace(kept, waits=waits, tick=bounds.tick or 1)
         depth = longest_chain(rules) or max(bounds.depth, chain_needed(rules)) * bounds.growth
@@ -348,7 +348,7 @@ def _amounts(rules: RuleSet) -> Iterator[int]:
             yield from (int(each.amount) for each in found if each is not None and not each.counts)
         if rule.pause is not None:
             yield int(rule.pause.amount)
-        for each in (each for expression in written(rule) for each in t.within(expression)):
+        for each in (each for expression in rule.expressions for each in t.within(expression)):
             if not isinstance(each, t.Operation) or not (is_comparison(each) or each.operator in ("+", "-")):
                 continue
             if _of_times(each):
@@ -385,7 +385,7 @@ def _times(rules: RuleSet) -> Iterator[tuple[str, str]]:
 def _known(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
     names = [name for rules in rule_sets for name in rules.events]
     shown_types = [name for rules in rule_sets for name in rules.primitives]
-    waits = [waiting_of(rule) for rules in rule_sets for rule in rules.rules if absence(rule) is not None]
+    waits = [waiting_of(rule) for rules in rule_sets for rule in rules.rules if rule.absence is not None]
     for name in bounds.rooms:
         if name not in (*names, *waits):
             raise InputError(f"there is no column of '{name}'", hint=did_you_mean(name, (*names, *waits)))

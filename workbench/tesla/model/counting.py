@@ -17,7 +17,7 @@ from typing import TypeGuard
 
 from workbench.core.domain import BOOL, Value
 from workbench.tesla import tree as t
-from workbench.tesla.model.frame import RuleFrame, absence, deadline, waiting_of
+from workbench.tesla.model.frame import RuleFrame, waiting_of
 from workbench.tesla.model.layout import KeptColumn
 from workbench.tesla.model.roles import Role, roles_of
 from workbench.tesla.rule_set import RuleSet
@@ -88,7 +88,7 @@ class RuleCounting:
 
     def waiting(self, rule: t.Rule) -> float:
         """How many matches of a rule wait for something not to come."""
-        most = deadline(rule)
+        most = rule.timeout
         return _times(min(self.comes(rule.trigger.type, most), self._apart(rule, most)), self._found(rule))
 
     def _apart(self, rule: t.Rule, reach: int) -> float:
@@ -99,7 +99,7 @@ class RuleCounting:
         tables = [self.frame.tables[rule.trigger.type, name] for name in names]
         if any(value is None or value != value for table in tables for value in table.values):
             return WITHOUT_END  # what equals nothing, not even itself
-        return self._kinds(rule.trigger.type, names) * (reach // (deadline(rule) + 1) + 1)
+        return self._kinds(rule.trigger.type, names) * (reach // (rule.timeout + 1) + 1)
 
     def matches(self, rule: t.Rule) -> float:
         """How many composites a rule makes of a trigger."""
@@ -122,7 +122,7 @@ class RuleCounting:
                 bound += [(part.type, role.reach.ticks)] if role.reach.ticks is not None else []
             else:
                 most = self.frame.given.get(part.type, len(self.frame.facts.get(part.type, ())))
-            found = _times(found, most if part.policy is t.Policy.EACH else min(most, 1))
+            found = _times(found, most if part.policy.many else min(most, 1))
         return found
 
     def _too_few(self, rule: t.Rule, role: Role | None) -> bool:
@@ -151,7 +151,7 @@ class RuleCounting:
         with self._inside(f"caused {type}") as again:
             if again:
                 return WITHOUT_END
-            rules = [rule for rule in self.rules.rules if rule.trigger.type == type and absence(rule) is None]
+            rules = [rule for rule in self.rules.rules if rule.trigger.type == type and rule.absence is None]
             made = {rule.name: self._with_effects(rule, self.matches(rule)) for rule in rules}
             return max(sum(made[rule.name] for rule in each) for each in self._triggered(rules, type, known))
 
@@ -193,7 +193,7 @@ class RuleCounting:
 
 def _awaited_again(rule: t.Rule) -> list[str] | None:
     """The attributes in which a trigger equals those before it to which it is what must not come; None: it is not."""
-    part, trigger = absence(rule), rule.trigger
+    part, trigger = rule.absence, rule.trigger
     if part is None or part.type != trigger.type or part.assignments:
         return None
     known = {f"${each.name}": str(each.value) for each in trigger.assignments if isinstance(each.value, t.OwnAttribute)}

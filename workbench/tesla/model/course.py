@@ -19,7 +19,7 @@ from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, evaluated, exactly, holds, selected
 from workbench.tesla.model.fact_rows import GivenFacts
-from workbench.tesla.model.frame import RuleFrame, absence, asked_later, deadline, memory_of, several, waiting_of
+from workbench.tesla.model.frame import RuleFrame, asked_later, memory_of, several, waiting_of
 from workbench.tesla.model.kept import Line, merged
 from workbench.tesla.model.matching import TRIGGER, Partial, RuleMatching
 from workbench.tesla.model.waits import WaitingMatch, first_due, left_of, taken, ticked, with_waiting, without
@@ -130,7 +130,7 @@ class ModelCourse:
             for _ in range(self.frame.waits[rule.name]):
                 self._judged(rule, when)
         for rule in self.frame.absences:
-            if not deadline(rule):  # what has begun to wait just now is due, too
+            if not rule.timeout:  # what has begun to wait just now is due, too
                 self.beyond = either(self.beyond, both(when, EQ(self.waiting[rule.name][0].left, 1)))
             self.waiting[rule.name] = ticked(self.waiting[rule.name], when, rule)
         self.line = merged(when, self.line.later(elapsed), self.line)
@@ -181,7 +181,7 @@ class ModelCourse:
             for group in map(list, _grouped(asked.matches(when, values)))
         ]  # fmt: skip
         found = [(when_, *self._emitted(rule, group), group) for when_, group in matches]
-        if absence(rule) is not None:
+        if rule.absence is not None:
             self._awaits(rule, found, used)
             return []
         return self._made(rule, [(w, made, keys, self._consumed(rule, group)) for w, made, keys, group in found], used)
@@ -278,7 +278,7 @@ class ModelCourse:
                 self.beyond = either(self.beyond, both(when, outside))
                 places.append(place)
             tag = self._held(rule, when, group, used)
-            new = WaitingMatch(const(deadline(rule) + 1, left_of(rule)), starts, tag, tuple(places))
+            new = WaitingMatch(const(rule.timeout + 1, left_of(rule)), starts, tag, tuple(places))
             self.waiting[rule.name], full = with_waiting(self.waiting[rule.name], when, new)
             self.full[waiting_of(rule)] = either(self.full[waiting_of(rule)], full)
             starts = both(starts, negate(when))
@@ -316,7 +316,7 @@ class ModelCourse:
 
     def _satisfied(self, rule: t.Rule, type: str, when: Term, values: Values) -> None:
         """An event after the start that satisfies what must not come: what waits for it is no match."""
-        part = absence(rule)
+        part = rule.absence
         if part is None or part.type != type:
             return
         gone = []

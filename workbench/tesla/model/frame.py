@@ -85,7 +85,7 @@ class RuleFrame:
     @cached_property
     def absences(self) -> tuple[t.Rule, ...]:
         """The rules that wait for something not to come."""
-        return tuple(rule for rule in self.rules.rules if absence(rule) is not None)
+        return tuple(rule for rule in self.rules.rules if rule.absence is not None)
 
     @cached_property
     def pausing(self) -> tuple[t.Rule, ...]:
@@ -153,7 +153,7 @@ class RuleFrame:
             found += [(f"since{number}_{i}", Range(0, most), most) for i in range(1, len(self.keys(rule)) + 1)]
         for number, rule in enumerate(self.absences, 1):
             for place in range(1, self.waits[rule.name] + 1):
-                found.append((f"left{number}_{place}", Range(0, deadline(rule) + 1), 0))
+                found.append((f"left{number}_{place}", Range(0, rule.timeout + 1), 0))
                 if several(rule):
                     found.append((f"starts{number}_{place}", BOOL, False))
                 if (tags := self.tags(rule)) > 1:
@@ -174,28 +174,14 @@ def _free_name(name: str, rules: RuleSet) -> str:
     return name
 
 
-def absence(rule: t.Rule) -> t.Predicate | None:
-    """The predicate about what must not come later."""
-    found = [p for p in rule.predicates if isinstance(p, t.Predicate) and p.policy is t.Policy.ABSENT]
-    return found[0] if found else None
-
-
 def several(rule: t.Rule) -> bool:
     """Whether a trigger may have several matches."""
-    return any(isinstance(part, t.Predicate) and part.policy is t.Policy.EACH for part in rule.predicates)
+    return any(part.policy.many for part in rule.predicates)
 
 
 def waiting_of(rule: t.Rule) -> str:
     """What the matches of a rule that wait for something not to come are called, as a queue."""
     return f"absent_{rule.name.replace(' ', '_')}"
-
-
-def deadline(rule: t.Rule) -> int:
-    """After how many ticks it is told that something did not come."""
-    part = absence(rule)
-    assert part is not None
-    assert isinstance(part.window, t.AfterWindow)
-    return int(part.window.most.amount)
 
 
 def memory_of(rule: t.Rule) -> str:
@@ -205,7 +191,7 @@ def memory_of(rule: t.Rule) -> str:
 
 def asked_later(rule: t.Rule) -> list[t.Expression]:
     """What the predicate about what must not come asks of the match."""
-    part = absence(rule)
+    part = rule.absence
     assert part is not None
     own = {f"${each.name}" for each in part.assignments}
     expressions = [*part.constraints, *(each.value for each in part.assignments)]

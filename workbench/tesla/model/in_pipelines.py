@@ -22,7 +22,6 @@ from workbench.tesla import tree as t
 from workbench.tesla.model.attribute_values import tables as chosen_tables
 from workbench.tesla.model.build import RuleBounds, longest_pause, rated_frames, rates_of, shown_tables, ticking
 from workbench.tesla.model.chosen import ValueTable
-from workbench.tesla.model.layout import written
 from workbench.tesla.model.paced_inputs import PacedInputs
 from workbench.tesla.model.rates import ANY_TYPE, EventRate
 from workbench.tesla.model.rules_in_pipeline import RulesInPipeline, meant
@@ -234,7 +233,7 @@ def _modelled(
 
 def _has_constants(rules: RuleProcessor, integers: Domain) -> None:
     """DomainError where rules name a number that the pipeline's `int` does not have."""
-    leaves = (leaf for rule in rules.rules.rules for each in written(rule) for leaf in t.within(each))
+    leaves = (leaf for rule in rules.rules.rules for each in rule.expressions for leaf in t.within(each))
     whole = [leaf.value for leaf in leaves if isinstance(leaf, t.Literal) and type(leaf.value) is int]
     if (greatest := max(whole, default=0)) not in integers and isinstance(integers, Integer):
         raise DomainError(

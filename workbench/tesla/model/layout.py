@@ -19,7 +19,7 @@ from workbench.core.domain import Range
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ValueTable
-from workbench.tesla.model.roles import Role, bound, roles_of
+from workbench.tesla.model.roles import Role, roles_of
 from workbench.tesla.rule_set import RuleSet
 
 MOST_APART = 16
@@ -138,7 +138,7 @@ class KeptLayout:
         found = {
             self.consumer(rule, part.name): None
             for rule in self.rules.rules
-            for part in bound(rule)
+            for part in rule.binding
             if part.name in rule.consuming and (part is not rule.trigger if self.trex else consumes(rule, part.type))
         }
         return tuple(found)
@@ -160,7 +160,7 @@ class KeptLayout:
 
 def consumes(rule: t.Rule, type: str) -> bool:
     """Whether a rule may select events of a type, behind its trigger."""
-    return any(isinstance(p, t.Predicate) and p.policy.binds and p.type == type for p in rule.predicates)
+    return any(t.binds(p) and p.type == type for p in rule.predicates)
 
 
 def layouts(
@@ -236,18 +236,19 @@ def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
     windows without an end the same is true of the oldest one, and the first.
     """
     found: dict[str, None] = {}
-    taken = t.Policy.FIRST if _oldest(roles) else t.Policy.LAST
+    oldest = _oldest(roles)
     for role in roles:
         part, window = role.part, role.part.window
-        if not isinstance(part, t.Predicate) or part.policy not in (taken, t.Policy.NOT):
+        taken = part.policy.oldest if oldest else part.policy.newest
+        if not (isinstance(part, t.Predicate) and (taken or part.policy.forbids)):
             return None
         if not isinstance(window, t.WithinWindow) or window.of != role.rule.trigger.name:
             return None
         if role.trex or (window.least is not None and window.least.amount):
             return None
-        if any(each.name in role.rule.consuming and each.type == part.type for each in bound(role.rule)):
+        if any(each.name in role.rule.consuming and each.type == part.type for each in role.rule.binding):
             return None
-        if sum(isinstance(p, t.Predicate) and p.policy.binds and p.type == part.type for p in role.rule.predicates) > 1:
+        if sum(t.binds(p) and p.type == part.type for p in role.rule.predicates) > 1:
             return None
         own = {each.name for each in part.assignments}
         for constraint in role.linked:
@@ -261,7 +262,7 @@ def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
 
 
 def _oldest(roles: Sequence[Role]) -> bool:
-    first = any(isinstance(role.part, t.Predicate) and role.part.policy is t.Policy.FIRST for role in roles)
+    first = any(role.part.policy.oldest for role in roles)
     windows = (role.part.window for role in roles)
     return first and all(isinstance(window, t.WithinWindow) and window.most is None for window in windows)
 
@@ -281,7 +282,7 @@ def _apart(roles: Sequence[Role], newest: tuple[str, ...], tables: Tables) -> bo
         assert isinstance(part, t.Predicate)
         if role.reach.ticks is None:
             return False  # such a slot knows only how old its event is
-        if part.policy is not t.Policy.NOT:
+        if not part.policy.forbids:
             own = {each.name for each in part.assignments}
             if not _alike(roles) or {_equated(each, own) for each in role.linked} != set(newest):
                 return False
@@ -311,27 +312,15 @@ def _asked(roles: Sequence[Role]) -> set[str]:
     found: set[str] = set()
     for role in roles:
         expressions = [*role.linked, *(() if same else role.plain)]
-        if isinstance(role.part, t.Predicate):
-            expressions += [each.value for each in role.part.assignments]
-        elif role.part.attribute:
+        expressions += [each.value for each in role.part.assignments]
+        if isinstance(role.part, t.Aggregate) and role.part.attribute:
             found.add(role.part.attribute)
         found |= {leaf.name for each in expressions for leaf in t.within(each) if isinstance(leaf, t.OwnAttribute)}
-        if isinstance(role.part, t.Predicate) and role.part.policy.binds:
+        if t.binds(role.part):
             found |= {
                 leaf.name
-                for each in written(role.rule)
+                for each in role.rule.expressions
                 for leaf in t.within(each)
                 if isinstance(leaf, t.OtherAttribute) and leaf.of == role.part.name
             }
     return found | set(_newest(roles) or ())
-
-
-def written(rule: t.Rule) -> Iterator[t.Expression]:
-    """All expressions of a rule."""
-    for part in rule.parts:
-        yield from part.constraints
-        if isinstance(part, t.Predicate):
-            yield from (each.value for each in part.assignments)
-    yield from rule.where_clause
-    yield from (each.value for each in rule.evaluations)
-    yield from rule.per

@@ -89,16 +89,16 @@ class RuleMatching:
     def _grown(self, partial: Partial, part: t.Predicate | t.Aggregate) -> list[Partial]:
         if isinstance(part, t.Aggregate):
             return [self._aggregated(partial, part)]
-        if part.policy is t.Policy.ABSENT:
+        if part.policy.later:
             return [partial]
         found = list(self._candidates(partial, part))
-        if part.policy is t.Policy.NOT:
+        if part.policy.forbids:
             for candidate in found:
                 partial = replace(partial, when=both(partial.when, negate(candidate.when)))
             return [] if partial.when is FALSE else [partial]
-        if part.policy is t.Policy.EACH:
+        if part.policy.many:
             return [replace(each, choice=(*each.choice, i)) for i, each in enumerate(found)]
-        ordered = found if part.policy is t.Policy.FIRST else list(reversed(found))
+        ordered = found if part.policy.oldest else list(reversed(found))
         taken: list[Partial] = []
         free: Any = TRUE
         for each in ordered:
@@ -210,7 +210,7 @@ class RuleMatching:
 
     def _rows(self, part: t.Predicate | t.Aggregate) -> list[ModelRow]:
         names = list(self.rules.declarations[part.type].positions)
-        rows, ordering = list(self.facts.get(part.type, ())), part.ordering if isinstance(part, t.Predicate) else ()
+        rows, ordering = list(self.facts.get(part.type, ())), part.ordering
         if part.type in self.given:
             return self.given[part.type].ordered(ordering)
         for by in reversed(ordering):

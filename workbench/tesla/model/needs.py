@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from workbench.tesla import tree as t
-from workbench.tesla.model.frame import absence, waiting_of
-from workbench.tesla.model.layout import written
+from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.rule_set import RuleSet
 
@@ -26,7 +25,7 @@ def rooms_for(rule_sets: Sequence[RuleSet], growth: int) -> dict[str, int]:
     """The room of columns, and for matches that wait, where nobody says it: so many times as much as at first."""
     needed: dict[str, int] = {}
     for rules in rule_sets:
-        waiting = (waiting_of(rule) for rule in rules.rules if absence(rule) is not None)
+        waiting = (waiting_of(rule) for rule in rules.rules if rule.absence is not None)
         _greatest(needed, dict.fromkeys((*rules.events, *waiting), 0) | needs(rules))
     return {name: max(LEAST * growth, min(room, AT_FIRST * growth)) for name, room in needed.items()}
 
@@ -51,7 +50,7 @@ def _needs(rules: RuleSet, rule: t.Rule, times: int, inside: frozenset[str]) -> 
     found = {type: count * (times if rule.consuming else 1) for type, count in own.items()}
     if rule.trigger.type in found:  # it is kept, too, when it has come
         found[rule.trigger.type] += 1
-    if absence(rule) is not None:
+    if rule.absence is not None:
         found[waiting_of(rule)] = times
     inside |= {rule.name}
     for source in rules.rules:
@@ -69,7 +68,7 @@ def _greatest(found: dict[str, int], more: Mapping[str, int]) -> None:
 def threshold(rule: t.Rule, part: t.Aggregate) -> int:
     """How many events a rule has to count until their number is beyond all constants that it is compared with."""
     found = [1]
-    for each in (each for whole in written(rule) for each in t.within(whole)):
+    for each in (each for whole in rule.expressions for each in t.within(whole)):
         if part.function == "COUNT" and is_comparison(each):
             names = {leaf.name for leaf in t.within(each) if isinstance(leaf, t.BoundParameter)}
             bare = [leaf.value for leaf in each.operands if isinstance(leaf, t.Literal) and part.parameter in names]
@@ -88,6 +87,6 @@ def chain_needed(rules: RuleSet) -> int:
 def computes(rules: RuleSet) -> bool:
     """Whether rules compute with values: what they are compared with does not tell then which satisfy them."""
     parts = (part for rule in rules.rules for part in rule.predicates if isinstance(part, t.Aggregate))
-    leaves = (each for rule in rules.rules for whole in written(rule) for each in t.within(whole))
+    leaves = (each for rule in rules.rules for whole in rule.expressions for each in t.within(whole))
     arithmetic = any(isinstance(each, t.Operation) and each.operator in ("+", "-", "*", "/") for each in leaves)
     return arithmetic or any(part.function not in ("COUNT", "MIN", "MAX") for part in parts)

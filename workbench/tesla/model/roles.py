@@ -83,14 +83,9 @@ def roles_of(rules: RuleSet, rule: t.Rule, trex: bool) -> Iterator[Role]:
         else:
             assert isinstance(window, t.WithinWindow)
             far = reach[window.of].further(window)
-        if isinstance(part, t.Predicate) and part.policy.binds:
+        if t.binds(part):
             reach[part.name] = far
         yield Role(rule, place, part, far, trex)
-
-
-def bound(rule: t.Rule) -> list[t.Predicate]:
-    """The predicates of a rule that bind something."""
-    return [part for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds]
 
 
 def _looks_elsewhere(expression: t.Expression) -> bool:

@@ -61,7 +61,7 @@ class TimeDegrees:
     def conditions(self) -> Iterator[tuple[t.Expression, TimeDegree]]:
         """What decides about matches; parameters are met on the way."""
         for part in self.rule.parts:
-            for each in part.assignments if isinstance(part, t.Predicate) else ():
+            for each in part.assignments:
                 self.parameters[each.name] = self.of(each.value, part.type)
             for constraint in part.constraints:
                 yield constraint, self.of(constraint, part.type)

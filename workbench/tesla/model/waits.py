@@ -10,7 +10,6 @@ from workbench.core.domain import Range
 from workbench.core.ops import ADD, EQ, NE, both, disjunction, either, held_in, ite, negate
 from workbench.core.term import FALSE, Term
 from workbench.tesla import tree as t
-from workbench.tesla.model.frame import deadline
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class WaitingMatch:
 
 def left_of(rule: t.Rule) -> Range:
     """What `left` is."""
-    return Range(0, deadline(rule) + 1)
+    return Range(0, rule.timeout + 1)
 
 
 def where(when: Any, one: WaitingMatch | None, other: WaitingMatch) -> WaitingMatch:

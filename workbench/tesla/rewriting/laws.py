@@ -19,9 +19,6 @@ from workbench.tesla.rewriting.sight import Sight, changed, read_by, sights, win
 from workbench.tesla.rule_set import RuleSet
 
 RulePart = t.Predicate | t.Aggregate
-ONE = t.Policy.FIRST, t.Policy.LAST
-SELECTING = (t.Policy.EACH, *ONE)
-_ENTERING = t.Policy.TRIGGER, t.Policy.EACH
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ def _earlier(rule: t.Rule) -> Iterator[t.Rule]:
         place = max(sight.needs(moved), default=0)
         part = rule.parts[place]
         times = {sight.names[each.name] for each in t.within(moved) if isinstance(each, t.TimeOf)}
-        if not isinstance(part, t.Predicate) or part.policy not in _ENTERING or place in times:
+        if not t.binds(part) or part.policy.single or place in times:
             continue
 
         def own(each: t.Expression, at: int = place) -> t.Expression:
@@ -95,13 +92,13 @@ def _counted_twice(rule: t.Rule) -> Iterator[t.Rule]:
 
 
 def _idle(rule: t.Rule) -> Iterator[t.Rule]:
-    many = [part for part in rule.predicates if isinstance(part, t.Predicate) and part.policy is t.Policy.EACH]
+    many = [part for part in rule.predicates if part.policy.many]
     if rule.limit is not None and not many:
         yield replace(rule, limit=None)
     if rule.pause is not None and rule.pause.amount == 0:
         yield replace(rule, pause=None, per=())
-    looked_for = {each.type for each in rule.predicates if isinstance(each, t.Predicate) and each.policy in SELECTING}
-    names = {part.name: part.type for part in rule.parts if isinstance(part, t.Predicate) and part.policy.binds}
+    looked_for = {each.type for each in rule.predicates if each.policy.selects}
+    names = {part.name: part.type for part in rule.binding}
     useful = tuple(dict.fromkeys(name for name in rule.consuming if names[name] in looked_for))
     if useful != rule.consuming:
         yield replace(rule, consuming=useful, consuming_at=())
@@ -136,7 +133,7 @@ def _covers(rule: t.Rule, seen: Sequence[Sight], wide: int, narrow: int) -> bool
 def _newest(rule: t.Rule, seen: Sequence[Sight], last: int, place: int) -> bool:
     """Whether a `not` stands between the last event of a kind and what it is the last before."""
     one, other = rule.parts[last], rule.parts[place]
-    if not isinstance(one, t.Predicate) or one.policy is not t.Policy.LAST or one.type != other.type:
+    if not isinstance(one, t.Predicate) or not one.policy.newest or one.type != other.type:
         return False
     if not isinstance(one.window, t.WithinWindow) or one.window.least is not None:
         return False
@@ -145,9 +142,8 @@ def _newest(rule: t.Rule, seen: Sequence[Sight], last: int, place: int) -> bool:
     ends = {seen[place].names[other.window.one], seen[place].names[other.window.two]}
     if ends != {last, seen[last].names[one.window.of]}:
         return False
-    binding = [each for each in rule.parts if isinstance(each, t.Predicate) and each.policy.binds]
-    skipped = [each for each in rule.parts[1:last] if each in binding and each.type == one.type]
-    consumed = [each for each in binding if each.name in rule.consuming and each.type == one.type]
+    skipped = [each for each in rule.parts[1:last] if each.policy.binds and each.type == one.type]
+    consumed = [each for each in rule.binding if each.name in rule.consuming and each.type == one.type]
     return not skipped and not consumed and _weaker(rule, seen, last, place, place)
 
 
@@ -161,7 +157,7 @@ def _tighter(rule: t.Rule) -> Iterator[t.Rule]:
     seen = sights(rule)
     for place, part in enumerate(rule.parts):
         window = part.window
-        if not isinstance(part, t.Predicate) or part.policy not in SELECTING or not isinstance(window, t.WithinWindow):
+        if not part.policy.selects or not isinstance(window, t.WithinWindow):
             continue
         for other, forbidden in negations(rule):
             shut = forbidden.window
@@ -181,12 +177,12 @@ def _tighter(rule: t.Rule) -> Iterator[t.Rule]:
 def _sooner(rule: t.Rule) -> Iterator[t.Rule]:
     seen = sights(rule)
     for place, part in enumerate(rule.parts):
-        if not isinstance(part, t.Aggregate) and part.policy is not t.Policy.NOT:
+        if not isinstance(part, t.Aggregate) and not part.policy.forbids:
             continue
         free = max(read_by(part, seen[place]), default=0) + 1
         for earlier in range(free, place):
             passed = rule.parts[earlier]
-            if isinstance(passed, t.Predicate) and passed.policy is t.Policy.EACH:
+            if passed.policy.many:
                 others = without_part(rule, place).predicates
                 yield replace(rule, predicates=(*others[: earlier - 1], part, *others[earlier - 1 :]))
                 break
@@ -267,7 +263,7 @@ def held_before(rule: t.Rule, seen: Sequence[Sight], upto: int) -> list[t.Expres
     """What holds of all that is selected before a place."""
     found: list[t.Expression] = []
     for place, part in enumerate(rule.parts[:upto]):
-        if isinstance(part, t.Predicate) and part.policy.binds:
+        if t.binds(part):
             found += _resolved(part, seen[place])
             if isinstance(part.window, t.WithinWindow):
                 before = t.TimeOf(str(seen[place].names[part.window.of]))
@@ -302,7 +298,7 @@ def one_less(constraints: tuple[t.Expression, ...]) -> Iterator[tuple[tuple[t.Ex
 def negations(rule: t.Rule) -> list[tuple[int, t.Predicate]]:
     """What must not be there, by place."""
     parts = enumerate(rule.parts)
-    return [(at, each) for at, each in parts if isinstance(each, t.Predicate) and each.policy is t.Policy.NOT]
+    return [(at, each) for at, each in parts if isinstance(each, t.Predicate) and each.policy.forbids]
 
 
 def with_part(rule: t.Rule, place: int, part: RulePart) -> t.Rule:
@@ -318,16 +314,9 @@ def without_part(rule: t.Rule, place: int) -> t.Rule:
     return replace(rule, predicates=(*rule.predicates[: place - 1], *rule.predicates[place:]))
 
 
-def _expressions(rule: t.Rule) -> Iterator[t.Expression]:
-    for part in rule.parts:
-        yield from part.constraints
-        yield from (each.value for each in part.assignments) if isinstance(part, t.Predicate) else ()
-    yield from (*rule.where_clause, *(each.value for each in rule.evaluations), *rule.per)
-
-
 def _parameters(rule: t.Rule) -> set[str]:
     """The parameters that something reads."""
-    leaves = (leaf for each in _expressions(rule) for leaf in t.within(each))
+    leaves = (leaf for each in rule.expressions for leaf in t.within(each))
     return {leaf.name for leaf in leaves if isinstance(leaf, t.BoundParameter)}
 
 

@@ -58,7 +58,7 @@ def _both(rules: RuleSet, one: t.Rule, other: t.Rule) -> t.Rule | None:
 
 
 def _remembers(rule: t.Rule) -> bool:
-    waits = any(isinstance(each, t.Predicate) and each.policy is t.Policy.ABSENT for each in rule.predicates)
+    waits = any(each.policy.later for each in rule.predicates)
     return waits or rule.pause is not None or bool(rule.consuming)
 
 

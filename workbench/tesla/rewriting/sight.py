@@ -65,7 +65,7 @@ def sights(rule: t.Rule) -> Sequence[Sight]:
     found, sight = [], Sight()
     for place, part in enumerate(rule.parts):
         before = sight = replace(sight, own=place)
-        for each in part.assignments if isinstance(part, t.Predicate) else ():
+        for each in part.assignments:
             sight = _with_parameter(sight, each.name, place, each.value)
         found.append(sight)
         if isinstance(part, t.Aggregate):
@@ -86,10 +86,7 @@ def _with_parameter(sight: Sight, name: str, place: int, value: t.Expression | N
 
 def read_by(part: t.Predicate | t.Aggregate, sight: Sight) -> set[int]:
     """The places before a part that it hangs on."""
-    assignments = part.assignments if isinstance(part, t.Predicate) else ()
-    found = {
-        place for each in (*part.constraints, *(each.value for each in assignments)) for place in sight.needs(each)
-    }
+    found = {place for each in t.expressions_of(part) for place in sight.needs(each)}
     return (found | {sight.names[name] for name in window_names(part.window)}) - {sight.own}
 
 

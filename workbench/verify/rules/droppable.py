@@ -12,7 +12,6 @@ from functools import partial
 
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds
-from workbench.tesla.model.layout import written
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.finding import Finding, findings_in_turn
@@ -89,7 +88,7 @@ def _given(part: t.Predicate | t.Aggregate) -> set[str]:
 def _used(rule: t.Rule) -> set[str]:
     """What a rule's parts call what is bound."""
     found = set(rule.consuming)
-    for leaf in (leaf for each in written(rule) for leaf in t.within(each)):
+    for leaf in (leaf for each in rule.expressions for leaf in t.within(each)):
         if isinstance(leaf, t.BoundParameter):
             found.add(f"${leaf.name}")
         elif isinstance(leaf, t.OtherAttribute | t.TimeOf):

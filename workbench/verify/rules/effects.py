@@ -16,7 +16,6 @@ from workbench.core.term import const
 from workbench.ir.system import System
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
-from workbench.tesla.model.frame import absence
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
@@ -44,9 +43,9 @@ def effects(
     those of `capacities`.
     """
     search = CapacitySearch(rules, bounds or RuleBounds(), settings, most if deepen else 0)
-    at_once = {rule.trigger.type for rule in rules.rules if absence(rule) is None}
+    at_once = {rule.trigger.type for rule in rules.rules if rule.absence is None}
     names = [name for name in rules.primitives if name in at_once]
-    names += [ELAPSED] if any(absence(rule) is not None for rule in rules.rules) else []
+    names += [ELAPSED] if any(rule.absence is not None for rule in rules.rules) else []
     return findings_in_turn([(_about(name), partial(_caused, search, name)) for name in names])
 
 
@@ -62,7 +61,7 @@ def _caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
     def caused(step: MeasuredStep) -> int:
         return step.caused if step.name == name else 0
 
-    waiting = [rule for rule in search.rules.rules if absence(rule) is not None]
+    waiting = [rule for rule in search.rules.rules if rule.absence is not None]
     at_once = [rule for rule in search.rules.rules if rule not in waiting]
     rules = waiting if name == ELAPSED else [rule for rule in at_once if rule.trigger.type == name]
     search.filled(rules, searched, caused)

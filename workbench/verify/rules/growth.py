@@ -14,8 +14,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from workbench.tesla import tree as t
-from workbench.tesla.model.frame import absence
-from workbench.tesla.model.layout import written
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.rules.measured import MeasuredRules, MeasuredStep, ModelInputs
@@ -104,7 +102,7 @@ def by_copies(rules: RuleSet, rule: t.Rule, type: str) -> bool:
     It does where the rule selects each of them, and nothing else in it looks at what they are or cause.
     """
     parts = [part for part in rule.predicates if part.type in touched(rules, type)]
-    each = [part for part in parts if isinstance(part, t.Predicate) and part.policy is t.Policy.EACH]
+    each = [part for part in parts if part.policy.many]
     alone = len(parts) == 1 and len(each) == 1 and each[0].type == type
     return _plain(rule) and rule.limit is None and alone and rule.trigger.type in set(rules.primitives) - {type}
 
@@ -131,9 +129,9 @@ def by_rounds(measured: MeasuredRules, rules: RuleSet, rule: t.Rule, growth: Gro
 def _last_only(rules: RuleSet, rule: t.Rule) -> bool:
     """Whether a rule asks only for last events, or whether there are any, whenever they came."""
     parts = [part for part in rule.predicates if isinstance(part, t.Predicate)]
-    kinds = all(part.policy in (t.Policy.LAST, t.Policy.NOT) for part in parts) and len(parts) == len(rule.predicates)
+    kinds = all(part.policy.newest_first for part in parts) and len(parts) == len(rule.predicates)
     events = not any(rules.declarations[part.type].fact for part in parts)
-    times = any(isinstance(leaf, t.TimeOf) for each in written(rule) for leaf in t.within(each))
+    times = any(isinstance(leaf, t.TimeOf) for each in rule.expressions for leaf in t.within(each))
     return _plain(rule) and kinds and events and not times and not rule.consuming
 
 
@@ -145,7 +143,7 @@ def _plain(rule: t.Rule) -> bool:
     """Whether a rule has no memory of what it has emitted, and no window that counts events."""
     windows = (part.window for part in rule.predicates)
     counted = any(isinstance(window, t.WithinWindow) and window.counted for window in windows)
-    return rule.pause is None and absence(rule) is None and not counted
+    return rule.pause is None and rule.absence is None and not counted
 
 
 def touched(rules: RuleSet, type: str) -> set[str]:

@@ -17,7 +17,7 @@ from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Field, Identifier, PropertySyntax
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, longest_chain
-from workbench.tesla.model.frame import absence, waiting_of
+from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.occurrence import has_units
 from workbench.tesla.rule_set import RuleSet
 
@@ -36,7 +36,7 @@ def relevant(rules: RuleSet, names: Collection[str], bounds: RuleBounds) -> tupl
     own = tuple(rule for rule in rules.rules if rule.name in kept)
     gone = {rule.emits for rule in left_out} - {rule.emits for rule in own}
     declared = {name: each for name, each in rules.declarations.items() if name not in gone}
-    gone |= {waiting_of(rule) for rule in left_out if absence(rule) is not None}
+    gone |= {waiting_of(rule) for rule in left_out if rule.absence is not None}
     rooms = {name: room for name, room in bounds.rooms.items() if name not in gone}
     found = replace(rules, rules=own, declarations=declared)
     tick = bounds.tick if has_units(found) == has_units(rules) else None
@@ -133,7 +133,7 @@ def _seen_at_once(rules: RuleSet, rule: t.Rule, behind: Collection[str], *, orde
     It could be by those that look at what it emits and emit the same type; and where it is triggered more than once in
     a step, in what order its composites come among those of others.
     """
-    once = rule.trigger.type in rules.primitives and absence(rule) is None
+    once = rule.trigger.type in rules.primitives and rule.absence is None
     return (once or not ordered) and all(
         each.name == rule.name or each.emits != rule.emits for each in rules.rules if each.name in behind
     )

@@ -23,7 +23,6 @@ from workbench.ir.reduce import observe
 from workbench.ir.system import StateVariable, System
 from workbench.processors.held.group import Group
 from workbench.tesla.model.build import RuleBounds, modelled
-from workbench.tesla.model.frame import absence
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.shown import COMES
 from workbench.tesla.model.swap import SwappedEvents, both_orders
@@ -81,7 +80,7 @@ def _exchanged_rules(rules: RuleSet, place: int, bounds: RuleBounds, settings: S
     about = f"{one.name}, {other.name}"
     if {one.emits, other.emits}.isdisjoint(name for rule in rules.rules for name in rule.types):
         return Finding(about, ANSWERS[1], "their order does not matter: no rule looks at what they emit")
-    if one.trigger.type != other.trigger.type and not (absence(one) and absence(other)):
+    if one.trigger.type != other.trigger.type and not (one.absence and other.absence):
         return Finding(about, ANSWERS[1], "their order does not matter: no event triggers both")
     variant = replace(rules, rules=(*before, other, one, *behind))
     says = "their order matters: exchanged, they emit something else", "their order does not matter"

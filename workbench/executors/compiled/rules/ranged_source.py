@@ -6,7 +6,6 @@ The rule of this module: what the last predicate selects lies between two places
 from __future__ import annotations
 
 from workbench.executors.compiled.rules.rule_source import RuleSource
-from workbench.tesla import tree as t
 from workbench.tesla.engines.set_plan import PlannedStep
 
 
@@ -48,7 +47,7 @@ class RangedSource(RuleSource):
     def _ranges(self, planned: PlannedStep) -> bool:
         """Whether a predicate is the last, and its events need not be looked at: nothing but the window is asked."""
         step, rule, of = planned.step, self.of.rule, self.of
-        if step is not of.steps[-1] or step.policy is not t.Policy.EACH or step.fact or of.absent is not None:
+        if step is not of.steps[-1] or not step.policy.many or step.fact or of.absent is not None:
             return False
         asked = self.plan.columns[planned.column].keys or planned.asked or self.plan.conditions(self.number)[-1]
         if asked or self.profiled or rule.limit is not None or rule.pause is not None:

@@ -173,7 +173,7 @@ class RuleSource(SearchSource):
             if isinstance(step.part, t.Aggregate):
                 found.append((step, at))
                 at += 2
-            elif step.policy is not t.Policy.NOT:
+            elif not step.policy.forbids:
                 found.append((step, at))
                 at += VALUES + len(step.declared.attributes)
         self.waiting = at

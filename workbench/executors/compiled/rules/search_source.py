@@ -120,7 +120,7 @@ class SearchSource(SharedSource):
     def _sought(self, number: int) -> None:
         """Look for what a step selects, rejects or aggregates; of one with `each` for all that it finds."""
         planned = self._written(number)
-        if planned.step.policy is t.Policy.EACH:
+        if planned.step.policy.many:
             self._gather(planned)
         else:
             self._step(planned)

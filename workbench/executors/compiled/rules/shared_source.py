@@ -66,7 +66,7 @@ class SharedSource(AggregateSource):
 
 
 def _binds(step: RuleStep) -> bool:
-    return step.policy is not None and step.policy.binds
+    return step.policy.binds
 
 
 class PrefixSource(SharedSource):

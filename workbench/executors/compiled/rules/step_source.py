@@ -80,7 +80,7 @@ class StepSource:
             raise Refused(what, hint=OTHERS, where=step.part.where)
         code = self.code
         code.scope, code.own = step.scope.types, address
-        for each in step.part.assignments if isinstance(step.part, t.Predicate) else ():
+        for each in step.part.assignments:
             self._parameter(each.name, code.value(each.value), step)
 
     def _parameter(self, name: str, found: CodeValue, step: RuleStep) -> None:
@@ -114,13 +114,13 @@ class StepSource:
             code.scope, code.parameters = before[0], {**before[1], step.part.parameter: code.parameters.pop("")}
             found = self.of_aggregate(step)
             code.scope = code.scope.with_parameter(step.part.parameter, found)
-        elif step.policy is t.Policy.NOT:
+        elif step.policy.forbids:
             code.add(f"g{k} = -1")
             self._search(planned, newest=True, stops=True, hit=[f"g{k} = i"])
             self._end_once(k)
             code.scope, code.parameters = before
             code.add(f"if g{k} >= 0: {self.given_up if k in self.once else self.fail}")
-        elif step.policy is t.Policy.EACH:
+        elif step.policy.many:
             self._each(planned)
         else:
             self._one(planned)
@@ -149,7 +149,7 @@ class StepSource:
 
     def _one(self, planned: PlannedStep) -> None:
         step, code, k = planned.step, self.code, planned.step.number
-        last = step.policy is t.Policy.LAST
+        last = step.policy.newest
         chained = bool(self.plan.columns[planned.column].keys) and not step.fact
         code.add(f"g{k} = -1")
         before = code.scope, dict(code.parameters)
@@ -368,7 +368,7 @@ class StepSource:
             if self.of.consumed_slots:
                 slot = step.slot if self.trex else 0
                 code.add(f"if consumed(r * 4096 + {slot} + 1, W[a{k} + {NUMBER}], H, V): continue")
-        if step.policy is t.Policy.EACH:
+        if step.policy.many:
             code.add(f"e{k} = i")
         self._ask(planned)
 

@@ -129,7 +129,7 @@ def _match(engine: RunningProgram, plan: RulePlan, row: Any) -> PartialMatch:
             found = value_of(domain, int(row[begin]), reals[begin], engine.known)
             match = (*match, None if row[begin + 1] else found)
             begin += 2
-        elif step.policy is not t.Policy.NOT:
+        elif not step.policy.forbids:
             size = at.VALUES + len(step.declared.attributes)
             event = _event(engine, step.type, row[begin : begin + size])
             item = event.values if step.fact else event
@@ -294,7 +294,7 @@ def _await(engine: RunningProgram, rule: int, due: DueAbsence) -> None:
             if isinstance(step.part, t.Aggregate):
                 domain, value = aggregate_result(step.part, step.values), match[step.slot]
                 words += [engine.word(value, domain), int(value is None)]
-            elif step.policy is not t.Policy.NOT:
+            elif not step.policy.forbids:
                 event = match[step.slot]
                 head = [0, 0] if step.fact else [event.time, event.number]
                 words += [*head, *engine.words(step.type, event if step.fact else event.values)]

@@ -43,7 +43,7 @@ class DeviceStep:
     @property
     def kept(self) -> int:
         """The words that a sequence has of it."""
-        return 2 if self.aggregate is not None else 0 if self.step.policy is t.Policy.NOT else 1
+        return 2 if self.aggregate is not None else 0 if self.step.policy.forbids else 1
 
     @property
     def value(self) -> int:
@@ -62,9 +62,9 @@ class DeviceStep:
     @property
     def each(self) -> bool:
         """Whether there is a sequence for every candidate that fits."""
-        return self.step.policy is t.Policy.EACH
+        return self.step.policy.many
 
     @property
     def newest(self) -> bool:
         """Whether the newest are looked at first."""
-        return self.step.policy in (t.Policy.LAST, t.Policy.NOT)
+        return self.step.policy.newest_first

@@ -237,8 +237,8 @@ class KernelSource(StepSource):
         before.add("B[s] = 0", f"if S[{LIVES} * z + s] == 0: return")
         if each.aggregate is not None:
             self._aggregated(i, before, dead)
-        elif i and each.step.policy in (t.Policy.NOT, t.Policy.LAST):
-            before.add(f"if A[s * {self.stride}] {'>= 0' if each.step.policy is t.Policy.NOT else '< 0'}: {dead}")
+        elif i and each.step.policy.newest_first:
+            before.add(f"if A[s * {self.stride}] {'>= 0' if each.step.policy.forbids else '< 0'}: {dead}")
         elif i and not each.each:
             before.add(f"if A[s * {self.stride}] >= {NEVER}: {dead}")
         if i and each.kept == 1 and not each.each:
@@ -293,8 +293,7 @@ class KernelSource(StepSource):
         if each.counted:
             return
         if not each.each:
-            first = {t.Policy.FIRST: str(NEVER), t.Policy.LAST: "-1", t.Policy.NOT: "-1"}
-            start = "0" if each.aggregate is not None else first[step.policy]  # type: ignore[index]
+            start = "0" if each.aggregate is not None else "-1" if step.policy.newest_first else str(NEVER)
             code.add(f"for w in range({each.words}): A[s * {self.stride} + w] = {start}")
             if each.aggregate is not None and each.aggregate.function in ("MIN", "MAX"):
                 end = -(2**63) if each.aggregate.function == "MAX" else 2**63 - 1

@@ -73,7 +73,7 @@ class Automaton:
     def _targets(self, component: int) -> Iterator[int]:
         """The states that are looked at when the trigger comes, the smaller ones first."""
         for bit, step in enumerate(self.steps):
-            if component >> bit & 1 and step.policy is not t.Policy.EACH:
+            if component >> bit & 1 and not step.policy.many:
                 yield component & ((2 << bit) - 1)
         yield component
 
@@ -211,7 +211,7 @@ class Automaton:
         other predicate that is written before takes it.
         """
         step = self.steps[bit]
-        if step.policy is t.Policy.EACH or self.anchors[bit] != (anchor,):
+        if step.policy.many or self.anchors[bit] != (anchor,):
             return False
         consumed = {self.plan.binding[slot].type for slot in self.plan.consumed_slots}
         rivals = {other.type for other in self.steps[:bit] if other is not self.steps[anchor]}

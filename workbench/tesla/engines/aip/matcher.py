@@ -134,7 +134,7 @@ class AIPMatcher:
                 continue
             only = None if not keyed else key if state & automaton.keyed else True
             alone = self._alone(state, bit)
-            first = alone is t.Policy.FIRST
+            first = alone is not None and alone.oldest
             for instance in instances.in_turn(only, oldest_first=first):
                 if self._goes_on(instance, state, bit, event):
                     made = self._made(instance.holdings, after, bit, event, key if keyed else instance.key)

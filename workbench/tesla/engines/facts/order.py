@@ -13,9 +13,8 @@ from workbench.tesla import tree as t
 
 def in_written_order(part: t.Predicate | t.Aggregate, declared: t.Declaration, rows: Sequence[Any]) -> Sequence[Any]:
     """Rows in the order that is written, those that are equal in it as they stand."""
-    ordering = part.ordering if isinstance(part, t.Predicate) else ()
     found = list(rows)
-    for each in reversed(ordering):
+    for each in reversed(part.ordering):
         at = declared.positions[each.name]
         found.sort(key=lambda row, at=at: rank(row[at]), reverse=each.descending)  # type: ignore[misc]
     return found

@@ -93,7 +93,7 @@ class FactQuery:
     def name(self) -> str:
         """What tells equal ones: they have the same answer to the same values."""
         part = self.step.part
-        told: tuple[Any, ...] = (self.policy, self._ordering)
+        told: tuple[Any, ...] = (self.policy, self.step.part.ordering)
         if isinstance(part, t.Aggregate):
             told = (part.function, part.attribute, part.declared)
         operators = [each.operator for each in self.compared]  # in the statement one may be wider
@@ -178,7 +178,7 @@ class FactQuery:
     @property
     def limited(self) -> bool:
         """Whether the first row that SQLite has is all that is wanted."""
-        one = self.policy in (t.Policy.FIRST, t.Policy.LAST, t.Policy.NOT) and (self._sorted or not self._matters)
+        one = (self.policy.single or self.policy.forbids) and (self._sorted or not self._matters)
         return one and self._exact and not self.rest
 
     @property
@@ -189,28 +189,24 @@ class FactQuery:
     def _matters(self) -> bool:
         """Whether the order of rows does."""
         part = self.step.part
-        return part.declared is not None if isinstance(part, t.Aggregate) else part.policy is not t.Policy.NOT
-
-    @property
-    def _ordering(self) -> Sequence[t.OrderedBy]:
-        return self.step.part.ordering if isinstance(self.step.part, t.Predicate) else ()
+        return part.declared is not None if isinstance(part, t.Aggregate) else not part.policy.forbids
 
     @property
     def _sorted(self) -> bool:
         """Whether SQLite sorts as rules do; else rules sort."""
         columns = self.table.columns
         positions = self.step.declared.positions
-        return self.table.ordered and all(columns[positions[each.name]].exact for each in self._ordering)
+        return self.table.ordered and all(columns[positions[each.name]].exact for each in self.step.part.ordering)
 
     @property
     def _order(self) -> str:
         """The order of the statement: that in which rows are looked at."""
         if not self._matters or not (self._sorted or self.table.ordered):
             return ""
-        last, positions = self.policy is t.Policy.LAST and self._sorted, self.step.declared.positions
+        last, positions = self.policy.newest and self._sorted, self.step.declared.positions
         written = [
             sorted_by(self.table.columns[positions[each.name]]) + " DESC" * (each.descending != last)
-            for each in self._ordering if self._sorted
+            for each in self.step.part.ordering if self._sorted
         ]  # fmt: skip
         # Rows that are equal in the order that is written stand as they are, also where it goes down.
         return ", ".join([*written, self.table.order(last=last)])
@@ -242,8 +238,7 @@ class FactQuery:
 
     @property
     def _assigned(self) -> dict[str, t.Expression]:
-        part = self.step.part
-        return {each.name: each.value for each in part.assignments} if isinstance(part, t.Predicate) else {}
+        return {each.name: each.value for each in self.step.part.assignments}
 
     def _decision(self) -> Callable[[list[FactRow], FactKey], list[FactRow]]:
         """Of rows and the values of the parameters: those that satisfy what is in the statement."""
@@ -254,7 +249,7 @@ class FactQuery:
 
     def _reduction(self) -> Callable[[list[FactRow]], FactAnswer]:
         """Of the rows that satisfy what is in the statement: the answer, as far as no more than that decides it."""
-        part, last = self.step.part, self.policy is t.Policy.LAST
+        part, last = self.step.part, self.policy.newest
         if not self._matters or self._sorted:
             in_order: Callable[[list[FactRow]], list[FactRow]] = list
         else:
@@ -265,7 +260,7 @@ class FactQuery:
                 return lambda rows: (len(rows),)
             computed = aggregate(part.function, self.step.values) if part.declared is None else fold(part.declared)
             return lambda rows: (computed([row[at] for row in in_order(rows) if row[at] is not None]),)
-        if self.policy in (t.Policy.EACH, None) or (self.rest and not last):
+        if isinstance(part, t.Aggregate) or self.policy.many or (self.rest and not last):
             return in_order
         if not self.rest:
             return lambda rows: in_order(rows)[:1]
@@ -276,7 +271,7 @@ class FactQuery:
         if not self.table.ordered:
             rows = sorted(rows, key=lambda row: tuple(map(rank, row)))
         found = list(in_written_order(self.step.part, self.step.declared, rows))
-        return found[::-1] if self.policy is t.Policy.LAST else found
+        return found[::-1] if self.policy.newest else found
 
 
 class AskedFacts:
