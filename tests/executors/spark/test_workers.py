@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from tests.executors.spark.logs import LAST, SUMS, expected, pipeline, rows_of
 from workbench.core.program import Port, Ports
-from workbench.errors import DomainError, InputError, Overflow, Refused, SparkError, StateError
+from workbench.errors import DomainError, InputError, LostRows, Overflow, Refused, SparkError, StateError
 from workbench.events.reading import Reading, Tally
 from workbench.events.values import Words
 from workbench.language import parse
@@ -58,7 +58,8 @@ def ours(function, *given):
     """The error that a worker raises, as the driver gets it, which knows of 100 rows that task 0 has read."""
     with pytest.raises(CarriedError) as caught:
         list(function(*given))
-    log = Log(None, PLACED, "string", Counts(Kept({("read", 0): TaskRows(100, 0, 0, (), None, (), {})})), "the log")
+    read = TaskRows(100, 0, 0, (), None, (), {}, 100, 0, True)
+    log = Log(None, PLACED, "string", Counts(Kept({("read", 0): read})), "the log")
     return found_in(RuntimeError(f"Java says: {caught.value}\n at org.apache.spark"), log.placed)
 
 
@@ -239,6 +240,12 @@ def test_rows_without_a_key_go_on_and_rows_without_anything_do_not(tmp_path):
     counts.settle(tally, {})
     assert (tally.rows, tally.events) == (4, 4)
     batch = pa.RecordBatch.from_pylist([dict(zip("abcde", found[2], strict=True))])
+    assert (tally.read, tally.apart) == (4, 1)
+    with pytest.raises(LostRows, match="4 were read, 0 were computed"):
+        tally.settle()
+    counts.computed(0, 3)
+    counts.settle(tally, {})
+    tally.settle()
     error = ours(Runner(choose(pipeline()), FILED), [batch])
     assert (error.what, str(error.where)) == ("row 4 has no 'k', so that it belongs to no key", name)
 
