@@ -55,7 +55,7 @@ def test_what_is_not_decided_has_its_exit_code(workbench: Run, hard: Path, pipe:
     assert workbench("analyse", late, "--only", "dead-paths").code == 0
     ended = workbench("analyse", late, "--only", "dead-paths", "-Q", 1)
     assert ended.code == 3
-    assert "? trim: queues overflow before anything can be compared; choose a larger Q" in ended.out
+    assert "? trim: queues overflow in the first steps: too little is known; choose a larger Q" in ended.out
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from workbench.ir.system import Pipe, System
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.sampling import Sampled
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.problem import check
+from workbench.verify.answer.problem import check, discount_early
 from workbench.verify.answer.replay import events_of, run_of
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict, plain
 from workbench.verify.ask.properties import Property, invariant
@@ -113,13 +113,13 @@ def _carried(pipeline: Pipeline, pipe: str, sampled: Sampled, settings: Settings
     if isinstance(seen, Trace):
         return Constancy(pipe, outputs, PipeBehaviour.VARIES, None, None, seen)
     if not seen:
-        verdict = check(pipeline, never_speaks(pipe), settings)
+        verdict = discount_early(check(pipeline, never_speaks(pipe), settings))
         if verdict.outcome is not Outcome.FAILS:
             kind = PipeBehaviour.SILENT if verdict.outcome in PROVED else PipeBehaviour.UNKNOWN
             return Constancy(pipe, outputs, kind, None, verdict, None)
         assert verdict.counterexample is not None
         seen = events_of(verdict.counterexample.steps[-1].pipes[pipe])
-    verdict = check(pipeline, always_carries(pipe, seen[0]), settings)
+    verdict = discount_early(check(pipeline, always_carries(pipe, seen[0]), settings))
     if verdict.outcome is Outcome.FAILS:
         return Constancy(pipe, outputs, PipeBehaviour.VARIES, None, verdict, verdict.counterexample)
     kind = PipeBehaviour.CONSTANT if verdict.outcome in PROVED else PipeBehaviour.UNKNOWN

@@ -31,7 +31,7 @@ from workbench.verify.analyses.constants import PROVED, never_speaks
 from workbench.verify.analyses.sampling import Sampled, fitting
 from workbench.verify.analyses.truncate import Truncation, reached, short_cut, truncations, without_unread
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.problem import check, says_enough
+from workbench.verify.answer.problem import BOUNDS_EARLY, check, discount_early
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode, side_by_side
@@ -186,7 +186,7 @@ def compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: S
             return verdict
         both, _, sizes = _beside(pipeline, truncated, "stepwise", settings, times)
         if check(both, _fits(), replace(settings, q=sizes)).outcome is Outcome.HOLDS:
-            return verdict
+            return discount_early(verdict)
     return replace(verdict, outcome=Outcome.UNKNOWN, reason=FULLER)
 
 
@@ -273,9 +273,8 @@ def dead_paths(pipeline: Program, settings: Settings | None = None) -> DeadPaths
     settings = (settings or Settings()).fitted(pipeline)
     found, end = _dead_paths(pipeline, settings), time.monotonic() + settings.grow
     for larger in settings.larger():
-        weak = any(dead.verdict.within_bounds and not says_enough(dead.verdict) for dead in found.dead)
         left = end - time.monotonic()
-        if left <= 0 or not (weak or any(needed.reason in (EARLY, FULLER) for needed in found.needed)):
+        if left <= 0 or not any(needed.reason in (BOUNDS_EARLY, FULLER) for needed in found.needed):
             break
         with contextlib.suppress(LimitMet), Budget(left):
             found = _dead_paths(pipeline, larger)
@@ -312,7 +311,6 @@ def _silent(pipeline: Pipeline, settings: Settings) -> tuple[dict[str, Verdict],
     return silent, {name: verdict for name, verdict in verdicts.items() if name not in silent}
 
 
-EARLY = "queues overflow before anything can be compared; choose a larger Q"
 FULLER = "with less in it, the pipeline needs longer queues"
 
 
@@ -331,7 +329,7 @@ def _short_cuts(
                 break
             if verdict.outcome is not Outcome.FAILS:
                 early = not verdict.reason or (verdict.vacuity and verdict.meets_bounds)
-                undecided |= dict.fromkeys(cut.removed, EARLY if early else verdict.reason)
+                undecided |= dict.fromkeys(cut.removed, BOUNDS_EARLY if early else verdict.reason)
     return tuple(found), undecided
 
 
@@ -391,7 +389,7 @@ def _needed(pipeline: Pipeline, name: str, speaking: Mapping[str, Verdict], sett
     output = next(output for output in reached(pipeline, node) if output in speaking)
     verdict = speaking[output]
     if verdict.outcome is not Outcome.FAILS:  # it is not known whether that output ever speaks
-        reason = reason or verdict.reason or EARLY
+        reason = reason or verdict.reason or BOUNDS_EARLY
     return Needed(name, verdict, f"without it '{output}' would not speak{_last_step(verdict)}", reason)
 
 

@@ -19,7 +19,7 @@ from workbench.language.faults import faulty
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import Settings, decide, prepare, undecided
 from workbench.verify.answer.growth import grow
-from workbench.verify.answer.verdict import Verdict
+from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import NAMES, Equivalence, EquivalenceMode, equivalent_to, tolerating
 from workbench.verify.ask.from_syntax import asked_by
@@ -149,6 +149,16 @@ def says_enough(verdict: Verdict) -> bool:
     """Whether nothing is to be expected of longer queues."""
     known = verdict.known_steps
     return not verdict.meets_bounds or (verdict.vacuity is None and known is not None and known >= EARLY)
+
+
+BOUNDS_EARLY = "queues overflow in the first steps: too little is known; choose a larger Q"
+
+
+def discount_early(verdict: Verdict) -> Verdict:
+    """The verdict; unknown where it holds within bounds that some run meets in its first steps."""
+    if verdict.outcome is not Outcome.WITHIN_BOUNDS or says_enough(verdict):
+        return verdict
+    return replace(verdict, outcome=Outcome.UNKNOWN, reason=BOUNDS_EARLY)
 
 
 def problem(
