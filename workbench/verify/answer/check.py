@@ -37,7 +37,7 @@ from workbench.verify.answer.rests_on import (
     misfortunes,
 )
 from workbench.verify.answer.vacuity import find_vacuity
-from workbench.verify.answer.verdict import Depth, Outcome, Trace, Verdict
+from workbench.verify.answer.verdict import BEFORE_BOUNDS, NO_RUN, OPPOSITE, Depth, Outcome, Trace, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import atom, weaken
 from workbench.verify.ask.properties import Property, Question
@@ -324,7 +324,7 @@ def _verdict(
     findings = _findings(prepared, answers)
     env = settings.environment
     question = prepared.question
-    outcome = _WANTED[findings.outcome] if question.wanted else findings.outcome
+    outcome = OPPOSITE[findings.outcome] if question.wanted else findings.outcome
 
     late: list[str] = []
 
@@ -426,20 +426,11 @@ def _depth(prepared: Prepared, findings: EngineRemarks, answers: Mapping[str, An
     return Depth(int(steps), question.wanted, "" if steps <= fit else beyond(prepared.model))
 
 
-_WANTED = {
-    Outcome.FAILS: Outcome.HOLDS,
-    Outcome.HOLDS: Outcome.FAILS,
-    Outcome.WITHIN_BOUNDS: Outcome.UNKNOWN,
-    Outcome.UNKNOWN: Outcome.UNKNOWN,
-}
-"""What it means that the formula holds where a run is wanted that refutes it."""
-
-
 def _lacking(question: Question, findings: EngineRemarks) -> str:
     """Why there is no run that is wanted."""
     if not question.wanted or findings.outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
         return ""
-    return "no run shows it" + (" before the bounds are met" if findings.outcome is Outcome.WITHIN_BOUNDS else "")
+    return NO_RUN + BEFORE_BOUNDS * (findings.outcome is Outcome.WITHIN_BOUNDS)
 
 
 def _reason(outcome: Outcome, answers: Mapping[str, Answer]) -> str:

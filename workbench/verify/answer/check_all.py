@@ -22,6 +22,7 @@ def check_all(
 ) -> Iterator[tuple[Problem, Verdict]]:
     """Decide many problems at the same time; each verdict comes as soon as it is known, with its problem.
 
+    `can(P)` and `never(P)` of one program are one question, which is decided once.
     What has come is yours, whatever happens then: an interrupt ends the processes and goes on to you.
 
         found = []
@@ -41,25 +42,38 @@ def check_all(
     EngineMissing: there is no engine to decide with.
     """
     todo = list(problems)
+    same: dict[int, int] = {}
+    for number, item in enumerate(todo):
+        same[number] = next((i for i in same if same[i] == i and todo[i].is_opposite_of(item)), number)
+    alone = [number for number in same if same[number] == number]
+    early: dict[int, Verdict] = {}
+    following = 0
+    for number, verdict in _each(todo, alone, jobs, examined=examined, strict=strict):
+        early[number] = verdict
+        early |= {n: verdict.opposite(todo[n]) for n in same if same[n] == number != n}
+        while ready := [n for n in early if n == following or not ordered]:
+            following = ready[0] + 1
+            yield todo[ready[0]], early.pop(ready[0])
+
+
+def _each(
+    todo: list[Problem], numbers: list[int], jobs: int | None, *, examined: bool, strict: bool
+) -> Iterator[tuple[int, Verdict]]:
+    """Decide the problems of these numbers; each verdict comes with its number."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    jobs = min(cores if jobs is None else max(jobs, 1), len(todo))
+    jobs = min(cores if jobs is None else max(jobs, 1), len(numbers))
     if jobs <= 1 or not hasattr(os, "fork"):
-        for number, item in enumerate(todo):
-            yield item, _decided(item, len(todo) - number, examined=examined, strict=strict)
+        for done, number in enumerate(numbers):
+            yield number, _decided(todo[number], len(numbers) - done, examined=examined, strict=strict)
         return
     from workbench.verify.answer.processes import in_processes
 
-    def decided(number: int) -> Verdict:
-        return _decided(todo[number], -(-(len(todo) - number) // jobs), examined=examined, strict=strict)
+    def decided(place: int) -> Verdict:
+        item = todo[numbers[place]]
+        return _decided(item, -(-(len(numbers) - place) // jobs), examined=examined, strict=strict)
 
-    early: dict[int, Verdict] = {}
-    following = 0
-    for number, verdict in in_processes(todo, decided, jobs):
-        early[number] = _at_home(verdict, todo[number])
-        following = following if ordered else number
-        while following in early:
-            yield todo[following], early.pop(following)
-            following += 1
+    for place, verdict in in_processes([todo[number] for number in numbers], decided, jobs):
+        yield numbers[place], _at_home(verdict, todo[numbers[place]])
 
 
 def _decided(item: Problem, parts: int, *, examined: bool, strict: bool) -> Verdict:

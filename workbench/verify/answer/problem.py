@@ -54,6 +54,19 @@ class Problem:
         return str(self.syntax or self.prop)
 
     @property
+    def program(self) -> object:
+        """What the question is about, as it was given."""
+        return self.subject
+
+    def is_opposite_of(self, other: Problem) -> bool:
+        """Whether one of the two is `can(P)` and the other one `never(P)`, of the same program and settings."""
+        one, two = self.syntax, other.syntax
+        if one is None or two is None or {one.name, two.name} != {"can", "never"}:
+            return False
+        same = one.text.removeprefix(one.name) == two.text.removeprefix(two.name)
+        return same and self.program is other.program and self.settings == other.settings
+
+    @property
     def name(self) -> str:
         """What verdicts call the pipeline."""
         return self.title or self.subject.pipeline.name

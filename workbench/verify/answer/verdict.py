@@ -46,6 +46,17 @@ class Outcome(StrEnum):
         return {Outcome.FAILS: 1, Outcome.UNKNOWN: 3}.get(self, 0)
 
 
+OPPOSITE = {
+    Outcome.FAILS: Outcome.HOLDS,
+    Outcome.HOLDS: Outcome.FAILS,
+    Outcome.WITHIN_BOUNDS: Outcome.UNKNOWN,
+    Outcome.UNKNOWN: Outcome.UNKNOWN,
+}
+"""What it means for a question that wants a run that the formula which no such run satisfies has this outcome."""
+NO_RUN, BEFORE_BOUNDS = "no run shows it", " before the bounds are met"
+"""Why there is no run that is wanted."""
+
+
 @dataclass(frozen=True)
 class TraceStep:
     """One step of a run, over the user's names."""
@@ -314,6 +325,22 @@ class Verdict(Displayed):
         bounded = settings and settings.strict and self.outcome is Outcome.WITHIN_BOUNDS
         vacuous = settings and settings.strict_vacuity and self.vacuity and self.outcome is not Outcome.FAILS
         return Outcome.UNKNOWN.exit_code if bounded or vacuous else self.outcome.exit_code
+
+    def opposite(self, problem: Problem) -> Verdict:
+        """The verdict on the opposite of what was asked: on `can(P)` from that on `never(P)`, or the other way round.
+
+        Parameters
+        ----------
+        problem: that opposite question.
+        """
+        wanted = problem.syntax is not None and problem.syntax.name == "can"
+        outcome, reason = OPPOSITE[self.outcome], self.reason if self.outcome is Outcome.UNKNOWN else ""
+        if wanted and self.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
+            reason = NO_RUN + BEFORE_BOUNDS * (self.outcome is Outcome.WITHIN_BOUNDS)
+        elif not wanted and self.outcome is Outcome.UNKNOWN and self.within_bounds:
+            outcome, reason = Outcome.WITHIN_BOUNDS, ""
+        depth = self.depth and replace(self.depth, wanted=wanted)
+        return replace(self, outcome=outcome, reason=reason, depth=depth, property=problem.text, problem=problem)
 
     def mark_vacuous(self, vacuity: Vacuity, *, unknown: bool = False) -> Verdict:
         """The verdict with what never happens; `unknown` where it then says nothing at all."""

@@ -45,9 +45,15 @@ class RuleProblem(Problem):
     Attributes
     ----------
     growing: the same of larger models.
+    rules: the rules themselves.
     """
 
     growing: GrowingQuestion | None = None
+    rules: RuleSet | None = None
+
+    @property
+    def program(self) -> object:
+        return self.rules or self.subject
 
     def decide(self) -> Verdict:
         """The verdict; where no run decides it, that of larger models."""
@@ -146,7 +152,9 @@ def rule_problem(
         return found(emitting, settings=settings)
     whole = found(emitting, settings=replace(settings, grow=settings.grow / (len(alone) + 1)))
     parts = tuple(partial(found, [name]) for name in emitting)
-    return SplitProblem(whole.subject, whole.prop, settings, whole.syntax, growing=whole.growing, parts=parts)
+    return SplitProblem(
+        whole.subject, whole.prop, settings, whole.syntax, growing=whole.growing, rules=rules, parts=parts
+    )
 
 
 def growing(
@@ -185,7 +193,7 @@ def growing(
         deepen=deepen,
     )  # fmt: skip
     first = problem_with(bounds)
-    return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question)
+    return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question, rules=rules)
 
 
 def _is_typed(found: Problem) -> bool:
