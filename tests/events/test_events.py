@@ -1,6 +1,7 @@
 import gzip
 import io
 import os
+import signal
 import stat
 import zlib
 from contextlib import suppress
@@ -277,6 +278,57 @@ def test_what_is_half_written_stays_beside_it_in_whole_rows(name, error, tmp_pat
     (kept,) = {*os.listdir(tmp_path)} - {name}
     assert str(tmp_path / kept) in note
     assert list(read_events(tmp_path / kept, TWO)) == [{"x": 1}, {"x": 2, "c": True}]
+
+
+@pytest.mark.parametrize("rows", [2, 5000])
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.arrows"])
+def test_ctrl_c_in_the_middle_of_a_batch_leaves_a_whole_file(name, rows, tmp_path, monkeypatch):
+    """It comes in each of the calls that write bytes."""
+    calls = at = begun = 0
+
+    class Struck(io.BufferedWriter):
+        def write(self, data):
+            nonlocal calls
+            calls += 1
+            if calls == at:
+                signal.raise_signal(signal.SIGINT)
+            return super().write(data)
+
+    monkeypatch.setattr("workbench.events.files.io.BufferedWriter", Struck)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    left = []
+    try:
+        for at in range(100):
+            calls = 0
+            with suppress(KeyboardInterrupt), write_events(tmp_path / name, of(x=INT)) as writer:
+                begun = calls
+                writer.write({"x": [*range(rows)]})
+            for each in os.listdir(tmp_path):
+                left.append([step["x"] for step in read_events(tmp_path / each, of(x=INT))])
+                os.unlink(tmp_path / each)
+            if at > calls:
+                break
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert all(each == [*range(rows)] for each in left)
+    assert len(left) >= at - begun > 1  # those before the first row, where nothing stays
+
+
+def test_rows_before_one_that_has_no_place_in_a_column_stay(tmp_path):
+    with pytest.raises(DomainError), write_events(tmp_path / "a.parquet", of(x=INT)) as writer:  # noqa: PT012
+        for x in (*range(70), 2**70, 71):
+            writer.write({"x": [x]})
+    (beside,) = os.listdir(tmp_path)
+    assert parquet.read_table(tmp_path / beside).to_pydict() == {"x": [*range(70)]}
+
+
+def test_a_stream_of_arrow_is_seen_as_its_rows_come(tmp_path):
+    with write_events(tmp_path / "a.arrows", TWO, live=True) as writer:
+        for x in range(3):
+            writer.write({"x": [x]})
+            writer.flush()
+            (beside,) = os.listdir(tmp_path)
+            assert [step["x"] for step in read_events(tmp_path / beside, TWO)] == [*range(x + 1)]
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl.gz", "a.parquet", "a.arrow"])
