@@ -254,7 +254,8 @@ def costs_path() -> Path:
 def engine_costs() -> EngineCosts:
     """What has been measured on this machine, or else on another one."""
     with suppress(OSError, ValueError, TypeError):
-        return EngineCosts(**json.loads(costs_path().read_text()))
+        if costs_path().is_file():  # a pipe would wait for who writes
+            return EngineCosts(**json.loads(costs_path().read_text()))
     return EngineCosts()
 
 
