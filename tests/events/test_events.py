@@ -362,12 +362,43 @@ def test_rows_are_not_appended_to_others(tmp_path):
     assert (tmp_path / "a.csv").read_text() == "y,z\n1,2\n"
 
 
-def test_a_row_that_was_cut_does_not_take_the_next_one_with_it(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"x": 1}\n{"x": 2')
-    with write_events(path, TWO, live=True) as writer:
-        writer.write({"x": [3]})
-    assert path.read_text().splitlines()[2] == '{"x": 3}'
+@pytest.mark.parametrize(
+    ("name", "there", "line", "after"),
+    [
+        ("a.jsonl", '{"x": 1}\n{"x": 2', 2, '\n{"x": 3}\n'),
+        ("a.csv", "x,c\n77,true\n8", 3, "\n3,\n"),
+        ("a.csv", "x,c", 1, "\n3,\n"),
+        ("a.csv", "x,c\n77,true\n", None, "3,\n"),
+        ("a.tsv", "x\tc\n77", 2, "\n3\t\n"),
+        ("text.csv", 's\n"one ""mark"""\n"and, two', 3, '"\nthree\n'),
+        ("text.csv", 's\n"one ""mark"""\n"and, two\n', 3, '"\nthree\n'),
+        ("text.csv", 's\n"one\nline"\n', None, "three\n"),
+    ],
+)
+def test_a_row_that_was_cut_is_named_and_does_not_take_the_next_one_with_it(name, there, line, after, tmp_path, caplog):
+    path, texts = tmp_path / name, name.startswith("text")
+    path.write_text(there)
+    with write_events(path, of(s=STR) if texts else TWO, live=True) as writer:
+        writer.write({"s": ["three"]} if texts else {"x": [3]})
+    assert path.read_text() == there + after
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{path}:{line}: this row has no end, and may have been cut; it is ended here, and others follow it"
+    ] * (line is not None)
+    if texts:
+        assert list(read_events(path, of(s=STR)))[-1] == {"s": "three"}
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.jsonl.gz", "a.csv.zst"])
+def test_rows_are_not_appended_to_what_is_packed_and_has_no_end(name, tmp_path):
+    """They would lie behind the damage, where nobody reads them."""
+    with write_events(tmp_path / name, TWO) as writer:
+        writer.write({"x": [1]})
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(cut := whole + whole[:-3])
+    with pytest.raises(InputError, match="damaged") as raised, write_events(tmp_path / name, TWO, live=True):
+        pass
+    assert "move this one away" in raised.value.message
+    assert (tmp_path / name).read_bytes() == cut
 
 
 def test_compressed_files_are_reproducible(tmp_path):

@@ -88,7 +88,11 @@ def write_events(
         writer.numbers = numbers
         writer.live |= live and row.piped
         if appended and Path(path).stat().st_size:
-            writer.resume(Path(path))
+            try:
+                writer.resume(Path(path))
+            except InputError as error:
+                error.hint = error.hint or "name another file, or move this one away"
+                raise
         begun = 0 if is_stream(path) else _size(stream)
         try:
             yield writer
