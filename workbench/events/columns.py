@@ -93,14 +93,14 @@ def _number_array(values: Sequence[Value | None], domain: Domain) -> Any:
     import numpy as np
     import pyarrow as pa
 
-    from workbench.events.buffers import shown_column
-
     plain = {"boolean": bool, "long": int, "double": float}[kind(domain)]
     if not set(map(type, values)) <= {plain, type(None)}:
         return pa.array(values, arrow_type(domain))
     there = np.array([value is not None for value in values], np.bool_)
     array = np.array([plain() if value is None else value for value in values], plain)
-    return shown_column(domain, array, None if there.all() else there)
+    valid, bits = (pa.py_buffer(np.packbits(each, bitorder="little")) for each in (there, array != 0))
+    data = bits if plain is bool else pa.py_buffer(array)
+    return pa.Array.from_buffers(arrow_type(domain), len(values), [None if there.all() else valid, data])
 
 
 def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:
