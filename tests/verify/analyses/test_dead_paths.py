@@ -18,7 +18,7 @@ from workbench.errors import Overflow
 from workbench.processors.held.group import flatten
 from workbench.processors.passthrough import Passthrough
 from workbench.verify.analyses import dead_paths
-from workbench.verify.analyses.dead_paths import FULLER, DeadPaths, compare
+from workbench.verify.analyses.dead_paths import BEHIND, FULLER, DeadPaths, compare
 from workbench.verify.analyses.truncate import truncations, without_unread
 from workbench.verify.answer.problem import BOUNDS_EARLY
 
@@ -145,6 +145,16 @@ def test_no_conclusion_where_queues_overflow_before_a_difference(q: int) -> None
     found = of("pipeline p(x: bool) -> bool { y = multiplex(x, x)\n return yesterday(x) and y }", q=q)
     assert found.deletable == ()
     assert {item.node: item.reason for item in found.needed if not item.decided}["y"] == BOUNDS_EARLY
+
+
+def test_an_overflow_is_no_event_that_is_still_to_come() -> None:
+    """One event comes out, and two of the first prefix: the queue of x that fills up brings no second one."""
+    found = of("""pipeline p(x: bool) -> bool {
+        c = turn(turn(x, 1) + turn(decimate(x, 2), 1), true)
+        return prefix(turn(x, true), 2) and prefix(c, 1)
+    }""", q=5)  # fmt: skip
+    assert set(found.deletable) == {"turn", "decimate", "turn2", "add", "turn3", "prefix", "both"}
+    assert {item.node: item.reason for item in found.needed} == {"c": BEHIND, "prefix2": BEHIND}
 
 
 def test_what_is_left_may_need_longer_queues() -> None:

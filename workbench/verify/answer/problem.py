@@ -169,9 +169,8 @@ BOUNDS_EARLY = "queues overflow in the first steps: too little is known; choose 
 
 def discount_early(verdict: Verdict) -> Verdict:
     """The verdict; unknown where it holds within bounds that some run meets in its first steps."""
-    if verdict.outcome is not Outcome.WITHIN_BOUNDS or says_enough(verdict):
-        return verdict
-    return replace(verdict, outcome=Outcome.UNKNOWN, reason=BOUNDS_EARLY)
+    early = verdict.outcome is Outcome.WITHIN_BOUNDS and not says_enough(verdict)
+    return replace(verdict, outcome=Outcome.UNKNOWN, reason=BOUNDS_EARLY) if early else verdict
 
 
 def problem(
