@@ -268,11 +268,6 @@ PRESENT = Operator(
 )  # fmt: skip
 """A value that is not null, as one of the domain without null."""
 
-OVERLOADS |= {
-    "+": ADD, "-": SUB, "*": MUL, "//": DIV, "%": MOD, "<": LT, "<=": LE, ">": GT, ">=": GE, "=": EQ, "!=": NE,
-    "&": AND, "|": OR,
-}  # fmt: skip
-
 CAST = Operator("cast", 1, "cast", _no_typing, lambda a: a, "{0}")
 
 
@@ -438,6 +433,12 @@ def either(a: Any, b: Any) -> Any:
 def negate(a: Any) -> Any:
     """Negation."""
     return not a if type(a) is bool else NOT(a)
+
+
+OVERLOADS |= {
+    "+": ADD, "-": SUB, "*": MUL, "//": DIV, "%": MOD, "<": LT, "<=": LE, ">": GT, ">=": GE, "=": EQ, "!=": NE,
+    "&": AND, "|": OR, "~": NOT, "equal": equal, "pos": lambda a: a, "divmod": lambda a, b: (DIV(a, b), MOD(a, b)),
+}  # fmt: skip
 
 
 def conjunction(items: Any) -> Any:

@@ -31,7 +31,7 @@ from workbench.core.domain import (
     outside,
 )
 from workbench.core.fields import Nullable, without_null
-from workbench.core.term import Term, const
+from workbench.core.term import Term, const, python_value
 from workbench.errors import TypingError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ TypingRule = Callable[["Operator", tuple[Term, ...]], Domain]
 
 def literal_domain(value: Any, like: Domain | None = None) -> Domain:
     """The domain a literal takes beside an operand of domain `like`."""
+    value = python_value(value)
     if isinstance(like, Integer | Enum | Reals | Integers | Anything) and not isinstance(value, bool):
         if value not in like and isinstance(like, Integer):
             what = f"the constant {value} is not in the domain {like}"
