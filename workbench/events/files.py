@@ -18,6 +18,7 @@ from workbench.budget import work
 from workbench.errors import InputError
 from workbench.events.packing import COMPRESSIONS, DamagedError, Decompressed, PackedFile, decompressed
 from workbench.events.table import endings, format_rows
+from workbench.interrupts import half_written
 
 # --- formats --------------------------------------------------------------------------------------------------
 
@@ -138,6 +139,7 @@ def replacing(target: Path, stays: Callable[[], bool] | None = None) -> Iterator
     mine = work()
     unfinished = mine.unfinished if stays is None else mine.partial
     unfinished.append(str(name))
+    half_written[str(name)] = stays is not None
     mine.tell()
     try:  # around the making, too: whenever this is interrupted, nothing is left behind
         try:
@@ -155,6 +157,7 @@ def replacing(target: Path, stays: Callable[[], bool] | None = None) -> Iterator
         raise
     finally:
         unfinished.remove(str(name))
+        half_written.pop(str(name), None)
         mine.tell()
 
 
