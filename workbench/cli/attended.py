@@ -102,7 +102,7 @@ class _Attendant:
         """The signal that was passed on first, and when."""
         self.asked: tuple[str, float] | None = None
         """The limit because of which the child was asked to end, and when."""
-        self.heard: dict[str, Any] = {"phase": "", "missing": [], "worst": 0, "unfinished": [], "partial": []}
+        self.heard: dict[str, Any] = {"phase": "", "missing": [], "worst": 0, "files": {}}
         self._buffer = b""
 
     def wait(self) -> int:
@@ -179,7 +179,7 @@ class _Attendant:
         code, limit = self.heard.get("code", os.waitstatus_to_exitcode(status)), self.asked[0] if self.asked else ""
         if code >= 0 and not (limit and code == 128 + signal.SIGTERM):
             return int(code)
-        abandon(dict.fromkeys(self.heard["unfinished"], False) | dict.fromkeys(self.heard["partial"], True))
+        abandon(self.heard["files"])
         phase = self.heard["phase"]
         error: WorkbenchError = LimitMet(limit, phase)
         if not limit:

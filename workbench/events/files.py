@@ -136,11 +136,8 @@ def replacing(target: Path, stays: Callable[[], bool] | None = None) -> Iterator
     InputError: it cannot be made there.
     """
     name = target.with_name(f".{os.urandom(4).hex()}.{target.name}")
-    mine = work()
-    unfinished = mine.unfinished if stays is None else mine.partial
-    unfinished.append(str(name))
     half_written[str(name)] = stays is not None
-    mine.tell()
+    work().tell()
     try:  # around the making, too: whenever this is interrupted, nothing is left behind
         try:
             name.touch(exist_ok=False)
@@ -156,9 +153,8 @@ def replacing(target: Path, stays: Callable[[], bool] | None = None) -> Iterator
                 name.unlink()
         raise
     finally:
-        unfinished.remove(str(name))
         half_written.pop(str(name), None)
-        mine.tell()
+        work().tell()
 
 
 def is_stream(path: str | Path) -> bool:

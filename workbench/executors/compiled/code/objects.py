@@ -128,18 +128,13 @@ def _warn(text: str) -> None:
 
 def _bound_folder() -> None:
     """Remove the oldest files where all of them together are too large; what is none is left alone."""
-    files = list[tuple[float, int, str]]()
-    for each in os.scandir(cache_folder()):
-        with suppress(OSError):  # another process has removed it
-            if each.is_file(follow_symlinks=False):
-                found = each.stat(follow_symlinks=False)
-                files.append((found.st_mtime, found.st_size, each.path))
+    every = ((path, path.lstat()) for path in cache_folder().iterdir())
+    files = [(found.st_mtime, found.st_size, path) for path, found in every if stat.S_ISREG(found.st_mode)]
     size = sum(length for _, length, _ in files)
     for _, length, path in sorted(files):
         if size <= LARGEST:
             return
-        with suppress(OSError):
-            os.unlink(path)
+        path.unlink(missing_ok=True)
         size -= length
 
 

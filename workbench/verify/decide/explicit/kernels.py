@@ -18,6 +18,7 @@ A slot is the upper bits of a hash.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -43,13 +44,11 @@ AHEAD = 32
 
 def _may_cache() -> bool:
     """Whether numba may load machine code from where it would keep it: files from which it runs what they hold."""
-    try:
-        probe = numba.njit(cache=True)(graph.transpose)
-    except RuntimeError:  # it may write nowhere
-        return False
-    folder = Path(probe.stats.cache_path) if hasattr(probe, "stats") else None  # none where nothing is compiled
-    beside = Path(__file__).with_name("__pycache__")  # who can write there can change this code, too
-    return folder == beside or (folder is not None and may_load_all(folder))
+    with suppress(RuntimeError, AttributeError):  # it may write nowhere, or compiles nothing
+        folder = Path(numba.njit(cache=True)(graph.transpose).stats.cache_path)
+        beside = Path(__file__).with_name("__pycache__")  # who can write there can change this code, too
+        return folder == beside or may_load_all(folder)
+    return False
 
 
 CACHED = _may_cache()
