@@ -221,7 +221,7 @@ def abandon(files: Mapping[str, bool]) -> None:
     for name, stays in list(files.items()):
         with contextlib.suppress(OSError):
             if stays and os.path.getsize(name):
-                shown = name.encode("unicode_escape").decode()
+                shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
                 text = f"workbench: the output is not complete; its rows so far are in {shown}, the last one cut\n"
                 os.write(2, text.encode())
             else:

@@ -200,7 +200,7 @@ def test_files_of_a_program_that_comes_to_no_safe_point_are_named_or_removed(sta
         "import ctypes, sys; from pathlib import Path; from types import SimpleNamespace\n"
         "from workbench.cli import command_line, main; from workbench.events.files import replacing\n"
         "def execute(_):\n"
-        f"    with replacing(Path('rows.csv'), {'lambda: True' if stays else None}) as name:\n"
+        f"    with replacing(Path('zeilen-ä.csv'), {'lambda: True' if stays else None}) as name:\n"
         "        with replacing(Path('empty.csv'), lambda: True):\n"
         "            name.write_text('x\\n1\\n'); print(name, flush=True)\n"
         "            while True:\n"
@@ -211,7 +211,7 @@ def test_files_of_a_program_that_comes_to_no_safe_point_are_named_or_removed(sta
     )
     with subprocess.Popen(
         [*command([])[:1], "-c", stuck], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
     ) as process:  # fmt: skip
         assert process.stdout is not None
         name = process.stdout.readline().strip()
