@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from workbench.core.domain import INT, Domain
@@ -260,7 +261,7 @@ class Builder:
             called = name if n.outputs == (pipe,) else n.name
             if pipe in n.outputs:
                 self._names.release(pipe, *([n.name] if called != n.name else []))
-            self.nodes[position] = Node(called, n.processor, swap(n.inputs), swap(n.outputs), n.where)
+            self.nodes[position] = replace(n, name=called, inputs=swap(n.inputs), outputs=swap(n.outputs))
             self._names.take(called)
             self._touching.setdefault(name, []).append(position)
         self._names.take(name)

@@ -185,10 +185,9 @@ def note(text: str, kind: str = "workbench") -> None:
 
 def warn_of_lags(pipeline: Pipeline) -> None:
     """Print a warning for each join that pairs events of different times."""
-    from workbench.processors.held.lags import lag_warnings
+    from workbench.processors.held import lags
 
-    for warning in lag_warnings(pipeline):
-        note(str(warning), "warning")
+    lags.warn_of_lags(pipeline, lambda warning: note(warning, "warning"))
 
 
 def is_rules(reference: str) -> bool:

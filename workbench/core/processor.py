@@ -412,6 +412,11 @@ class Processor(ABC):
         """How many events of its input come before the one that its first output belongs to; None: not known."""
         return self.lag
 
+    @property
+    def prompt(self) -> bool:
+        """Whether a stream of one front makes it emit, at its end at the latest."""
+        return self.lag == 0
+
     def finish(self, state: State) -> tuple[Emission, ...]:
         """What is emitted when the stream ends (nothing, by default)."""
         return (NOTHING,) * self.out_arity

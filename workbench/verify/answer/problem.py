@@ -17,6 +17,7 @@ from workbench.ir.compose import outline
 from workbench.language import Loaded, PropertySyntax, Source, parse_property, program_of, read_file
 from workbench.language.faults import faulty
 from workbench.processors.held.group import flatten
+from workbench.processors.held.lags import warn_of_lags
 from workbench.verify.answer.check import Settings, decide, prepare, undecided
 from workbench.verify.answer.growth import grow
 from workbench.verify.answer.verdict import Outcome, Verdict
@@ -235,7 +236,9 @@ def check(
     Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
     EngineError, EngineMissing: the engine cannot be used. Limits and crashes are the outcome `unknown`.
     """
-    return problem(pipeline, prop, settings, faults).decide()
+    asked = problem(pipeline, prop, settings, faults)
+    warn_of_lags(asked.subject.pipeline)
+    return asked.decide()
 
 
 def comparison(
