@@ -96,6 +96,8 @@ class WorkbenchError(Exception):
     trace: int | None = None
     beyond_words: bool = False
     """Whether a number that has more than 64 bits is all that is wrong."""
+    by_compiled: bool = False
+    """Whether compiled code has found it, of which the reference executor says more."""
 
     def __init__(self, what: str, *, where: Location | str = "", hint: str = "") -> None:
         self.what = what
