@@ -10,6 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.executors.spark.logs import LAST, SUMS, expected, pipeline, rows_of
+from workbench.core.domain import STR
 from workbench.core.program import Port, Ports
 from workbench.errors import DomainError, InputError, LostRows, Overflow, Refused, SparkError, StateError
 from workbench.events.reading import Reading, Tally
@@ -27,7 +28,7 @@ from workbench.executors.spark.carry import CarriedError, brought_back, found_in
 from workbench.executors.spark.counts import Counts, TaskRows  # noqa: E402
 from workbench.executors.spark.executors import OnKeys, choose  # noqa: E402
 from workbench.executors.spark.keyed import Log  # noqa: E402
-from workbench.executors.spark.output import write_rows  # noqa: E402
+from workbench.executors.spark.output import RowLines, write_rows  # noqa: E402
 from workbench.executors.spark.reader import FileReader  # noqa: E402
 from workbench.executors.spark.runner import Layout, Runner  # noqa: E402
 from workbench.executors.spark.stream import BatchStepper, same_as_before, unpacked  # noqa: E402
@@ -471,6 +472,17 @@ def test_what_spark_says_becomes_one_message(text, kind, said):
         raise Py4JError(text)
     assert caught.value.message.startswith(said)
     assert "org.apache" not in caught.value.message
+
+
+def test_what_a_worker_cannot_write_comes_back_as_it_was():
+    """A text that is no cell of CSV: with what the writer says where there is no Spark."""
+    lines = RowLines(Ports("rows", (), (Port("out", STR),)), "csv", "")
+    with pytest.raises(CarriedError) as sent:
+        list(lines(iter([pa.RecordBatch.from_pydict({"out": ["a", "\r"]})])))
+    with pytest.raises(InputError) as caught, brought_back():
+        raise Py4JError(f"An exception was thrown from the Python worker: {sent.value}")
+    assert caught.value.what == "the text '\\r' cannot be told from an empty cell of CSV"
+    assert "JSON lines" in caught.value.hint
 
 
 def test_without_java_there_is_no_connection():
