@@ -15,6 +15,7 @@ from workbench.core.domain import FLOAT, INT, STR
 from workbench.core.evaluate import DEEPEST
 from workbench.tesla import tree as t
 from workbench.tesla.scope import RuleScope
+from workbench.tesla.values import as_float
 
 WORDS = 2**63
 """Whole numbers beyond it are handed over as they are: the text of a very long one cannot be read back."""
@@ -22,14 +23,6 @@ WORDS = 2**63
 _TEMPLATES = {"neg": "(-{})", "not": "(not {})"} | {
     sign: f"({{}} {sign} {{}})" for sign in "and or == != < <= > >= + - * / %".split()
 }
-
-
-def real(number: float) -> float:
-    """A number as a float; what is too large is infinite."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
 
 
 @dataclass(frozen=True)
@@ -54,7 +47,7 @@ class PythonLines:
     def __init__(self, scope: MatchScope, arguments: str) -> None:
         self.places, self.scope, self.arguments = scope, scope.types, arguments
         self.lines: list[str] = []
-        self.constants: dict[str, Any] = {"real": real}
+        self.constants: dict[str, Any] = {"real": as_float}
         self._loaded: set[str] = set()
         self._assigned: set[str] = set()
 
@@ -296,4 +289,4 @@ def _tuple(names: Iterable[str]) -> str:
     return "(" + "".join(f"{name}, " for name in names) + ")"
 
 
-__all__ = ["FLOAT", "INT", "MatchScope", "PredicateCode", "PythonLines", "real"]
+__all__ = ["FLOAT", "INT", "MatchScope", "PredicateCode", "PythonLines"]

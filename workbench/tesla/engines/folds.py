@@ -13,8 +13,9 @@ from typing import Any
 from workbench.core.domain import FLOAT
 from workbench.tesla import tree as t
 from workbench.tesla.declared import Combines
-from workbench.tesla.engines.expressions import MatchScope, PythonLines, real
+from workbench.tesla.engines.expressions import MatchScope, PythonLines
 from workbench.tesla.scope import RuleScope
+from workbench.tesla.values import as_float
 
 NO_VALUE = object()
 """What comes of no values at all."""
@@ -35,7 +36,7 @@ def fold(declared: t.DeclaredAggregate) -> Callable[[Sequence[Any]], Any]:
     """What combines values of which none is null."""
     combined, first = combines(declared), declared.first
     if declared.domain == FLOAT:
-        return lambda values: reduce(combined, map(real, values), first)
+        return lambda values: reduce(combined, map(as_float, values), first)
     return lambda values: reduce(combined, values, first)
 
 
