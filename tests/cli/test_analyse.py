@@ -42,7 +42,7 @@ def test_json_is_one_object_per_analysis(workbench: Run) -> None:
 
 def test_only(workbench: Run) -> None:
     ended = workbench("analyse", MODELS / "passthrough.pipe", "--only", "order, silence", "--quiet")
-    assert ended.out.splitlines()[0::2] == ["longest silence", "order of arrival"]
+    assert ended.out.splitlines()[0::2] == ["longest silence  (Q = 2, N = 4)", "order of arrival  (Q = 2, N = 4)"]
     ended = workbench("analyse", MODELS / "passthrough.pipe", "--only", "speed")
     assert ended.code == 2
     assert "there is no analysis 'speed'" in ended.err

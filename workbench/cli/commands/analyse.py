@@ -55,7 +55,8 @@ def execute(args: argparse.Namespace) -> int:
         if args.json:
             print(json.dumps({**head, "analysis": name, **section.data}), flush=True)
         else:
-            print(("\n" if number and not args.quiet else "") + section.text(quiet=args.quiet), flush=True)
+            bounds = ", ".join(f"{bound} = {value}" for bound, value in list(head.items())[1:]) if args.quiet else None
+            print(("\n" if number and not args.quiet else "") + section.text(bounds), flush=True)
         weak = (args.strict and section.within_bounds) or (args.strict_vacuity and section.vacuous)
         code = code if section.decided and not weak else UNDECIDED
     return code
@@ -77,7 +78,9 @@ def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Ca
     }
     if args.only is None and not any(isinstance(node.processor, Moore) for node in flatten(pipeline).nodes):
         del found["states"]
-    return {"pipeline": pipeline.name, "Q": settings.q, "N": settings.n}, found
+    fitted = settings.fitted(pipeline)
+    head = {"pipeline": pipeline.name, "Q": settings.q, "N": fitted.n}
+    return head if fitted.floats is None else head | {"float": "{}..{}".format(*fitted.floats)}, found
 
 
 def _of_rules(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Callable[[], Section]]]:
