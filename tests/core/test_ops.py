@@ -137,7 +137,7 @@ def test_a_constant_outside_the_domain_is_refused(constant):
 
 
 def test_the_hint_names_a_domain_that_is_large_enough():
-    with pytest.raises(DomainError, match="-N 8"):
+    with pytest.raises(DomainError, match="-N 9"):
         var("x", M(4)) + 7
 
 

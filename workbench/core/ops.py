@@ -160,7 +160,7 @@ def _simplify_eq(args: tuple[Term, ...]) -> Term | None:
         if isinstance(one.domain, Range) and _fraction(other):
             equal = int(other.payload) if other.payload.is_integer() else one.domain.hi + 1
             return EQ.build((one, _whole(equal)))
-    return FALSE if _apart(a.domain, b.domain) else None
+    return FALSE if _apart(a.domain, b.domain) else _below(EQ, a, b)
 
 
 def _fraction(term: Term) -> bool:
@@ -177,9 +177,18 @@ def _ordered(name: str, left: Rounding, right: Rounding) -> Callable[[tuple[Term
             return OPERATORS[name].build((a, _whole(right(b.payload))))
         if isinstance(b.domain, Range) and _fraction(a):
             return OPERATORS[name].build((_whole(left(a.payload)), b))
-        return None
+        return _below(OPERATORS[name], a, b)
 
     return simplify
+
+
+def _below(op: Operator, a: Term, b: Term) -> Term | None:
+    """A comparison with a constant below all values as the one with zero that says the same, of which there is an N."""
+    if not rules.below_all(a, b):
+        return None
+    one, other = (a, b) if b.is_const else (b, a)
+    true = op.exact(*(term.payload if term is other else 0 for term in (a, b)))
+    return (GE if true else LT).build((one, 0))
 
 
 def _whole(value: int) -> Term:

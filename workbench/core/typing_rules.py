@@ -47,7 +47,7 @@ def literal_domain(value: Any, like: Domain | None = None) -> Domain:
     if isinstance(like, Integer | Enum | Reals | Integers | Anything) and not isinstance(value, bool):
         if value not in like and isinstance(like, Integer):
             what = f"the constant {value} is not in the domain {like}"
-            raise outside(what, value, like, "use a domain that has this value")
+            raise outside(what, value, like, "use a domain that has this value", more=1)
         if value in like:
             return like
     if isinstance(value, bool):
@@ -73,10 +73,14 @@ def coerce(op: Operator, args: Sequence[Any]) -> tuple[Term, ...]:
     for arg in args:
         if isinstance(arg, tuple):
             raise TypingError(f"'{op.symbol}' is not defined on tuples", hint="apply it to their fields")
+        if isinstance(arg, Term) and fitting and arg.is_const and isinstance(arg.domain, Range):
+            arg = arg.payload
         if isinstance(arg, Term):
-            if fitting and arg.is_const and isinstance(arg.domain, Range):
-                arg = const(arg.payload, literal_domain(arg.payload, like))
             out.append(arg)
+        elif fitting and type(arg) is int and arg < 0 and op.result in (order, equality):
+            out.append(const(arg, Range(arg, arg)))  # below every value
+        elif isinstance(like, SomeFloats) and isinstance(arg, float) and arg.is_integer():
+            out.append(const(int(arg), Range(int(arg), int(arg))))
         else:
             out.append(const(arg, literal_domain(arg, like)))
     return tuple(out)
@@ -166,8 +170,17 @@ def arithmetic(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
 
 def order(op: Operator, args: tuple[Term, ...]) -> Domain:
     """Predicates on numbers: comparison, parity."""
-    numeric(op, args)
+    if not below_all(*args[:1], *args[-1:]):
+        numeric(op, args)
     return BOOL
+
+
+def below_all(a: Term, b: Term) -> bool:
+    """Whether one of these is a constant below every value of the integer domain of the other."""
+    return any(
+        isinstance(one.domain, Integer) and isinstance(other.domain, Range) and other.is_const and other.domain.hi < 0
+        for one, other in ((a, b), (b, a))
+    )
 
 
 def known(op: Operator, args: tuple[Term, ...]) -> Domain:

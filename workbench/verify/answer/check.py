@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from workbench.budget import phase, share
 from workbench.core.domain import FLOAT, Integer, ModelScope, Overflowing, SomeFloats
 from workbench.core.fields import within
-from workbench.core.fold import substitute, variables
-from workbench.core.ops import NOT
+from workbench.core.fold import postorder, substitute, variables
+from workbench.core.ops import AND, IMPLIES, NOT
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.term import FALSE, TRUE, Term
@@ -23,6 +23,7 @@ from workbench.errors import DomainError, EngineDisagreement, LimitMet, Refused,
 from workbench.ir.compose import DEFAULT_CAPACITY, outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
+from workbench.ir.system import System, instance_of
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer, EngineLimits, patience
 from workbench.verify.answer.advice import advise
@@ -185,6 +186,8 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
         raise Refused(what, hint='ask with Settings(environment=Environment("one")), as `rule_problem` does')
     question, structure = _alike(settings.environment.adapt(prop.question(outline(pipeline, settings.q))))
     model = focus(question.system, tuple(question.formula.atoms()))
+    if not question.compares and question.kind == "invar":
+        question = replace(question, exercised=(*question.exercised, *_implications(model.system)))
     hidden = FALSE if question.about_overflow else model.overflow
     measures = question.kind == "longest"  # only what overflow does not hide is measured
     asked = {"property": Asked(question.kind, weaken(question.formula, hidden, optimistic=not measures))}
@@ -219,6 +222,15 @@ def _cases(question: Question) -> Iterator[tuple[str, str, Term]]:
     """The conditions that must come true on some run: the role in which each is asked for, its words, and it."""
     for number, (words, term) in enumerate(question.exercised):
         yield f"case {number}", words, term
+
+
+def _implications(system: System) -> Iterator[tuple[str, Term]]:
+    """The left sides of the implications that a system computes."""
+    for name, term, *_ in system.definitions:
+        for part in postorder([term]):
+            if part.op is IMPLIES:
+                words = f"the left side of an implication in '{instance_of(name)}' is true"
+                yield words, AND(system.uses.get(name, TRUE), part.args[0])
 
 
 def _alike(question: Question) -> tuple[Question, str]:
@@ -377,8 +389,8 @@ def _verdict(
         return found
     cases = [(words, answers.get(role)) for role, words, _ in _cases(question)]
     never = [words for words, answer in cases if answer is not None and answer.truth is True]
-    vacuity = find_vacuity(pipeline, prepared.model, settings, never, outcome)
-    nothing = question.compares and len(never) == len(cases)  # was compared
+    vacuity = find_vacuity(pipeline, prepared.model, settings, never, outcome, prop.conditions)
+    nothing = question.compares and (len(never) == len(cases) or not never)  # was compared, or not for want of numbers
     return found if vacuity is None else found.mark_vacuous(vacuity, unknown=nothing)
 
 

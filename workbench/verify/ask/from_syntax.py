@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.core.term import Term
@@ -27,6 +28,7 @@ from workbench.verify.ask.properties import (
     response,
     temporal,
 )
+from workbench.verify.ask.scope import conditions_of
 
 if TYPE_CHECKING:
     from workbench.language import Loaded
@@ -50,7 +52,7 @@ def property_from(syntax: PropertySyntax) -> Property:
     if name == "bounded-liveness" and isinstance(argument, int):
         return bounded_liveness(argument)
     if isinstance(argument, Expression):
-        return _expressed(name, argument)
+        return replace(_expressed(name, argument), conditions=partial(conditions_of, syntax))
     raise LanguageError(
         f"'{syntax}' compares two pipelines: it is no property of one",
         where=syntax.where,
@@ -73,7 +75,7 @@ def _expressed(name: str, e: Expression) -> Property:
 
     if name in ("never", "can"):
         asked = never if name == "never" else can
-        return asked(lambda system: Labels(system).somewhere(e), str(e))
+        return asked(lambda system: Labels(system).somewhere(e), str(e), lambda system: Labels(system).looked_at(e))
     if name == "always":
         return always(lambda system: Labels(system).invariant(e), str(e), cases)
     kind: QueryKind = "ctl" if name == "ctl" else "ltl"
