@@ -262,14 +262,14 @@ def test_a_pipe_of_a_few_rows_is_seen_at_once(kind: str, tmp_path: Path) -> None
 def test_interrupting_a_run_on_files(number: int, tmp_path: Path) -> None:
     (tmp_path / "slow.pipe").write_text("pipeline p(x: int) -> int { return window(x, 300, cumulate(+)) }")
     source, target = tmp_path / "x.csv", tmp_path / "out.csv"
-    source.write_text("x,note\n" + f"1,{'-' * 60}\n" * 500_000)
+    source.write_text("x,note\n" + f"1,{'-' * 60}\n" * 3_000_000)
     args = ["run", tmp_path / "slow.pipe", "--input", source, "--output", target]
     process = subprocess.Popen(command(args), stderr=subprocess.PIPE, text=True)
-    for _ in range(500):
+    for _ in range(4000):
         kept = [path for path in tmp_path.glob(".*.csv") if path.stat().st_size]
         if kept:
             break
-        time.sleep(0.02)
+        time.sleep(0.005)
     process.send_signal(number)
     _, err = process.communicate(timeout=10)
     assert process.returncode == 128 + number
