@@ -178,6 +178,8 @@ def test_nothing_is_dead_or_constant_for_want_of_numbers() -> None:
     assert behaviour["eq"] is PipeBehaviour.UNKNOWN
     assert {each.pipe: each.kind for each in constants(DIVIDED.get("seventy"))}["eq"] is PipeBehaviour.VARIES
     assert dead_paths(DIVIDED.get("filtered"), small).deletable == ()
+    far = wb.parse("pipeline p(x: int) -> int { return filter(x, x div 10 = 7) }").get()
+    assert dict(dead_paths(far, small).silent) == {}
 
 
 @pytest.mark.parametrize(

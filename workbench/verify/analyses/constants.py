@@ -113,23 +113,17 @@ def _carried(pipeline: Pipeline, pipe: str, sampled: Sampled, settings: Settings
     if isinstance(seen, Trace):
         return Constancy(pipe, outputs, PipeBehaviour.VARIES, None, None, seen)
     if not seen:
-        verdict = _without_want(discount_early(check(pipeline, never_speaks(pipe), settings)))
+        verdict = discount_early(check(pipeline, never_speaks(pipe), settings))
         if verdict.outcome is not Outcome.FAILS:
             kind = PipeBehaviour.SILENT if verdict.outcome in PROVED else PipeBehaviour.UNKNOWN
             return Constancy(pipe, outputs, kind, None, verdict, None)
         assert verdict.counterexample is not None
         seen = events_of(verdict.counterexample.steps[-1].pipes[pipe])
-    verdict = _without_want(discount_early(check(pipeline, always_carries(pipe, seen[0]), settings)))
+    verdict = discount_early(check(pipeline, always_carries(pipe, seen[0]), settings))
     if verdict.outcome is Outcome.FAILS:
         return Constancy(pipe, outputs, PipeBehaviour.VARIES, None, verdict, verdict.counterexample)
     kind = PipeBehaviour.CONSTANT if verdict.outcome in PROVED else PipeBehaviour.UNKNOWN
     return Constancy(pipe, outputs, kind, seen[0], verdict, None)
-
-
-def _without_want(verdict: Verdict) -> Verdict:
-    """The verdict, unknown where it holds for want of numbers in the model."""
-    vacuous = verdict.outcome in PROVED and verdict.vacuity is not None and verdict.vacuity.bound
-    return verdict.mark_vacuous(verdict.vacuity, unknown=True) if vacuous and verdict.vacuity else verdict
 
 
 def _seen(pipeline: Pipeline, pipe: str, sampled: Sampled) -> Trace | list[Value]:

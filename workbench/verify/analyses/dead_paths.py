@@ -183,14 +183,12 @@ def compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: S
     the truncation overflows first whatever room it has, nothing is known.
     """
     for times in ROOMS:
-        verdict = _compare(pipeline, truncated, mode, settings, times)
-        if verdict.vacuity is not None and verdict.vacuity.bound and verdict.outcome in PROVED:
-            verdict = verdict.mark_vacuous(verdict.vacuity, unknown=True)  # what a bound prevents may need it
+        verdict = discount_early(_compare(pipeline, truncated, mode, settings, times))
         if not verdict.meets_bounds:
             return verdict
         both, _, sizes = _beside(pipeline, truncated, "stepwise", settings, times)
         if check(both, _fits(), replace(settings, q=sizes)).outcome is Outcome.HOLDS:
-            return discount_early(verdict)
+            return verdict
     return replace(verdict, outcome=Outcome.UNKNOWN, reason=FULLER)
 
 
@@ -318,7 +316,7 @@ def _dead_paths(pipeline: Program, settings: Settings) -> DeadPaths:
 
 def _silent(pipeline: Pipeline, settings: Settings) -> tuple[dict[str, Verdict], dict[str, Verdict]]:
     """The outputs that are known never to speak, and the others, each with its verdict."""
-    verdicts = {name: check(pipeline, never_speaks(name), settings) for name, _ in pipeline.outputs}
+    verdicts = {name: discount_early(check(pipeline, never_speaks(name), settings)) for name, _ in pipeline.outputs}
     silent = {name: verdict for name, verdict in verdicts.items() if verdict.outcome is Outcome.HOLDS}
     return silent, {name: verdict for name, verdict in verdicts.items() if name not in silent}
 

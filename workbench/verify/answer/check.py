@@ -209,7 +209,7 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
             asked[role] = _never(term, side=role != "overflow")._replace(unless="property" if question.wanted else "")
     if question.in_bounds and hidden is not FALSE:
         asked["in bounds"] = Asked(question.kind, question.in_bounds(hidden), side=True)
-    if not structure and not question.wanted:
+    if not structure and not question.wanted and settings.environment.arrivals != "one":
         for role, _, term in _cases(question):
             if variables([term]).keys() <= model.system.domains.keys():
                 case = weaken(atom(NOT(term)), hidden, optimistic=True)

@@ -95,9 +95,15 @@ def comparisons_in(terms: Iterable[Term]) -> Iterator[ConstantComparison]:
             for symbol, one, other in zip(
                 (term.op.symbol, COMPARISONS[term.op.symbol]), term.args, term.args[::-1], strict=True
             ):
-                number = other.is_const and type(other.payload) in (int, float) and math.isfinite(other.payload)
-                if number and not one.is_const:
-                    yield ConstantComparison(symbol, other.payload, one)
+                constant = _number(other)
+                if constant is not None and not one.is_const:
+                    yield ConstantComparison(symbol, constant, one)
+
+
+def _number(term: Term) -> int | float | None:
+    """The finite number that a term is, if it is one."""
+    found = term.payload if term.is_const and type(term.payload) in (int, float) else math.inf
+    return found if math.isfinite(found) else None
 
 
 def bodies_in(item: object) -> Iterator[Any]:
@@ -163,7 +169,7 @@ def _computed(term: Term, needs: dict[Term, NumberReach]) -> Iterator[NumberReac
     real = isinstance(term.domain, Reals)
     compared = any(arg.is_const for arg in term.args) and (real or any(arg in needs for arg in term.args))
     if compared and term.op in (ops.ADD, ops.SUB, ops.MUL):
-        tops = [abs(arg.payload) if arg.is_const else needs[arg].top if arg in needs else real for arg in term.args]
+        tops = [needs[arg].top if arg in needs else abs(_number(arg) or real) for arg in term.args]
         far = math.prod(tops) if term.op is ops.MUL else sum(tops) if real or term.op is ops.ADD else 0
         yield NumberReach(0, math.ceil(far))
 
@@ -171,11 +177,11 @@ def _computed(term: Term, needs: dict[Term, NumberReach]) -> Iterator[NumberReac
 def _arguments(term: Term, reach: NumberReach | None) -> Iterator[tuple[Term, NumberReach]]:
     """How far the arguments of an operation must reach, so that its result does."""
     op, args = term.op, term.args
-    constant = next((arg.payload for arg in args if arg.is_const), None)
+    constant = next(filter(None, map(_number, args)), None)
     if op in (ops.EVEN, ops.ODD) or (op is ops.MOD and args[1].is_const):
         yield args[0], NumberReach(0, 0, math.ceil(abs(constant or 2)))
     elif op is ops.DIV and reach and args[0].is_const:
-        yield args[1], NumberReach(-1, 1).times(abs(args[0].payload) + 1, 1)
+        yield args[1], NumberReach(-1, 1).times(abs(constant or 0) + 1, 1)
     elif op is ops.SUB and reach:
         yield args[0], reach.moved(constant or 0)
         yield args[1], reach.times(-1, reach.period).moved(constant or 0)
