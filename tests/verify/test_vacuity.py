@@ -313,3 +313,51 @@ def test_nothing_holds_that_a_larger_number_refutes(drawn: list[Computed], word:
     join = np.logical_and if word == "and" else np.logical_or
     if functools.reduce(join, map(_computed, drawn)).any() and found.outcome is not wb.Outcome.FAILS:
         assert found.vacuity is not None
+
+
+smaller = st.lists(st.tuples(st.sampled_from(sorted(ARITHMETIC)), st.integers(1, 12)), max_size=2)
+summed = st.tuples(
+    st.sampled_from(["x", "y", "x + y"]), smaller, st.sampled_from(sorted(COMPARISONS)), st.integers(0, 60)
+)
+PAIRS = {
+    "x": np.arange(400)[:, None],
+    "y": np.arange(400)[None, :],
+    "x + y": np.add.outer(np.arange(400), np.arange(400)),
+}
+
+
+@given(st.lists(summed, min_size=1, max_size=2), st.sampled_from(["and", "or"]))
+@examples(25)
+def test_nothing_holds_that_two_larger_numbers_refute(
+    drawn: list[tuple[str, list[tuple[str, int]], str, int]], word: str
+) -> None:
+    texts, truths = [], []
+    for start, steps, symbol, constant in drawn:
+        text, value = f"({start})", PAIRS[start]
+        for step, number in steps:
+            text, value = f"({text} {step} {number})", ARITHMETIC[step](value, number)
+        texts.append(f"{text} {symbol} {constant}")
+        truths.append(COMPARISONS[symbol](value, constant))
+    pipeline = wb.parse(f"pipeline p(x: int, y: int) -> bool {{ return {f' {word} '.join(texts)} }}").get()
+    found = wb.check(pipeline, "always (not out)", wb.Settings(seconds=5))
+    true = functools.reduce(np.logical_and if word == "and" else np.logical_or, truths).any()
+    if true and found.outcome in (wb.Outcome.HOLDS, wb.Outcome.WITHIN_BOUNDS):
+        assert found.vacuity is not None
+
+
+fraction = st.tuples(st.sampled_from(sorted(COMPARISONS)), st.integers(0, 24).map(lambda quarters: quarters / 4))
+FRACTIONS = np.arange(-16, 80) / 8
+
+
+@given(st.lists(fraction, min_size=1, max_size=3), st.sampled_from(["and", "or"]), st.sampled_from([None, (0, 3)]))
+@examples(40)
+def test_nothing_holds_that_a_fraction_refutes(
+    drawn: list[tuple[str, float]], word: str, floats: tuple[int, int] | None
+) -> None:
+    condition = f" {word} ".join(f"t {symbol} {constant}" for symbol, constant in drawn)
+    pipeline = wb.parse(f"pipeline p(t: float) -> bool {{ return {condition} }}").get()
+    found = wb.check(pipeline, "always (not out)", wb.Settings(floats=floats))
+    join = np.logical_and if word == "and" else np.logical_or
+    true = functools.reduce(join, [COMPARISONS[symbol](FRACTIONS, constant) for symbol, constant in drawn])
+    if true.any() and found.outcome is not wb.Outcome.FAILS:
+        assert found.vacuity is not None

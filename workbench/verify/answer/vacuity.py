@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import FLOAT, INT, Domain, Integer, Integers, ModelScope, Reals, SomeFloats
 from workbench.core.pipeline import Pipeline
+from workbench.errors import WorkbenchError
 from workbench.ir.reduce import Model
 from workbench.ir.system import instance_of
 from workbench.processors.held.group import flatten
@@ -68,18 +70,17 @@ def _branches(pipeline: Pipeline, model: Model, settings: Settings, asked: Condi
 
     Last comes a number that makes a difference and is not reached.
     """
-    flat, cone = (
-        flatten(pipeline).resolve(_Unbounded(chosen=settings.domain)),
-        {*map(instance_of, model.system.domains)},
-    )
-    bounds = {Integers: (0, settings.n - 1), Reals: settings.floats or (0, 0)}
+    flat, cone = flatten(pipeline), {*map(instance_of, model.system.domains)}
+    whole: type[Domain] = Integer
+    real: type[Domain] = SomeFloats
+    with contextlib.suppress(WorkbenchError):  # rules in a model are over its numbers only
+        flat, whole, real = flat.resolve(_Unbounded(chosen=settings.domain)), Integers, Reals
+    bounds = {whole: (0, settings.n - 1)} | ({} if settings.floats is None else {real: settings.floats})
 
     def bound(kind: type[Domain], *, above: bool) -> str:
         low, high = bounds[kind]
         return (
-            f"N = {high + 1}"
-            if kind is Integers and above
-            else f"{'int' if kind is Integers else 'float'} = {low}..{high}"
+            f"N = {high + 1}" if kind is whole and above else f"{'int' if kind is whole else 'float'} = {low}..{high}"
         )
 
     found: list[tuple[str, ConstantComparison]] = []
@@ -95,14 +96,14 @@ def _branches(pipeline: Pipeline, model: Model, settings: Settings, asked: Condi
         kind = type(each.operand.domain)
         settled = each.settled(*bounds[kind]) if kind in bounds else None
         above = kind in bounds and bounds[kind][1] < each.needs.high
-        if settled is None or (settled and not above and kind is Integers):  # as of `x >= 0`: no larger domain helps
+        if settled is None or (settled and not above and kind is whole):  # as of `x >= 0`: no larger domain helps
             continue
         words = f"{name} {each.symbol} {each.constant:g} is never {'false' if settled else 'true'}"
         yield Vacuity(words, bound(kind, above=above))
-    for name in dict.fromkeys(name for name, each in found if isinstance(each.operand.domain, Reals)):
+    for name in dict.fromkeys(name for name, each in found if type(each.operand.domain) is real and real in bounds):
         for low, high in pairwise(sorted({each.constant for other, each in found if other == name})):
             if math.floor(low) + 1 >= high:
-                yield Vacuity(f"no run on which {name} is between {low:g} and {high:g}", bound(Reals, above=False))
+                yield Vacuity(f"no run on which {name} is between {low:g} and {high:g}", bound(real, above=False))
     reached, spans = reaches(flat, conditions, cone)
     for kind, span in spans.items():
         if kind in bounds and span.top > bounds[kind][1]:
