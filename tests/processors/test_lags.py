@@ -140,6 +140,14 @@ def test_a_shift_that_does_not_fit_behind_a_decimation_is_written_before_it():
     assert not lag_warnings(pipeline("return prefix(trim(x, 4), 5) - prefix(window(x, 5, cumulate(+)), 5)"))
 
 
+def test_lags_that_are_equal_on_average_only():
+    """0, 2, 2, 4, ... beside 1, 1, 3, 3, ...: 1 event late, both of them."""
+    left, right = "trim(stutter(decimate(x, 2), 2), 1)", "stutter(decimate(window(x, 2, passthrough), 2), 2)"
+    (warning,) = lag_warnings(pipeline(f"return {left} - {right}"))
+    assert "before the events are repeated" in warning.hint
+    assert len(lag_warnings(pipeline(f"return stutter(decimate(x, 2), 2) - {right}"))) == 1
+
+
 def test_a_program_that_runs_again_is_warned_of_once(caplog, tmp_path, monkeypatch):
     texts = [f"pipeline p(x: int) -> bool {{ return x > {AVERAGE} + {number} }}" for number in range(2)]
     (tmp_path / "again.pipe").write_text(texts[1])

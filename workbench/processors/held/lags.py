@@ -40,7 +40,7 @@ class PipeLag(NamedTuple):
         them out or repeated them since then.
     inside: the first that did that, or ended them: shifts are written before it.
     pace: by how many events of the origin one is later than the one before, on average.
-    grid: of how many a shift is a multiple that stutters before it leave as it is.
+    grid, rest: a shift behind stutters by a multiple of `grid` is one before them, too; what others have left over.
     events: by how many events of the origin it lags.
     unwritten: the same if written shifts do not count. Behind an even join they have done their work, and do.
     meant: whether the next join compares it with nothing.
@@ -50,6 +50,7 @@ class PipeLag(NamedTuple):
     inside: str = ""
     pace: Fraction = Fraction(1)
     grid: int = 1
+    rest: Fraction = Fraction(0)
     events: Fraction = Fraction(0)
     unwritten: Fraction = Fraction(0)
     meant: bool = False
@@ -66,15 +67,20 @@ class PipeLag(NamedTuple):
         else:
             unwritten = self.unwritten + (0 if processor.shifts else by)
             meant = isinstance(processor, Lagging) or (self.meant and not by)
-            return self._replace(events=self.events + by, unwritten=unwritten, meant=meant)
+            rest = (self.rest + by) % grid
+            return self._replace(events=self.events + by, rest=rest, unwritten=unwritten, meant=meant)
         found = self._replace(origin=(*self.origin, processor), inside=inside, pace=pace, grid=grid)
-        return PipeLag((pipe,)) if self.events % grid else found
+        return PipeLag((pipe,)) if self.rest else found
+
+    def is_off(self, other: PipeLag) -> bool:
+        """Whether a join of the two pairs events of different times, and nobody meant that."""
+        return (self.events, self.rest) != (other.events, other.rest) and self.unwritten != other.unwritten
 
     def call(self, shift: str, by: Fraction, text: str) -> str:
-        """What shifts an input by so many events of the origin; empty where it is shifted by none."""
+        """What shifts an input by so many events of the origin."""
         if self.inside and by.denominator == 1:
-            return f"{shift}, {by}) inside '{text}', before '{self.inside}'" if by else ""
-        return f"{shift}, {by / self.pace}) around '{text}'" if by else ""
+            return f"{shift}, {by}) inside '{text}', before '{self.inside}'"
+        return f"{shift}, {by / self.pace}) around '{text}'"
 
 
 class UnevenJoin(NamedTuple):
@@ -143,8 +149,7 @@ def _compare(node: Node, given: Sequence[PipeLag], path: str) -> Iterator[Uneven
     named, name = list(zip(node.processor.ports, texts, given, strict=True)), f"{path}{node.name}"
     for origin in dict.fromkeys(lag.origin for lag in given):
         inputs = [each for each in named if each[2].origin == origin and not each[2].meant]
-        pairs = combinations([lag for *_, lag in inputs], 2)
-        if any(one.events != other.events and one.unwritten != other.unwritten for one, other in pairs):
+        if any(one.is_off(other) for one, other in combinations([lag for *_, lag in inputs], 2)):
             lags = {port: lag.events for port, _, lag in inputs}
             yield UnevenJoin(name, lags, _warn(name, node.where, [(text, lag) for _, text, lag in inputs]))
 
@@ -153,11 +158,13 @@ def _warn(name: str, where: Location | str, inputs: Sequence[tuple[str, PipeLag]
     """Say what is wrong with a join, and what to do; `inputs` are those compared, as the user wrote them."""
     first, last = min(lag.events for _, lag in inputs), max(lag.events for _, lag in inputs)
     lags = ", ".join(f"'{text}' {lag.events}" for text, lag in inputs)
-    early = filter(None, (lag.call("trim(...", last - lag.events, text) for text, lag in inputs))
-    late = filter(None, (lag.call("insert(..., VALUE", lag.events - first, text) for text, lag in inputs))
+    early = [lag.call("trim(...", last - lag.events, text) for text, lag in inputs if lag.events < last]
+    late = [lag.call("insert(..., VALUE", lag.events - first, text) for text, lag in inputs if lag.events > first]
     later = " and ".join(f"'{text}'" for text, lag in inputs if lag.events > first)
     return PipelineError(
         f"'{name}' pairs events of different times: its inputs lag by different numbers of events ({lags})",
         where=where,
-        hint=f"write {' and '.join(early)}, or {' and '.join(late)}; where this is meant, lagging(...) around {later}",
+        hint=f"write {' and '.join(early)}, or {' and '.join(late)}; where this is meant, lagging(...) around {later}"
+        if later
+        else "write the shifts before the events are repeated",
     )
