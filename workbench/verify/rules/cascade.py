@@ -18,7 +18,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.properties import Property, can
-from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_known
+from workbench.verify.rules.finding import RuleFinding, in_turn, limits_of, not_known
 from workbench.verify.rules.problems import WITH_TIME, growing
 from workbench.verify.rules.stream import stream_of
 
@@ -58,7 +58,7 @@ def _longer(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: b
             answer, says = "do not end", f"one goes on without end: more than {LONGEST_CHAIN} composites"
         yield RuleFinding(CHAINS, answer, says, verdict, {"": stream})
     elif verdict.within_bounds or verdict.outcome is Outcome.FAILS:
-        limits = f", {WITHIN}" if verdict.within_bounds else ", with these values"
+        limits = limits_of(verdict) or ", with these values"
         yield RuleFinding(CHAINS, "end", f"none has {length} composites{limits}", verdict)
     else:
         yield not_known(CHAINS, verdict)

@@ -20,7 +20,7 @@ from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant
-from workbench.verify.rules.finding import WITHIN, RuleFinding, in_turn, not_known
+from workbench.verify.rules.finding import RuleFinding, in_turn, limits_of, not_known
 from workbench.verify.rules.fires import fired
 from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.multisets import all_among, carried_by
@@ -86,13 +86,13 @@ def _pair(covered_by: Callable[[Rule, Rule], Verdict], one: Rule, other: Rule, r
     if all(held):
         surer = next((each for each in verdicts if each.within_bounds), verdicts[0])
         says = "neither emits anything" if verdicts[0].vacuity else "both always emit the same"
-        yield RuleFinding(f"{one.name}, {other.name}", "equal", f"{says}{_limits(surer)}", surer)
+        yield RuleFinding(f"{one.name}, {other.name}", "equal", f"{says}{limits_of(surer)}", surer)
         return
     for (a, b), verdict, covered in zip(ways, verdicts, held, strict=True):
         about = f"{a.name}, {b.name}"
         if covered:
             why = f": {a.name} emits nothing" if verdict.vacuity else ""
-            says = f"{b.name} emits all that {a.name} does{_limits(verdict)}{why}"
+            says = f"{b.name} emits all that {a.name} does{limits_of(verdict)}{why}"
             yield RuleFinding(about, "covered", says, verdict)
         elif (stream := stream_of(verdict)) is not None:
             yield _not_covered(a, b, verdict, stream.made_by(rules))
@@ -116,7 +116,3 @@ def _at_once(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream | None
 def _not_covered(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream) -> RuleFinding:
     says = f"{one.name} emits what {other.name} does not"
     return RuleFinding(f"{one.name}, {other.name}", "not covered", says, verdict, {"": stream})
-
-
-def _limits(verdict: Verdict) -> str:
-    return f", {WITHIN}" if verdict.within_bounds else ""

@@ -11,7 +11,6 @@ from workbench.errors import LimitMet, Refused
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.rules.stream import RuleStream
 
-WITHIN = "within these bounds"
 TELLING = 2.0
 """Seconds that are kept for telling what has been found, at most a tenth of those that there are."""
 
@@ -58,6 +57,11 @@ class RuleFinding:
             "assumptions": list(self.rests_on),
             **({"depth": self.verdict.depth.to_json()} if self.verdict and self.verdict.depth else {}),
         }
+
+
+def limits_of(verdict: Verdict) -> str:
+    """That more room could change a finding, and the room that there was; empty where none could."""
+    return f", within these bounds (Q = {verdict.q})" if verdict.within_bounds else ""
 
 
 def not_known(about: str, verdict: Verdict) -> RuleFinding:

@@ -35,7 +35,7 @@ from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
-from workbench.verify.rules.finding import TELLING, WITHIN, RuleFinding, in_turn, not_known
+from workbench.verify.rules.finding import TELLING, RuleFinding, in_turn, limits_of, not_known
 from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.measured import MeasuredRules
 from workbench.verify.rules.multisets import carried_by, same_events
@@ -145,8 +145,7 @@ def _exchanged_in(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, dee
         says = "their order matters: two that change places cause something else"
         return RuleFinding(about, ANSWERS[0], says, verdict, {"in one order": one, "in the other": other})
     if verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
-        limits = f", {WITHIN}" if verdict.within_bounds else ""
-        return RuleFinding(about, ANSWERS[1], f"their order does not matter{limits}", verdict)
+        return RuleFinding(about, ANSWERS[1], f"their order does not matter{limits_of(verdict)}", verdict)
     return not_known(about, verdict)
 
 

@@ -15,7 +15,7 @@ from workbench.verify.answer.problem import check, comparison
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import side_by_side
 from workbench.verify.ask.properties import invariant
-from workbench.verify.rules.finding import WITHIN, RuleFinding, not_known
+from workbench.verify.rules.finding import RuleFinding, limits_of, not_known
 from workbench.verify.rules.multisets import carried_by, same_events
 from workbench.verify.rules.problems import comparing
 from workbench.verify.rules.relevant import told_apart
@@ -59,7 +59,7 @@ def compared(
         streams = {name: RuleStream.of(modelled_in(model), inputs).made_by(rules) for (name, rules), model in models}
         return RuleFinding(about, answers[0], says[0], verdict, streams)
     if verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
-        return RuleFinding(about, answers[1], says[1] + (f", {WITHIN}" if verdict.within_bounds else ""), verdict)
+        return RuleFinding(about, answers[1], says[1] + limits_of(verdict), verdict)
     return not_known(about, verdict)
 
 
