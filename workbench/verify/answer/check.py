@@ -145,7 +145,9 @@ class Settings:
         from workbench.tesla.model.in_pipelines import over
 
         bounds = self.rules or RuleBounds()
-        if isinstance(self.q, int) and self.q != DEFAULT_CAPACITY:
+        if isinstance(self.q, Adjustable):
+            bounds = replace(bounds, growth=max(self.q // DEFAULT_CAPACITY, 1))
+        elif isinstance(self.q, int):
             bounds = replace(bounds, room=self.q)
         still = bounds.still or self.environment.arrivals in ("synchronised", "always")
         return over(programs, self.domain, bounds, still=still)
@@ -248,7 +250,10 @@ def _alike(question: Question) -> tuple[Question, str]:
     count, many = len(found.equal), len(found.system.variables)
     text = f"structure: {count} of {many} state variables never differ from others, and what is compared is one term"
     equal = dict(found.equal)
-    cases = tuple((words, substitute(case, equal)) for words, case in question.exercised)
+    cases = tuple(
+        (words, FALSE if found.simplified(case) is FALSE else substitute(case, equal))
+        for words, case in question.exercised
+    )
     question = replace(question, system=found.reduced(), formula=atom(substitute(term, equal)), exercised=cases)
     return question, text if proved else ""
 
@@ -384,13 +389,16 @@ def _verdict(
         length=answers["property"].length,
         grounds=replace(grounds(prepared.model, findings, settings.domain), for_every_n=for_every_n),
     )
-    looked_for = not prepared.trivial and not prepared.structure and env.arrivals != "one"  # rules: verify.rules.grown
+    cases = [(words, Answer(True) if term is FALSE else answers.get(role)) for role, words, term in _cases(question)]
+    never = [words for words, answer in cases if answer is not None and answer.truth is True]
+    # of rules by themselves `verify.rules.grown` looks for it
+    looked_for = not prepared.trivial and (never or not prepared.structure) and env.arrivals != "one"
     if not looked_for or outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
         return found
-    cases = [(words, answers.get(role)) for role, words, _ in _cases(question)]
-    never = [words for words, answer in cases if answer is not None and answer.truth is True]
     vacuity = find_vacuity(pipeline, prepared.model, settings, never, outcome, prop.conditions)
-    nothing = question.compares and (len(never) == len(cases) or not never)  # was compared, or not for want of numbers
+    all_never, bounded = len(never) == len(cases), outcome is Outcome.WITHIN_BOUNDS
+    # what is compared, or not for want of numbers; or what rules emit, within bounds of them
+    nothing = (all_never or not never) if question.compares else bool(own) and all_never and bounded and bool(never)
     return found if vacuity is None else found.mark_vacuous(vacuity, unknown=nothing)
 
 
