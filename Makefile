@@ -45,7 +45,7 @@ tests: setup
 	@$(PYTEST) -m "not slow"
 
 tests-all: setup
-	@$(PYTEST) --hypothesis-profile=all
+	@$(PYTEST)
 
 fuzz: setup
 	@$(VENV)/python scripts/fuzz.py --minutes $(MINUTES) --jobs $(JOBS)

@@ -20,7 +20,7 @@ from types import FrameType, TracebackType
 from typing import NamedTuple, Self
 
 from workbench.errors import LimitMet
-from workbench.interrupts import is_deaf
+from workbench.interrupts import half_written, is_deaf
 
 GRACE = 0.3
 """Seconds after its limit that work is interrupted, at most half as many as it had: what stops by itself comes first,
@@ -47,10 +47,6 @@ class _Work:
         self.phases: list[str] = []
         self.budgets: list[Budget] = []
         self.listener: Callable[..., None] | None = None
-        self.unfinished: list[str] = []
-        """Files that vanish unless they are completed."""
-        self.partial: list[str] = []
-        """Files that stay if they are not completed, and something is in them."""
 
     @property
     def phase(self) -> str:
@@ -59,7 +55,7 @@ class _Work:
 
     def tell(self) -> None:
         if self.listener is not None:
-            self.listener(phase=self.phase, unfinished=self.unfinished, partial=self.partial)
+            self.listener(phase=self.phase, files=half_written)
 
 
 _local = threading.local()

@@ -14,29 +14,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from workbench.core.domain import INT, Domain
-from workbench.core.function import ABS, NEG, NOT, Function, as_function
+from workbench.core.function import Function, as_function
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
-from workbench.core.term import Overloaded, overload, refuse
+from workbench.core.term import TRUTH, Overloaded, python_value, refuse
 from workbench.errors import Location, PipelineError, TypingError, did_you_mean
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
-
-_NO_TRUTH = refuse(
-    TypingError,
-    "is neither true nor false while the pipeline is built",
-    "write & for and, | for or, ~ for not, (a < b) & (b < c) for a < b < c, wb.ite(c, a, b) for if, wb.MAX(a, b) and "
-    "wb.MIN(a, b) for max and min; test whether two names stand for one stream with 'is'",
-)
-_NO_ITEMS = refuse(
-    TypingError, "has no items while the pipeline is built", "use a processor, e.g. wb.Prefix, wb.Trim or wb.Window"
-)
-_NO_NUMBER = refuse(
-    TypingError, "is not a number while the pipeline is built", "convert its events with wb.Cast(wb.INT)(stream)"
-)
 
 
 class BuiltStream(Overloaded):
@@ -49,12 +37,17 @@ class BuiltStream(Overloaded):
     TypingError: where Python asks for its truth, its items or its number.
     """
 
-    __and__, __rand__ = overload("&")
-    __or__, __ror__ = overload("|")
-    __bool__ = _NO_TRUTH
-    __iter__ = __len__ = __getitem__ = __contains__ = _NO_ITEMS
-    __int__ = __float__ = __index__ = __complex__ = __round__ = __trunc__ = _NO_NUMBER
-    __truediv__ = __rtruediv__ = refuse(TypingError, "cannot be divided by /", "write // for whole numbers")
+    __bool__ = refuse(
+        "is neither true nor false while the pipeline is built",
+        TRUTH.replace("wb.NOT(a)", "~") + "; test whether two names stand for one stream with 'is'",
+    )
+    __hash__ = refuse("is no key: which value it has is not known", "write (x == 1) | (x == 3) for x in {1, 3}")
+    __iter__ = __len__ = __getitem__ = __contains__ = refuse(
+        "has no items while the pipeline is built", "use a processor, e.g. wb.Prefix, wb.Trim or wb.Window"
+    )
+    __int__ = __float__ = __index__ = __complex__ = __round__ = __trunc__ = refuse(
+        "is not a number while the pipeline is built", "convert its events with wb.Cast(wb.INT)(stream)"
+    )
 
     def __init__(self, builder: Builder, pipe: str) -> None:
         self.builder = builder
@@ -66,18 +59,8 @@ class BuiltStream(Overloaded):
 
     def lift(self, function: Any, arguments: Sequence[Any]) -> Any:
         """A function applied to streams; literals among its arguments become part of the function."""
-        return self.builder.add(ApplyFunction(partial(as_function(function), arguments)), [
-            a for a in arguments if isinstance(a, BuiltStream)
-        ])  # fmt: skip
-
-    def __invert__(self) -> Any:
-        return NOT(self)
-
-    def __neg__(self) -> Any:
-        return NEG(self)
-
-    def __abs__(self) -> Any:
-        return ABS(self)
+        streams = [a for a in arguments if isinstance(a, BuiltStream)]
+        return self.builder.add(ApplyFunction(partial(as_function(function), arguments)), streams)
 
     def __repr__(self) -> str:
         return f"<stream {self.pipe} of pipeline {self.builder.name}>"
@@ -90,12 +73,10 @@ class BuiltStream(Overloaded):
 
 def partial(function: Function, arguments: Sequence[Any]) -> Function:
     """`function` with the arguments that are not streams filled in: `x * 2` has one input."""
-    for argument in arguments:
-        if argument is None or (isinstance(argument, tuple) and any(isinstance(a, BuiltStream) for a in argument)):
-            raise PipelineError(
-                f"{function.name} is applied to {argument!r}, which is neither a stream nor a value",
-                hint="give one stream for each argument" if argument else "no event is not a value; see wb.Insert",
-            )
+    arguments = [a if isinstance(a, BuiltStream) else python_value(a) for a in arguments]
+    if any(argument is None for argument in arguments):
+        what = f"{function.name} is applied to None, which is neither a stream nor a value"
+        raise PipelineError(what, hint="no event is not a value; see wb.Insert")
     holes = [isinstance(a, BuiltStream) for a in arguments]
     if all(holes):
         return function
@@ -111,21 +92,31 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
         for a, hole in zip(arguments, holes, strict=True)
     ]
     name = f"{shown[0]} {function.name} {shown[1]}" if len(shown) == 2 else f"{function.name}({', '.join(shown)})"
-    return Function(
-        name.replace("_ ", "", 1) if holes[0] and len(shown) == 2 else name,
-        sum(holes),
-        build,
-        function.opaque,
-        function.result,
-    )
+    name = name.replace("_ ", "", 1) if holes[0] and len(shown) == 2 else name
+    return Function(name, sum(holes), build, function.opaque, function.result)
+
+
+_SEVERAL = refuse("are several streams", "take them apart first: `left, right = ...`")
 
 
 class BuiltStreams(tuple[BuiltStream, ...]):
     """The output streams of a processor with several: take them apart, `left, right = wb.Fork(2)(x)`."""
 
-    __bool__ = __mul__ = __rmul__ = __lt__ = __le__ = __gt__ = __ge__ = refuse(
-        TypingError, "are several streams", "take them apart first: `left, right = ...`"
-    )
+    error = TypingError
+    __array_ufunc__ = None
+    __bool__ = __hash__ = __contains__ = __int__ = __float__ = __index__ = __round__ = lift = feed = _SEVERAL
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _SEVERAL
+    __add__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __rfloordiv__ = _SEVERAL
+    __truediv__ = __rtruediv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __pow__ = __rpow__ = _SEVERAL
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _SEVERAL
+    __neg__ = __pos__ = __invert__ = __abs__ = _SEVERAL
+
+    def __radd__(self, other: Any) -> Any:  # a list is extended by the streams
+        return NotImplemented if isinstance(other, list) else self + other
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        return BuiltStreams(found) if isinstance(key, slice) else found
 
 
 class NamedStreams(BuiltStreams):
@@ -270,7 +261,7 @@ class Builder:
             called = name if n.outputs == (pipe,) else n.name
             if pipe in n.outputs:
                 self._names.release(pipe, *([n.name] if called != n.name else []))
-            self.nodes[position] = Node(called, n.processor, swap(n.inputs), swap(n.outputs), n.where)
+            self.nodes[position] = replace(n, name=called, inputs=swap(n.inputs), outputs=swap(n.outputs))
             self._names.take(called)
             self._touching.setdefault(name, []).append(position)
         self._names.take(name)

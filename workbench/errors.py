@@ -32,6 +32,16 @@ def listed(names: Collection[str]) -> str:
     return ", ".join(name if name and name.isprintable() else repr(name) for name in islice(names, MOST_NAMES)) + more
 
 
+def printable(text: str) -> str:
+    """A text with the control characters that it has from a log or a program as Python writes them.
+
+    Ends of lines and tabs stay: messages have some of their own.
+    """
+    if all(map(str.isprintable, text.split("\n"))):
+        return text
+    return "".join(each if each.isprintable() or each in "\n\t" else repr(each)[1:-1] for each in text)
+
+
 def refuse_unknown(what: str, given: object, known: Iterable[str]) -> None:
     """InputError where something that is chosen by name is none of those that there are."""
     if given not in (names := list(known)):
@@ -61,9 +71,9 @@ class Location(NamedTuple):
         if not self.text:
             return []
         start = max(0, min(self.column - MOST_SHOWN // 2, len(self.text) - MOST_SHOWN))
-        text = self.text[start : start + MOST_SHOWN]
+        text = printable(self.text[start : start + MOST_SHOWN])
         before, behind = "..." if start else "", "..." if start + MOST_SHOWN < len(self.text) else ""
-        column = self.column - start + len(before)
+        column = 1 + len(before) + len(printable(self.text[start : max(start, self.column - 1)]))
         carets = "^" * max(1, min(self.length, len(text) + len(before) - column + 1))
         return [f"    {before}{text}{behind}", "    " + " " * (column - 1) + carets]
 
@@ -86,6 +96,8 @@ class WorkbenchError(Exception):
     trace: int | None = None
     beyond_words: bool = False
     """Whether a number that has more than 64 bits is all that is wrong."""
+    by_compiled: bool = False
+    """Whether compiled code has found it, of which the reference executor says more."""
 
     def __init__(self, what: str, *, where: Location | str = "", hint: str = "") -> None:
         self.what = what
@@ -116,7 +128,7 @@ class WorkbenchError(Exception):
             lines += self.where.shown
         if self.hint:
             lines.append(f"  hint: {self.hint}")
-        return "\n".join([*lines, *(other.message for other in self.others)])
+        return printable("\n".join([*lines, *(other.message for other in self.others)]))
 
     def __str__(self) -> str:
         return self.message

@@ -20,7 +20,7 @@ import threading
 import time
 import weakref
 from _weakrefset import __file__ as _weak_set
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any, NoReturn, TypeVar
 
@@ -65,6 +65,8 @@ class _State:
 
 
 _state = _State()
+half_written: dict[str, bool] = {}
+"""Files of this process that are not complete, and whether they stay, where something is in them."""
 
 
 def came() -> int:
@@ -205,12 +207,25 @@ def leave(number: int) -> NoReturn:
         while time.monotonic() < until:
             if not os.waitpid(-1, os.WNOHANG)[0]:
                 time.sleep(LATER / 4)
+    abandon(half_written)
     flushed = threading.Thread(target=_flush, daemon=True)  # it may wait for a reader that takes nothing
     with contextlib.suppress(RuntimeError):
         flushed.start()
         flushed.join(_PARTING)
     say_interrupted()
     os._exit(128 + number)
+
+
+def abandon(files: Mapping[str, bool]) -> None:
+    """Remove files that will not be completed, but for those with rows that may stay: these are named."""
+    for name, stays in list(files.items()):
+        with contextlib.suppress(OSError):
+            if stays and os.path.getsize(name):
+                shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
+                text = f"workbench: the output is not complete; its rows so far are in {shown}, the last one cut\n"
+                os.write(2, text.encode())
+            else:
+                os.unlink(name)
 
 
 def say_interrupted() -> None:
@@ -306,7 +321,8 @@ def _watch(given: int) -> None:
 
 
 def _forget() -> None:
-    """In a forked process: what came was for its parent."""
+    """In a forked process: what came was for its parent, whose files are its own."""
+    half_written.clear()
     if _state.program:
         signal.set_wakeup_fd(-1)
     _state.reset(_thread.get_ident())

@@ -42,7 +42,7 @@ def test_json_is_one_object_per_analysis(workbench: Run) -> None:
 
 def test_only(workbench: Run) -> None:
     ended = workbench("analyse", MODELS / "passthrough.pipe", "--only", "order, silence", "--quiet")
-    assert ended.out.splitlines()[0::2] == ["longest silence", "order of arrival"]
+    assert ended.out.splitlines()[0::2] == ["longest silence  (Q = 2, N = 4)", "order of arrival  (Q = 2, N = 4)"]
     ended = workbench("analyse", MODELS / "passthrough.pipe", "--only", "speed")
     assert ended.code == 2
     assert "there is no analysis 'speed'" in ended.err
@@ -55,7 +55,7 @@ def test_what_is_not_decided_has_its_exit_code(workbench: Run, hard: Path, pipe:
     assert workbench("analyse", late, "--only", "dead-paths").code == 0
     ended = workbench("analyse", late, "--only", "dead-paths", "-Q", 1)
     assert ended.code == 3
-    assert "? trim: queues overflow before anything can be compared; choose a larger Q" in ended.out
+    assert "? trim: queues overflow in the first steps: too little is known; choose a larger Q" in ended.out
 
 
 @pytest.mark.parametrize(

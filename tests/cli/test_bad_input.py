@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import MODELS, Run, program
+from workbench.errors import Location, WorkbenchError
 
 Pipe = Callable[[str], Path]
 GOOD = MODELS / "figure_2a.pipe"
@@ -55,6 +56,34 @@ def test_a_file_that_is_not_there(workbench: Run) -> None:
     rejected(workbench("check", "missing.pipe"), "missing.pipe")
     rejected(workbench("check", f"{GOOD}:figure_2"), "did you mean 'figure_2a'?")
     rejected(workbench("check", MODELS), "cannot read")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("x.jsonl", '{"x": "a\x1b[2Jb"}\n', "a\\x1b[2Jb"),
+        ("x.jsonl", '{"x\x9b": 1, "z": 2}\n', "\\x9b"),
+        ("x.csv", "x\x00,y\n1,2\n", "there is no column 'x'\n  hint: did you mean 'x\\x00'?"),
+        ("x.csv", "x\n\x1b]0;owned\x07\n", "\\x1b]0;owned\\x07"),
+        ("x.pipe", "pipeline p(x: int) -> int {\n\treturn \x1b[2J y + 1 }", "\\x1b[2J"),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--bad-rows", "skip"]])
+def test_control_characters_do_not_reach_the_terminal(
+    workbench: Run, pipe: Pipe, name: str, text: str, shown: str, more: list[str], tmp_path: Path
+) -> None:
+    """They are shown as Python writes them; the ends of lines that messages have of their own stay."""
+    (tmp_path / name).write_text(text)
+    file = tmp_path / name if name == "x.pipe" else pipe("pipeline p(x: int) -> int { return x }")
+    done = workbench("run", file, "--input", tmp_path / name, *more)
+    assert shown in done.err
+    assert all(line.expandtabs().isprintable() for line in done.err.split("\n"))
+    assert done.code == 2 or more
+
+
+def test_carets_stand_under_what_is_meant_behind_control_characters() -> None:
+    error = WorkbenchError("odd", where=Location("f", 1, 5, "a\x1bb c"))
+    assert error.message.split("\n")[1:] == ["    a\\x1bb c", "    " + " " * len("a\\x1bb ") + "^"]
 
 
 def test_a_file_that_is_no_text(workbench: Run, tmp_path: Path) -> None:

@@ -51,6 +51,16 @@ def test_strict_takes_bounds_for_undecided(workbench: Run) -> None:
     assert workbench("analyse", MODELS / "figure_2a.pipe", "--only", "silence", "--strict").code == 3
 
 
+def test_quiet_says_the_bounds_of_every_verdict(workbench: Run, pipe: Callable[[str], Path]) -> None:
+    file = pipe("pipeline p(t: float) -> bool { return t > 30.0 }")
+    done = workbench("check", file, "-p", "always (out)", "-p", "always (t >= 0.0)", "--quiet")
+    first, second = done.out.splitlines()
+    assert first.endswith("(float = 0..31)")  # which has nothing to do with N
+    assert second.endswith("(float = 0..31)")
+    failed = workbench("check", pipe("pipeline p(x: int) -> bool { return x > 3 }"), "-p", "always (out)", "--quiet")
+    assert failed.out.rstrip().endswith("(N = 8)")
+
+
 def test_quiet_says_the_bounds(workbench: Run) -> None:
     done = workbench("check", MODELS / "figure_2a.pipe", "-p", "liveness", "-Q", 1, "--quiet")
     assert done.out.endswith("of figure_2a  (Q = 1, every N, k = 2): nothing is known beyond 2 steps\n")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import command
+from .conftest import ROOT, command
 
 PATIENCE = 10.0
 """Seconds for an answer: one where nothing else runs."""
@@ -191,3 +191,50 @@ def test_a_second_signal_ends_what_the_first_does_not(files: Path) -> None:
                     process.send_signal(signal.SIGINT)
                 _, err = process.communicate(timeout=60)
                 assert (process.returncode, err) == (130, b"interrupted\n")
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_files_of_a_program_that_comes_to_no_safe_point_are_named_or_removed(stays: bool, tmp_path: Path) -> None:
+    """Those with rows that may stay, and all others: also where foreign code does not come back in time."""
+    stuck = (
+        "import ctypes, sys; from pathlib import Path; from types import SimpleNamespace\n"
+        "from workbench.cli import command_line, main; from workbench.events.files import replacing\n"
+        "def execute(_):\n"
+        f"    with replacing(Path('zeilen-ä.csv'), {'lambda: True' if stays else None}) as name:\n"
+        "        with replacing(Path('empty.csv'), lambda: True):\n"
+        "            name.write_text('x\\n1\\n'); print(name, flush=True)\n"
+        "            while True:\n"
+        "                try: ctypes.CDLL(None).sleep(9)\n"
+        "                except BaseException: pass\n"
+        "command_line.command = lambda _: SimpleNamespace(options=lambda _: None, execute=execute)\n"
+        "sys.argv = ['workbench', 'check']; sys.exit(main.main())"
+    )
+    with subprocess.Popen(
+        [*command([])[:1], "-c", stuck], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        name = process.stdout.readline().strip()
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    kept = f"workbench: the output is not complete; its rows so far are in {name}, the last one cut\n"
+    assert (process.returncode, err) == (143, f"{kept if stays else ''}interrupted\n")
+    assert os.listdir(tmp_path) == [name] * stays
+
+
+@pytest.mark.parametrize("key", [[], ["--key", "user"]])
+def test_a_signal_while_threads_compile(key: list[str], files: Path) -> None:
+    """Nothing has been written yet: nothing stays."""
+    (files / "keys.csv").write_text("user,x\n" + "".join(f"{i % 5},{i % 7}\n" for i in range(300_000)))
+    args = [*RUN[:2], "--input", "keys.csv", "--output", "out.csv", "--backend", "numba", "--threads", "2", *key]
+    process = subprocess.Popen(
+        command(args), stderr=subprocess.PIPE, preexec_fn=block, env={**os.environ, "XDG_CACHE_HOME": str(files / "c")}
+    )
+    while not list(files.glob(".*.out.csv")) and process.poll() is None:
+        time.sleep(0.01)
+    process.terminate()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 143, err
+    assert err.endswith(b"interrupted\n")
+    left = list(files.glob(".*.out.csv"))
+    assert [path for path in left if not path.stat().st_size or str(path).encode() not in err] == []

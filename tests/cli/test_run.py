@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyarrow import ipc, parquet
 
 from tests.cli.conftest import MODELS, ROOT, Run, command, program
 from workbench.language import read_file
@@ -207,6 +208,36 @@ def test_interrupting_a_live_run(number: int, backend: str, options: list[str], 
     assert list(tmp_path.iterdir()) == [target]
 
 
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "arrows"])
+@pytest.mark.parametrize(("number", "bad"), [(2, False), (15, False), (0, True)])
+def test_the_end_of_a_live_run_leaves_typed_rows(number: int, bad: bool, kind: str, tmp_path: Path) -> None:
+    """Which are written within the time that a signal leaves, also where it takes long to import pandas."""
+    (tmp_path / "slow" / "pandas").mkdir(parents=True)
+    (tmp_path / "slow" / "pandas" / "__init__.py").write_text("import time\ntime.sleep(5)\n")
+    os.mkfifo(tmp_path / "in")
+    args = ["run", MODELS / "passthrough.pipe", "--input", tmp_path / "in", "--format", "csv"]
+    args += ["--output", tmp_path / f"out.{kind}", *([] if bad else ["--bad-rows", tmp_path / "bad.csv"])]
+    slow = {**os.environ, "PYTHONPATH": f"{tmp_path / 'slow'}:{ROOT}"}
+    process = subprocess.Popen(command(args), stderr=subprocess.PIPE, text=True, env=slow)
+    with (tmp_path / "in").open("w") as pipe:
+        pipe.write("x\n5\n6\nodd\n")
+        pipe.flush()
+        for _ in range(500 if number else 0):  # the row behind the others has been read
+            if (tmp_path / "bad.csv").exists() and (tmp_path / "bad.csv").read_text().count("\n") == 2:
+                break
+            time.sleep(0.02)
+        if number:
+            process.send_signal(number)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == (128 + number if number else 2), err
+    (beside,) = tmp_path.glob(f".*.out.{kind}")
+    assert f"its rows so far are in {beside}" in err
+    read = {"parquet": parquet.read_table, "arrow": ipc.open_file, "arrows": ipc.open_stream}[kind]
+    with beside.open("rb") as file:
+        found = read(file)
+        assert (found if kind == "parquet" else found.read_all()).to_pydict() == {"out": [5, 6]}
+
+
 @pytest.mark.parametrize("kind", ["text", "xml"])
 def test_a_pipe_of_a_few_rows_is_seen_at_once(kind: str, tmp_path: Path) -> None:
     """Also of formats that have no columns, with machine code that takes many steps at a time."""
@@ -231,14 +262,14 @@ def test_a_pipe_of_a_few_rows_is_seen_at_once(kind: str, tmp_path: Path) -> None
 def test_interrupting_a_run_on_files(number: int, tmp_path: Path) -> None:
     (tmp_path / "slow.pipe").write_text("pipeline p(x: int) -> int { return window(x, 300, cumulate(+)) }")
     source, target = tmp_path / "x.csv", tmp_path / "out.csv"
-    source.write_text("x,note\n" + f"1,{'-' * 60}\n" * 500_000)
+    source.write_text("x,note\n" + f"1,{'-' * 60}\n" * 3_000_000)
     args = ["run", tmp_path / "slow.pipe", "--input", source, "--output", target]
     process = subprocess.Popen(command(args), stderr=subprocess.PIPE, text=True)
-    for _ in range(500):
+    for _ in range(4000):
         kept = [path for path in tmp_path.glob(".*.csv") if path.stat().st_size]
         if kept:
             break
-        time.sleep(0.02)
+        time.sleep(0.005)
     process.send_signal(number)
     _, err = process.communicate(timeout=10)
     assert process.returncode == 128 + number

@@ -271,7 +271,7 @@ def test_types_are_taken_from_the_log(run, tmp_path):
     [
         (["5", "7"], "string"), ([1, "x"], "string"), (["x", 1], "string"), ([True, 3], "string"), ([1, 2.5], "float"),
         ([1, 2], "int"), ([True, False], "bool"), ([None, None], "string"), ([None, 4], "int"), ([1.0, 2.0], "float"),
-        (["007", "12"], "string"),
+        (["007", "12"], "string"), (["", 1], "string"), ([1, ""], "string"), (["", None], "string"),
     ],
 )  # fmt: skip
 def test_inferred_types_read_the_rows_that_they_are_from(run, cells, kind):
@@ -299,6 +299,39 @@ def test_inferred_types_of_texts(run, tmp_path, cells, kind):
     assert f"Temp(v: {kind})" in told
     meant = {"int": int, "float": float, "string": str}[kind]
     assert [each.get("v") for each in out] == [meant(v) if v else None for v in cells]
+
+
+def test_numbers_in_a_text_of_json_are_read_as_they_are_written(run, tmp_path):
+    written = ["1.50", "1e3", "1E+2", "-0", "1e400", "12345678901234567890", "true", '"x"', '"1.50"']
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(f'{{"type": "A", "time": {time}, "v": {v}}}\n' for time, v in enumerate(written)))
+    rules = "declare B(v: string) from A[$v = v] emit B(v = $v)"
+    (tmp_path / "mixed.jsonl").write_text('{"type": "A", "time": 0, "v": "a"}\n' + log.read_text())
+    out, _ = run([], "--input", tmp_path / "mixed.jsonl", "--infer", "--infer-rows", "1", rules=rules)
+    assert [each["v"] for each in out] == ["a", *(v.strip('"') for v in written)]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("[1]", "arrays"),
+        ('{"a": 1}', "objects"),
+        ("1e400", "numbers that no float holds"),
+        (None, "no row of A has a value for it"),
+    ],
+)
+def test_what_no_attribute_can_be_is_said_when_types_are_inferred(run, tmp_path, value, why):
+    """Rules that do not read it run."""
+    log = tmp_path / "log.jsonl"
+    v = "" if value is None else f', "v": {value}'
+    log.write_text(f'{{"type": "A", "time": 1, "w": 2{v}}}\n{{"type": "A", "time": 2, "w": 3}}\n')
+    _, told = run([], "--input", log, "--infer", rules="declare B(v: string) from A[$v = v] emit B(v = $v)", code=2)
+    assert "A has no attribute 'v'" in told
+    assert why in told
+    assert "declared without" not in told
+    out, told = run([], "--input", log, "--infer", rules="declare B(w: int) from A[$w = w] emit B(w = $w)")
+    assert [each["w"] for each in out] == [2, 3]
+    assert ("left out" in told) == (value is not None)
 
 
 def test_more_rows_may_be_looked_at_for_types(run):

@@ -70,10 +70,15 @@ class TwoOutputs(Own):
 
 
 class PythonCall(Own):
-    """What it calls knows no terms."""
+    """What it calls is no operator."""
 
     def of(self, x: Any) -> Any:
-        return {0: 0}.get(x, x) if isinstance(x, int) else hash(float(x))
+        return x.bit_length()
+
+
+class PythonNumber(Own):
+    def of(self, x: Any) -> Any:
+        return x if isinstance(x, int) else int(float(x))
 
 
 @dataclass(frozen=True)
@@ -103,8 +108,9 @@ def compared(processor: Processor) -> dict[str, Conformity]:
     ("processor", "reason", "hint"),
     [
         (WithoutSlots(), "a state of 1, and `slots` names 0", "`slots`"),
-        (PythonIf(), "is a symbolic term", "use ite"),
-        (PythonCall(), "cannot be run on symbols: TypeError", "overloaded operators"),
+        (PythonIf(), "is a symbolic term", "wb.ite"),
+        (PythonNumber(), "is a symbolic term, whose number is not known", "compute with it"),
+        (PythonCall(), "cannot be run on symbols: AttributeError", "write it in operators"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Processor) else "",
 )

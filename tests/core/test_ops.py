@@ -137,7 +137,7 @@ def test_a_constant_outside_the_domain_is_refused(constant):
 
 
 def test_the_hint_names_a_domain_that_is_large_enough():
-    with pytest.raises(DomainError, match="-N 8"):
+    with pytest.raises(DomainError, match="-N 9"):
         var("x", M(4)) + 7
 
 
@@ -160,7 +160,7 @@ def test_equal_terms_are_one_object():
 
 
 def test_a_symbol_has_no_truth_value():
-    with pytest.raises(Refused, match="use ite"):
+    with pytest.raises(Refused, match=r"wb\.ite"):
         bool(var("c", BOOL))
 
 

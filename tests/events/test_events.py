@@ -1,6 +1,7 @@
 import gzip
 import io
 import os
+import signal
 import stat
 import zlib
 from contextlib import suppress
@@ -279,6 +280,57 @@ def test_what_is_half_written_stays_beside_it_in_whole_rows(name, error, tmp_pat
     assert list(read_events(tmp_path / kept, TWO)) == [{"x": 1}, {"x": 2, "c": True}]
 
 
+@pytest.mark.parametrize("rows", [2, 5000])
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.arrows"])
+def test_ctrl_c_in_the_middle_of_a_batch_leaves_a_whole_file(name, rows, tmp_path, monkeypatch):
+    """It comes in each of the calls that write bytes."""
+    calls = at = begun = 0
+
+    class Struck(io.BufferedWriter):
+        def write(self, data):
+            nonlocal calls
+            calls += 1
+            if calls == at:
+                signal.raise_signal(signal.SIGINT)
+            return super().write(data)
+
+    monkeypatch.setattr("workbench.events.files.io.BufferedWriter", Struck)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    left = []
+    try:
+        for at in range(100):
+            calls = 0
+            with suppress(KeyboardInterrupt), write_events(tmp_path / name, of(x=INT)) as writer:
+                begun = calls
+                writer.write({"x": [*range(rows)]})
+            for each in os.listdir(tmp_path):
+                left.append([step["x"] for step in read_events(tmp_path / each, of(x=INT))])
+                os.unlink(tmp_path / each)
+            if at > calls:
+                break
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert all(each == [*range(rows)] for each in left)
+    assert len(left) >= at - begun > 1  # those before the first row, where nothing stays
+
+
+def test_rows_before_one_that_has_no_place_in_a_column_stay(tmp_path):
+    with pytest.raises(DomainError), write_events(tmp_path / "a.parquet", of(x=INT)) as writer:  # noqa: PT012
+        for x in (*range(70), 2**70, 71):
+            writer.write({"x": [x]})
+    (beside,) = os.listdir(tmp_path)
+    assert parquet.read_table(tmp_path / beside).to_pydict() == {"x": [*range(70)]}
+
+
+def test_a_stream_of_arrow_is_seen_as_its_rows_come(tmp_path):
+    with write_events(tmp_path / "a.arrows", TWO, live=True) as writer:
+        for x in range(3):
+            writer.write({"x": [x]})
+            writer.flush()
+            (beside,) = os.listdir(tmp_path)
+            assert [step["x"] for step in read_events(tmp_path / beside, TWO)] == [*range(x + 1)]
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl.gz", "a.parquet", "a.arrow"])
 def test_nothing_stays_where_no_row_has_been_written(name, tmp_path):
     with pytest.raises(KeyboardInterrupt), write_events(tmp_path / name, TWO):
@@ -310,12 +362,43 @@ def test_rows_are_not_appended_to_others(tmp_path):
     assert (tmp_path / "a.csv").read_text() == "y,z\n1,2\n"
 
 
-def test_a_row_that_was_cut_does_not_take_the_next_one_with_it(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"x": 1}\n{"x": 2')
-    with write_events(path, TWO, live=True) as writer:
-        writer.write({"x": [3]})
-    assert path.read_text().splitlines()[2] == '{"x": 3}'
+@pytest.mark.parametrize(
+    ("name", "there", "line", "after"),
+    [
+        ("a.jsonl", '{"x": 1}\n{"x": 2', 2, '\n{"x": 3}\n'),
+        ("a.csv", "x,c\n77,true\n8", 3, "\n3,\n"),
+        ("a.csv", "x,c", 1, "\n3,\n"),
+        ("a.csv", "x,c\n77,true\n", None, "3,\n"),
+        ("a.tsv", "x\tc\n77", 2, "\n3\t\n"),
+        ("text.csv", 's\n"one ""mark"""\n"and, two', 3, '"\nthree\n'),
+        ("text.csv", 's\n"one ""mark"""\n"and, two\n', 3, '"\nthree\n'),
+        ("text.csv", 's\n"one\nline"\n', None, "three\n"),
+    ],
+)
+def test_a_row_that_was_cut_is_named_and_does_not_take_the_next_one_with_it(name, there, line, after, tmp_path, caplog):
+    path, texts = tmp_path / name, name.startswith("text")
+    path.write_text(there)
+    with write_events(path, of(s=STR) if texts else TWO, live=True) as writer:
+        writer.write({"s": ["three"]} if texts else {"x": [3]})
+    assert path.read_text() == there + after
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{path}:{line}: this row has no end, and may have been cut; it is ended here, and others follow it"
+    ] * (line is not None)
+    if texts:
+        assert list(read_events(path, of(s=STR)))[-1] == {"s": "three"}
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.jsonl.gz", "a.csv.zst"])
+def test_rows_are_not_appended_to_what_is_packed_and_has_no_end(name, tmp_path):
+    """They would lie behind the damage, where nobody reads them."""
+    with write_events(tmp_path / name, TWO) as writer:
+        writer.write({"x": [1]})
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(cut := whole + whole[:-3])
+    with pytest.raises(InputError, match="damaged") as raised, write_events(tmp_path / name, TWO, live=True):
+        pass
+    assert "move this one away" in raised.value.message
+    assert (tmp_path / name).read_bytes() == cut
 
 
 def test_compressed_files_are_reproducible(tmp_path):

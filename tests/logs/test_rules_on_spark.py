@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import InputError, PipelineError, Refused, StateError
+from workbench.errors import InputError, LostRows, PipelineError, Refused, StateError
 from workbench.logs.options import started
 from workbench.logs.rules import run_rules
 from workbench.tesla.check import rules
@@ -120,7 +120,7 @@ class Added:
         self.value |= counts
 
 
-def by_hand(files, buckets, program=FIRES, **options):
+def by_hand(files, buckets, program=FIRES, lost=0, **options):
     """The composites of all buckets in order, as rows; what Spark does between workers is done here."""
     start, _ = begun(files, **options)
     log, counts = SparkRuleLog(program, start), Counts(Added())
@@ -132,11 +132,12 @@ def by_hand(files, buckets, program=FIRES, **options):
         for batch in reader.read(iter([pa.record_batch({"id": pa.array([task])})]))
         for row in batch.to_pylist()
     ]
-    log.settle(counts)
     found.sort(key=lambda row: (row["bucket"], row["time"], row["place"]))
     batch = pa.RecordBatch.from_pylist(found, schema=job.events.clock(0).schema)
     runner = BucketRunner(job, counts, ranges=3)
     made = pa.Table.from_batches(runner.made(batch.slice(i, 100) for i in range(0, len(batch), 100)))
+    counts.computed(0, runner.computed - lost)
+    log.settle(counts)
     made = made.sort_by(PLACE)
     ranges = made[RANGE].to_pylist()
     assert ranges == sorted(ranges)
@@ -163,6 +164,11 @@ def test_buckets_make_what_one_run_makes(files, tmp_path, monkeypatch, buckets, 
     made = by_hand(files, buckets, program, engine=engine)
     assert [(i, *each) for i, each in enumerate(zip(made, wanted, strict=True)) if each[0] != each[1]][:3] == []
     assert len(wanted) > 100
+
+
+def test_an_event_that_no_bucket_has_run_on_is_missed(files):
+    with pytest.raises(LostRows, match=r"not all rows are accounted for.*[1-9].* were read"):
+        by_hand(files, 3, lost=1, engine="cdp")
 
 
 class State:

@@ -101,7 +101,7 @@ def test_floats_want_values(capsys):
 def test_what_may_follow_what(form, lines, capsys):
     """As the text of the machines says: no transition of theirs is idle, and only `wrong` is final."""
     code, out, _ = told(capsys, "analyse", path(form), "--only", "states", "--quiet", "-N", "3")
-    assert (code, out.splitlines()) == (0, ["states", *(f"    machine: {line}" for line in lines)])
+    assert (code, out.splitlines()) == (0, ["states  (Q = 2, N = 3)", *(f"    machine: {line}" for line in lines)])
 
 
 @pytest.mark.parametrize(

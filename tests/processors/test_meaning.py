@@ -1,12 +1,14 @@
 """What every processor does, by hand from the papers' definitions."""
 
+import math
+
 import pytest
 
 from tests.processors.common import machined, stepped, typed
 from workbench.conformance.generate.functions import COUNT
 from workbench.core import function as f
 from workbench.core import ops
-from workbench.core.domain import BOOL, INT, STR, Enum, Integer, Overflowing, Range
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Range
 from workbench.core.fields import Record, Tuple
 from workbench.core.function import Function, user_function
 from workbench.core.processor import NOTHING, event
@@ -233,6 +235,30 @@ def test_casts_that_do_not_fit():
     with pytest.raises(Overflow, match="9 leaves the domain int checked 5"):
         stepped(typed(Cast(CHECKED), Range(0, 9)), [[9]])
     assert stepped(typed(Cast(Range(0, 3)), INT), [[3]]) == ([3],)
+
+
+@pytest.mark.parametrize(
+    ("domain", "expected"),
+    [
+        (INT, [2, 2, -3, math.inf]), (Range(-3, 2), [2, 2, -3, None]), (CHECKED, [2, 2, None, None]),
+        (Integer(5), [2, 2, 2, None]), (Integer(5, Overflowing.SATURATING), [2, 2, 0, 4]),
+        (FLOAT, [2.0, 2.5, -2.5, math.inf]),
+    ],
+)  # fmt: skip
+def test_casts_of_fractions_round_down(domain, expected):
+    """None: it is an error, as NaN is in all but floats."""
+    cast = typed(Cast(domain), FLOAT)
+    for value, meant in zip([2.0, 2.5, -2.5, math.inf], expected, strict=True):
+        if meant is None:
+            with pytest.raises(Overflow, match="leaves the domain"):
+                stepped(cast, [[value]])
+        else:
+            ((found,),) = stepped(cast, [[value]])
+            assert (type(found), found) == (type(meant), meant)
+            assert cast.denote(([value],)) == ([meant],)
+    if domain != FLOAT:
+        with pytest.raises(Overflow, match="nan leaves the domain"):
+            stepped(cast, [[math.nan]])
 
 
 def test_checked_sums_raise_where_they_leave():

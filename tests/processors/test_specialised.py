@@ -32,6 +32,7 @@ from workbench.conformance.compare.executables import CompiledRun, Denoting, Run
 from workbench.conformance.compare.models import Evaluated
 from workbench.core import function as f
 from workbench.core.domain import BOOL, FLOAT, INT, Integer, Range
+from workbench.core.fold import postorder
 from workbench.core.kinds import Divisible, stepping
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, events_of
@@ -297,6 +298,18 @@ def test_copies_that_wait_are_composed_quickly():
     ]
     sizes = [len(compose(pipeline(text).resolve(Integer(4))).variables) for text in texts]
     assert sizes[1] < 4 * sizes[0]
+
+
+def test_the_model_of_positions_that_wait_grows_little_faster_than_they():
+    """Those that are not decided move up by any number of places: n log n choices, and not one for each pair."""
+
+    def size(room):
+        text = "function near(x) = (x, x + 1)\npipeline late(v: int, x: int) -> bool { return trim(x > v, 1) }\n"
+        text += f"pipeline p(x: int) -> bool {{ return exists(x, near, late, pending = {room}) }}"
+        system = compose(pipeline(text).resolve(Integer(4)))
+        return sum(1 for _ in postorder([variable.next for variable in system.variables]))
+
+    assert size(32) < 6 * size(8)
 
 
 def test_an_insertion_beside_what_is_narrower():

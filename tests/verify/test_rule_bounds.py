@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import workbench as wb
 from tests.examples import examples
 from tests.verify.counting import another, counting_rules, fired
 from workbench.errors import Refused
@@ -23,6 +24,10 @@ DECLARED = "".join(f"declare {name}(x: int)\n" for name in "ABTDEF")
 FRAUD = """declare Failed(user: string) declare Login(user: string) declare Takeover(user: string)
 from Login[$u = user] and $n = COUNT(Failed(user == $u) within 5 min from Login) where $n >= 3
 emit Takeover(user = $u)"""
+BOUNDS = RuleBounds()
+TWICE = """declare A(x: int) declare B(x: int) declare Takeover(x: int)
+from A and each B(x > 3) as One within 10 from A and last B(x < One.x - 9) as Two within 10 from A
+where One.x < Two.x emit Takeover(x = 1)"""
 COUNTS = "from T and $n = COUNT(A within 10 from T) where $n {} emit D(x = {})"
 MODELS = {path.stem: path for path in Path("models/tesla").glob("*.tesla")}
 FACTS = {
@@ -44,6 +49,34 @@ def compared(left, right, **options):
 def test_three_failed_logins_come():
     """Three that fail, and a login; the question whether that never is, and whether it can be, have one answer."""
     assert asked(FRAUD, "never(Takeover)", "can(Takeover)") == [("fails", 4), ("holds", 4)]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("text", "bounds", "settings"),
+    [
+        (FRAUD, BOUNDS, WITH_TIME),  # a run shows it
+        (FRAUD, RuleBounds(room=2), WITH_TIME),  # vacuous
+        ("declare A(x: int) declare Takeover(x: int) from A(x > 3, x < 2) emit Takeover(x = 1)", BOUNDS, WITH_TIME),
+        (TWICE, RuleBounds(room=2), WITH_TIME),  # within bounds
+        (FRAUD, BOUNDS, replace(WITH_TIME, seconds=0.001)),  # no time
+    ],
+)  # fmt: skip
+def test_never_and_can_are_one_question(text, bounds, settings, jobs):
+    """Each is the opposite of the other, whichever comes first, and says what it says when it is asked alone."""
+    program, texts = rules(text, "one"), ["can(Takeover)", "never(Takeover)", "can(Takeover)"]
+    problems = [rule_problem(program, each, bounds, settings, deepen=False) for each in texts]
+    for some in (problems, problems[1:]):
+        found = [(item.text, verdict) for item, verdict in wb.check_all(some, jobs=jobs, ordered=True)]
+        assert [name for name, _ in found] == [each.text for each in some]
+        alone = {each.text: each.decide() for each in problems[:2]}
+        for name, verdict in found:
+            own = alone[name]
+            assert (verdict.outcome, verdict.property) == (own.outcome, name)
+            assert verdict.vacuity == own.vacuity
+            assert verdict.reason == own.reason or settings.seconds  # where it was when the time was over
+            assert verdict.exit_code == own.exit_code
+            assert (verdict.counterexample is None) == (own.counterexample is None)
 
 
 @pytest.mark.parametrize("prop", ["never(Takeover)", "can(Takeover)", "ltl(G (not Takeover.present))"])

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
+from workbench.verify.analyses.constants import PipeBehaviour, constants
+from workbench.verify.analyses.dead_paths import dead_paths
 from workbench.verify.ask.scope import Adjustable
 
 COMPARISONS = {
@@ -82,6 +86,17 @@ def test_a_branch_that_data_do_not_reach_matters_only_to_what_looks_at_data() ->
         ("return window(x, 2, cumulate(+)) <= 63", "liveness", 128),
         ("return x = x", "always (x < 6)", 8),
         ("return x + 5 = x", "liveness", 8),
+        ("return x div 10 = 7", "always (not out)", 128),  # 70 to 79 make it true, and no others
+        ("return x div 10 div 5 >= 1", "always (not out)", 128),
+        ("return x mod 10 = 3", "liveness", 16),
+        (
+            "return x mod 10 = 3 and x mod 7 = 5",
+            "always (not out)",
+            128,
+        ),  # 33, and 70 remainders there are
+        ("return x * 4 > 14", "always (not out)", 32),
+        ("return window(x, 2, cumulate(+)) div 10 = 7", "liveness", 128),
+        ("return x = x", "always (x div 10 != 7)", 128),
     ],
 )
 def test_the_n_that_constants_need(text: str, prop: str, n: int) -> None:
@@ -112,6 +127,115 @@ def test_a_bound_is_adjustable_as_long_as_nobody_chooses_it() -> None:
     assert isinstance(wb.Settings().n, Adjustable)
     assert not isinstance(wb.Settings(n=4).n, Adjustable)
     assert wb.check(PAIR.get("above"), "always (out > 0)", wb.Settings(n=4)).n == 4
+
+
+def test_what_is_compared_is_followed_back_to_the_inputs() -> None:
+    for text, prop in (
+        ("return x div 10 = 7", "always (not out)"),  # 70
+        ("return (if x > 3 then x div 10 else 0) = 3", "always (not out)"),  # 30
+        ("return x = x", "always (x div 10 != 7)"),
+    ):
+        found = ask(f"pipeline p(x: int) -> bool {{ {text} }}", prop)
+        assert found.outcome is wb.Outcome.FAILS
+    small = ask("pipeline p(x: int) -> bool { return x div 10 = 7 }", "always (not out)", n=16)
+    assert small.words.startswith("holds, vacuously: no run on which x is 80")
+    assert small.vacuity is not None
+    assert small.vacuity.bound == "N = 16"
+    property_alone = ask("pipeline p(x: int) -> int { return x }", "always (x div 10 != 7)", n=16)
+    assert property_alone.vacuity is not None
+    beyond = ask("pipeline p(x: int) -> bool { return x div 100 = 50 }", "always (not out)")  # 5000: no N is so large
+    assert beyond.vacuity is not None
+
+
+def test_what_is_so_whatever_the_numbers_are_is_not_vacuous() -> None:
+    for text in ("x mod 4 <= 5", "x * 2 != 7", "x >= 0", "x mod 3 < 3"):
+        found = ask(f"pipeline p(x: int) -> bool {{ return {text} }}", "always (out)")
+        assert (found.outcome, found.vacuity) == (wb.Outcome.HOLDS, None)
+
+
+DIVIDED = wb.parse("""
+pipeline filtered(x: int) -> int { return filter(x, x div 10 != 7) }
+pipeline whole(x: int) -> int { return x }
+pipeline half(t: float) -> bool { return t = 1.5 }
+pipeline nothing(t: float) -> bool { return t != t }
+pipeline seventy(x: int) -> bool { return x div 10 = 7 }
+""")
+
+
+def test_nothing_is_equivalent_for_want_of_numbers() -> None:
+    filtered, whole = DIVIDED.get("filtered"), DIVIDED.get("whole")
+    assert wb.equivalent(filtered, whole).outcome is wb.Outcome.FAILS  # at 70
+    assert wb.equivalent(filtered, whole, settings=wb.Settings(n=16)).outcome is wb.Outcome.UNKNOWN
+    half, nothing = DIVIDED.get("half"), DIVIDED.get("nothing")
+    whole_numbers = wb.equivalent(half, nothing, settings=wb.Settings(floats=(0, 2)))
+    assert (whole_numbers.outcome, whole_numbers.exit_code) == (wb.Outcome.UNKNOWN, 3)
+    assert "t = 1.5 is never true" in whole_numbers.reason
+
+
+def test_numbers_reach_what_properties_compare_the_parts_of_records_with() -> None:
+    """With x = 31 the one is false and the other true; that takes an N of 32."""
+    program = wb.parse("pipeline p(a: {x: int, y: int}) -> {x: int, y: int} { return filter(a, a.x > a.y) }").get()
+    for text, outcome in (("never(out.x > 30)", wb.Outcome.FAILS), ("can(out.x > 30)", wb.Outcome.HOLDS)):
+        verdict = wb.check(program, text)
+        assert (verdict.outcome, verdict.n) == (outcome, 32)
+
+
+def test_nothing_is_dead_or_constant_for_want_of_numbers() -> None:
+    small = wb.Settings(n=16)
+    behaviour = {each.about: each.answer for each in constants(DIVIDED.get("seventy"), small)}
+    assert behaviour["eq"] is PipeBehaviour.UNKNOWN
+    assert {each.about: each.answer for each in constants(DIVIDED.get("seventy"))}["eq"] is PipeBehaviour.VARIES
+    assert dead_paths(DIVIDED.get("filtered"), small).deletable == ()
+    far = wb.parse("pipeline p(x: int) -> int { return filter(x, x div 10 = 7) }").get()
+    assert dict(dead_paths(far, small).silent) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "prop"),
+    [
+        ("pipeline p(x: int) -> int { return filter(x, x > 3 and x < 4) }", "never (out = 0)"),
+        ("pipeline p(x: int) -> bool { return filter(x > 3, x < x) }", "never-false"),
+        ("pipeline p(x: int) -> bool { return filter(x > 3, x < x) }", "often-true"),
+        ("pipeline p(x: int) -> bool { return x != x -> x < 5 }", "never-false"),
+        ("pipeline p(x: int) -> bool { y = x != x -> x < 5\n return y and x >= 0 }", "always (out)"),
+        ("pipeline p(t: float) -> bool { return t > 0.25 and t < 0.75 }", "always (not out)"),
+    ],
+)
+def test_what_holds_for_want_of_cases(text: str, prop: str) -> None:
+    found = ask(text, prop)
+    assert (found.outcome, found.vacuity is None) == (wb.Outcome.HOLDS, False) or found.outcome is wb.Outcome.FAILS
+    assert found.outcome is not wb.Outcome.FAILS or prop == "often-true"  # whoever never speaks never says true
+
+
+def test_what_comes_true_is_not_vacuous() -> None:
+    for text, prop in (
+        ("pipeline p(x: int) -> int { return filter(x, x < 4) }", "never (out = 5)"),
+        ("pipeline p(x: int) -> int { return filter(x, x < x) }", "never (out)"),
+        ("pipeline p(x: int) -> bool { return x > 3 -> x >= 0 }", "never-false"),
+    ):
+        assert (ask(text, prop).words, ask(text, prop).exit_code) == ("holds", 0)
+
+
+def test_a_condition_that_contradicts_itself_has_no_bound_to_blame() -> None:
+    found = wb.equivalent(PAIR.get("above"), PAIR.get("neither"))
+    assert found.vacuity is not None
+    assert "int = 0" not in found.vacuity.bound
+
+
+@pytest.mark.parametrize("text", ["x < -3", "x = -3", "-3 > x"])
+def test_numbers_below_all_of_a_model(text: str) -> None:
+    found = ask(f"pipeline p(x: int) -> bool {{ return {text} }}", "always (not out)")
+    assert found.vacuity is not None
+    assert found.vacuity.bound == "int = 0..3"
+    assert ask("pipeline p(x: int) -> int { return x }", f"always ({text})").outcome is wb.Outcome.FAILS
+    with pytest.raises(wb.errors.DomainError, match="-N 5002"):
+        ask("pipeline p(x: int) -> bool { return x > 5000 }", "always (not out)")
+
+
+@pytest.mark.parametrize("text", ["t * 2.0 > 60.5", "t > u + 30.0", "u - 30.0 > t", "t div 10.0 = -7.0"])
+def test_floats_that_are_computed_are_followed_back(text: str) -> None:
+    found = ask(f"pipeline p(t: float, u: float) -> bool {{ return {text} }}", "always (not out)")
+    assert found.outcome is wb.Outcome.FAILS
 
 
 # --- random pipelines ---------------------------------------------------------------------------------------
@@ -157,6 +281,91 @@ def test_equivalence_at_any_n(drawn: list[tuple[str, int, bool]], n: int) -> Non
     for x, y in itertools.product(range(n), repeat=2):
         left, right = ([v for v in (x, y) if _says(*each, v)] for each in drawn)
         same, spoken = same and left == right, spoken or bool(left and right)
-    wanted = wb.Outcome.FAILS if not same else wb.Outcome.HOLDS if spoken else wb.Outcome.UNKNOWN
+    both = all(len(set(_values([each], "and", n))) == len(set(_values([each], "and", 100))) for each in drawn)
+    wanted = wb.Outcome.FAILS if not same else wb.Outcome.HOLDS if spoken and both else wb.Outcome.UNKNOWN
     structural = drawn[0] == drawn[1]
     assert found.outcome is wanted or (structural and found.outcome is wb.Outcome.HOLDS)
+
+
+ARITHMETIC = {"+": operator.add, "*": operator.mul, "div": operator.floordiv, "mod": operator.mod}
+steps = st.lists(st.tuples(st.sampled_from(sorted(ARITHMETIC)), st.integers(1, 40)), max_size=3)
+computed = st.tuples(steps, st.sampled_from(sorted(COMPARISONS)), st.one_of(st.integers(0, 40), st.integers(0, 1000)))
+Computed = tuple[list[tuple[str, int]], str, int]
+WIDE = np.arange(20_000)
+
+
+def _written(drawn: Computed) -> str:
+    text = "x"
+    for symbol, constant in drawn[0]:
+        text = f"({text} {symbol} {constant})"
+    return f"{text} {drawn[1]} {drawn[2]}"
+
+
+def _computed(drawn: Computed) -> Any:
+    """What it says of many more numbers than a model has."""
+    value = WIDE
+    for symbol, constant in drawn[0]:
+        value = ARITHMETIC[symbol](value, constant)
+    return COMPARISONS[drawn[1]](value, drawn[2])
+
+
+@given(st.lists(computed, min_size=1, max_size=3), st.sampled_from(["and", "or"]), st.sampled_from([None, 8, 64]))
+@examples(60)
+def test_nothing_holds_that_a_larger_number_refutes(drawn: list[Computed], word: str, n: int | None) -> None:
+    condition = f" {word} ".join(map(_written, drawn))
+    pipeline = wb.parse(f"pipeline p(x: int) -> bool {{ return {condition} }}").get()
+    try:
+        found = wb.check(pipeline, "always (not out)", wb.Settings() if n is None else wb.Settings(n=n))
+    except wb.errors.DomainError:  # of a constant that no model has
+        return
+    join = np.logical_and if word == "and" else np.logical_or
+    if functools.reduce(join, map(_computed, drawn)).any() and found.outcome is not wb.Outcome.FAILS:
+        assert found.vacuity is not None
+
+
+smaller = st.lists(st.tuples(st.sampled_from(sorted(ARITHMETIC)), st.integers(1, 12)), max_size=2)
+summed = st.tuples(
+    st.sampled_from(["x", "y", "x + y"]), smaller, st.sampled_from(sorted(COMPARISONS)), st.integers(0, 60)
+)
+PAIRS = {
+    "x": np.arange(400)[:, None],
+    "y": np.arange(400)[None, :],
+    "x + y": np.add.outer(np.arange(400), np.arange(400)),
+}
+
+
+@given(st.lists(summed, min_size=1, max_size=2), st.sampled_from(["and", "or"]))
+@examples(25)
+def test_nothing_holds_that_two_larger_numbers_refute(
+    drawn: list[tuple[str, list[tuple[str, int]], str, int]], word: str
+) -> None:
+    texts, truths = [], []
+    for start, steps, symbol, constant in drawn:
+        text, value = f"({start})", PAIRS[start]
+        for step, number in steps:
+            text, value = f"({text} {step} {number})", ARITHMETIC[step](value, number)
+        texts.append(f"{text} {symbol} {constant}")
+        truths.append(COMPARISONS[symbol](value, constant))
+    pipeline = wb.parse(f"pipeline p(x: int, y: int) -> bool {{ return {f' {word} '.join(texts)} }}").get()
+    found = wb.check(pipeline, "always (not out)", wb.Settings(seconds=5))
+    true = functools.reduce(np.logical_and if word == "and" else np.logical_or, truths).any()
+    if true and found.outcome in (wb.Outcome.HOLDS, wb.Outcome.WITHIN_BOUNDS):
+        assert found.vacuity is not None
+
+
+fraction = st.tuples(st.sampled_from(sorted(COMPARISONS)), st.integers(0, 24).map(lambda quarters: quarters / 4))
+FRACTIONS = np.arange(-16, 80) / 8
+
+
+@given(st.lists(fraction, min_size=1, max_size=3), st.sampled_from(["and", "or"]), st.sampled_from([None, (0, 3)]))
+@examples(40)
+def test_nothing_holds_that_a_fraction_refutes(
+    drawn: list[tuple[str, float]], word: str, floats: tuple[int, int] | None
+) -> None:
+    condition = f" {word} ".join(f"t {symbol} {constant}" for symbol, constant in drawn)
+    pipeline = wb.parse(f"pipeline p(t: float) -> bool {{ return {condition} }}").get()
+    found = wb.check(pipeline, "always (not out)", wb.Settings(floats=floats))
+    join = np.logical_and if word == "and" else np.logical_or
+    true = functools.reduce(join, [COMPARISONS[symbol](FRACTIONS, constant) for symbol, constant in drawn])
+    if true.any() and found.outcome is not wb.Outcome.FAILS:
+        assert found.vacuity is not None

@@ -23,7 +23,7 @@ class Section:
     Attributes
     ----------
     lines: its findings, one a line.
-    details: what stands under them, runs for example; left out with `--quiet`.
+    details: what stands under them, runs for example; left out with `--quiet`, where the bounds are said.
     data: for `--json`.
     decided: no limit was met.
     """
@@ -45,10 +45,11 @@ class Section:
         """Whether some finding is vacuous."""
         return any(key == "vacuous" and value for key, value in _items(self.data))
 
-    def text(self, *, quiet: bool = False) -> str:
-        """The section."""
-        lines = [colour(self.title, "1", sys.stdout), *(f"  {line}" for line in self.lines)]
-        if not quiet:
+    def text(self, bounds: str | None = None) -> str:
+        """The section; where bounds are given they are said beside its title, and it has no details."""
+        title = f"{colour(self.title, '1', sys.stdout)}{f'  ({bounds})' if bounds else ''}"
+        lines = [title, *(f"  {line}" for line in self.lines)]
+        if bounds is None:
             lines += [part for detail in self.details for part in ("", textwrap.indent(detail, INDENT))]
         return "\n".join(lines)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from workbench.budget import GLANCE, GRACE, end_with_parent, memory_limit, resident_mb, time_limit, work
 from workbench.errors import EngineError, LimitMet, WorkbenchError
-from workbench.interrupts import leave, own
+from workbench.interrupts import abandon, leave, own
 
 MERCY = 1.0
 """Seconds that the child has from its own interrupt on, or from one that was passed on."""
@@ -102,7 +102,7 @@ class _Attendant:
         """The signal that was passed on first, and when."""
         self.asked: tuple[str, float] | None = None
         """The limit because of which the child was asked to end, and when."""
-        self.heard: dict[str, Any] = {"phase": "", "missing": [], "worst": 0, "unfinished": [], "partial": []}
+        self.heard: dict[str, Any] = {"phase": "", "missing": [], "worst": 0, "files": {}}
         self._buffer = b""
 
     def wait(self) -> int:
@@ -179,13 +179,7 @@ class _Attendant:
         code, limit = self.heard.get("code", os.waitstatus_to_exitcode(status)), self.asked[0] if self.asked else ""
         if code >= 0 and not (limit and code == 128 + signal.SIGTERM):
             return int(code)
-        for name in (*self.heard["unfinished"], *self.heard["partial"]):
-            with contextlib.suppress(OSError):
-                if name in self.heard["partial"] and os.path.getsize(name):
-                    what = "its rows so far are in"
-                    print(f"workbench: the output is not complete; {what} {name}, the last one cut", file=sys.stderr)
-                else:
-                    os.unlink(name)
+        abandon(self.heard["files"])
         phase = self.heard["phase"]
         error: WorkbenchError = LimitMet(limit, phase)
         if not limit:

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from workbench.cli.options import note
 from workbench.cli.progress import Progress
-from workbench.errors import InputError, SuiteError, WorkbenchError
+from workbench.errors import InputError, SuiteError, WorkbenchError, printable
 from workbench.lab.find import load_suite, named, suite_files
 from workbench.lab.pace import Pace
 from workbench.lab.plan import Lab, Measurement, Origin, Selection, default_jobs, missing, tasks
@@ -101,8 +102,8 @@ def _warn(broken: Sequence[Broken]) -> None:
     for hint in dict.fromkeys(item.hint for item in broken):
         for item in broken:
             if item.hint == hint:
-                print(f"workbench: left out, since it cannot be read: {item}", file=sys.stderr)
-        print(f"  hint: {hint}", file=sys.stderr)
+                note(f"left out, since it cannot be read: {item}")
+        print(printable(f"  hint: {hint}"), file=sys.stderr)
 
 
 # --- run ------------------------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import InputError, printable
+
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.language import Loaded, Source
@@ -176,12 +178,16 @@ def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> L
     return found
 
 
+def note(text: str, kind: str = "workbench") -> None:
+    """Print a note, or something else of which there may be several, beside the output."""
+    print(f"{kind}: {printable(text)}", file=sys.stderr)
+
+
 def warn_of_lags(pipeline: Pipeline) -> None:
     """Print a warning for each join that pairs events of different times."""
-    from workbench.processors.held.lags import lag_warnings
+    from workbench.processors.held import lags
 
-    for warning in lag_warnings(pipeline):
-        print(f"warning: {warning}", file=sys.stderr)
+    lags.warn_of_lags(pipeline, lambda warning: note(warning, "warning"))
 
 
 def is_rules(reference: str) -> bool:
@@ -196,8 +202,6 @@ def program(
     if not is_rules(reference):
         return load(reference, params, faults).pipeline
     if params or faults:
-        from workbench.errors import InputError
-
         raise InputError("rules have no parameters and no faults", hint="leave --param and --fault out")
     return rules(reference, types)
 
@@ -208,7 +212,7 @@ def rules(reference: str, types: Mapping[str, Declaration] | None = None) -> Rul
 
     found = load_rules(reference, types)
     for warning in found.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        note(str(warning), "warning")
     return found
 
 
@@ -216,7 +220,6 @@ def load_all(
     wanted: Sequence[tuple[Source, str | None]], params: Sequence[str], faults: Sequence[str] = ()
 ) -> list[Loaded]:
     """Several pipelines, with `--fault`s; a parameter goes to each that has one of its name, and one of them must."""
-    from workbench.errors import InputError
     from workbench.language import parameters
 
     given = parameters(params)

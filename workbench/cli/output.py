@@ -50,14 +50,14 @@ def colour(text: str, code: str, stream: IO[str]) -> str:
 
 
 def headline(verdict: Verdict, *, bounded: bool = False) -> str:
-    """The verdict in one line; with its bounds, if wanted: those of what holds within bounds are always there."""
+    """The verdict in one line; with its bounds, if they are wanted or it holds within them."""
     sign, code = SIGNS[verdict.outcome]
     word = colour(f"{sign} {verdict.words}", code, sys.stdout)
     line = f"{word}  {colour(verdict.property, '1', sys.stdout)}  of {verdict.pipeline}"
     if verdict.system:
         line += f" over {verdict.system}"
     known, limited = verdict.known_steps, verdict.outcome is Outcome.WITHIN_BOUNDS
-    if ((bounded and verdict.outcome is Outcome.HOLDS) or limited) and (bounds := _bounds(verdict)):
+    if (bounded or limited) and (bounds := _bounds(verdict)):
         line += f"  ({bounds})"
     beyond = f"nothing is known beyond {known} step{'s' * (known != 1)}" if limited and known is not None else ""
     said = "; ".join(filter(None, [beyond, str(verdict.depth or ""), verdict.reason]))
@@ -67,14 +67,18 @@ def headline(verdict: Verdict, *, bounded: bool = False) -> str:
 def _bounds(verdict: Verdict) -> str:
     """The bounds of a verdict: Q, N, and k, the number of steps that every run has without an overflow."""
     grounds, found = verdict.grounds, list[str]()
-    if grounds is None or grounds.trivial:
+    if grounds is None:
+        given = verdict.q if isinstance(verdict.q, int) else ", ".join(f"{q}: {size}" for q, size in verdict.q.items())
+        return f"Q = {given}" + (f", N = {verdict.n}" if verdict.n is not None else "")
+    if grounds.trivial:
         return ""
     if grounds.queues:
         sizes = {*grounds.queues.values()}
         named = ", ".join(f"{name}: {size}" for name, size in grounds.queues.items())
         found.append(f"Q = {sizes.pop()}" if len(sizes) == 1 else f"Q = {named}")
-    if grounds.for_every_n or verdict.n is not None:
+    if grounds.for_every_n or (verdict.n is not None and (grounds.counts or not grounds.floats)):
         found.append("every N" if grounds.for_every_n else f"N = {verdict.n}")
+    found += [f"float = {grounds.floats}"] * bool(grounds.floats)
     return ", ".join([*found, *([] if verdict.known_steps is None else [f"k = {verdict.known_steps}"])])
 
 

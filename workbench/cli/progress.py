@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Self
 
 from workbench.budget import work
+from workbench.errors import printable
 
 _PATIENCE = 1.0
 _INTERVAL = 0.2
@@ -50,7 +51,7 @@ class Progress:
             width = shutil.get_terminal_size().columns - 12
             told = self.text() if callable(self.text) else self.text
             text = f"{told}, {self._work.phase}".removesuffix(", ").removeprefix(", ")
-            line = f"{text[:width]}  {time.monotonic() - begin:.0f} s"
+            line = f"{printable(text)[:width]}  {time.monotonic() - begin:.0f} s"
             sys.stderr.write(f"\r\x1b[K{line}" if terminal else f"{line}\n")
             sys.stderr.flush()
 

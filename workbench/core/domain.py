@@ -351,7 +351,9 @@ WORDS = (Integers, Reals, Texts)
 ANY = Anything()
 
 
-def outside(what: str, value: Value, domain: Domain, otherwise: str) -> DomainError:
-    """The error about a constant that a domain does not have: the N that has it, or what to do `otherwise`."""
+def outside(what: str, value: Value, domain: Domain, otherwise: str, more: int = 0) -> DomainError:
+    """The error about a constant that a domain does not have: the N with it (and `more`), or what to do `otherwise`."""
     needs = value + 1 if isinstance(domain, Integer) and _is_int(value) and value >= 0 else None
-    return DomainError(what, hint=f"choose a larger domain, e.g. -N {needs}" if needs else otherwise, needs=needs)
+    return DomainError(
+        what, hint=f"choose a larger domain, e.g. -N {needs + more}" if needs else otherwise, needs=needs
+    )

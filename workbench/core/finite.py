@@ -11,7 +11,11 @@ from workbench.core.fields import MOST_KEYS, Map, Nullable, within
 ADVICE: tuple[tuple[type[Domain], str], ...] = (
     (Nullable, "a model has no null: take it out before with value_or(x, 0)"),
     (Integers, "choose one with -N, or a finite type such as 0..7"),
-    (Reals, "say which whole numbers a float may be, with --values float=0..6, or declare a finite type such as 0..7"),
+    (
+        Reals,
+        "say which whole numbers a float may be, with --values float=0..6, or declare a finite type such as 0..7;"
+        " what is computed with fractions has no model",
+    ),
     (Texts, "say which texts there are, with --values str=a,b,c, or declare an enumeration: {open, closed, other}"),
     (Anything, "-N is for int: declare a finite type, such as 0..7, bool or {red, green}"),
 )

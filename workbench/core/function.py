@@ -20,7 +20,7 @@ from workbench.core.evaluate import compile_terms, compile_value
 from workbench.core.fields import Map, Tuple, joined, resolve, split, within
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import PLAIN, Operator
-from workbench.core.term import FALSE, O, Term, const, domain_of, has_view, is_symbolic, leaves, unnamed, var
+from workbench.core.term import FALSE, OVERLOADS, O, Term, const, domain_of, has_view, is_symbolic, leaves, unnamed, var
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError
 
@@ -306,6 +306,13 @@ def _negative(a: Any) -> Any:
     return ops.SUB(0, a) if whole else ops.MUL(a, -1)
 
 
+def _differ(a: Any, b: Any) -> Any:
+    """Exclusive or: whether two truth values differ; TypingError of others."""
+    if any(not isinstance(x.domain if isinstance(x, Term) else literal_domain(x), Bool) for x in (a, b)):
+        raise TypingError("'^' is exclusive or, and needs bool", hint="numbers have no bits; compare them: (x > 0) ^ b")
+    return ops.NE(a, b)
+
+
 ADD, SUB = _of(ops.ADD, 0, associative=_wraps, rounds=_rounded, inverse=ops.SUB), _of(ops.SUB, 0)
 MUL = _of(ops.MUL, 1, associative=_wraps, rounds=_rounded)
 DIV, MOD = _of(ops.DIV), _of(ops.MOD)
@@ -325,6 +332,8 @@ SUM_VALUES = Function(  # maps have no order
 )
 NEG = Function("neg", 1, _negative)
 ABS = Function("abs", 1, lambda a: ops.ite(ops.LE(a, 0), ops.SUB(0, a), a))  # -0.0 too
+
+OVERLOADS |= {"neg": NEG, "abs": ABS, "^": Function("!=", 2, _differ)}
 
 IS_NULL, VALUE_OR = _of(ops.IS_NULL), Function("value_or", 2, ops.value_or)
 

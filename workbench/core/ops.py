@@ -180,7 +180,7 @@ def _simplify_eq(args: tuple[Term, ...]) -> Term | None:
         if isinstance(one.domain, Range) and _fraction(other):
             equal = int(other.payload) if other.payload.is_integer() else one.domain.hi + 1
             return EQ.build((one, _whole(equal)))
-    return FALSE if _apart(a.domain, b.domain) else None
+    return FALSE if _apart(a.domain, b.domain) else _below(EQ, a, b)
 
 
 def _fraction(term: Term) -> bool:
@@ -197,7 +197,7 @@ def _ordered(name: str, left: Rounding, right: Rounding) -> Callable[[tuple[Term
             return OPERATORS[name].build((a, _whole(right(b.payload))))
         if isinstance(b.domain, Range) and _fraction(a):
             return OPERATORS[name].build((_whole(left(a.payload)), b))
-        return None
+        return _below(OPERATORS[name], a, b)
 
     return simplify
 
@@ -205,6 +205,15 @@ def _ordered(name: str, left: Rounding, right: Rounding) -> Callable[[tuple[Term
 def _inequality(name: str, sign: str, exact: Callable[[Any, Any], bool], left: Rounding, right: Rounding) -> Operator:
     python, simplify = f"({{0}} {sign} {{1}})", _ordered(name, left, right)
     return Operator(name, 2, sign, rules.order, exact, python, simplify, holds=sign, sql=sign)
+
+
+def _below(op: Operator, a: Term, b: Term) -> Term | None:
+    """A comparison with a constant below all values as the one with zero that says the same, of which there is an N."""
+    if not rules.below_all(a, b):
+        return None
+    one, other = (a, b) if b.is_const else (b, a)
+    true = op.exact(*(term.payload if term is other else 0 for term in (a, b)))
+    return (GE if true else LT).build((one, 0))
 
 
 def _whole(value: int) -> Term:
@@ -299,11 +308,6 @@ PRESENT = Operator(
     lambda args: None if isinstance(args[0].domain, Nullable) else args[0], null="sees",
 )  # fmt: skip
 """A value that is not null, as one of the domain without null."""
-
-OVERLOADS |= {
-    "+": ADD, "-": SUB, "*": MUL, "//": DIV, "%": MOD, "<": LT, "<=": LE, ">": GT, ">=": GE, "=": EQ, "!=": NE,
-    "&": AND, "|": OR,
-}  # fmt: skip
 
 CAST = Operator("cast", 1, "cast", _no_typing, lambda a: a, "{0}")
 
@@ -470,6 +474,12 @@ def either(a: Any, b: Any) -> Any:
 def negate(a: Any) -> Any:
     """Negation."""
     return not a if type(a) is bool else NOT(a)
+
+
+OVERLOADS |= {
+    "+": ADD, "-": SUB, "*": MUL, "//": DIV, "%": MOD, "<": LT, "<=": LE, ">": GT, ">=": GE, "=": EQ, "!=": NE,
+    "&": AND, "|": OR, "~": NOT, "equal": equal, "pos": lambda a: a, "divmod": lambda a, b: (DIV(a, b), MOD(a, b)),
+}  # fmt: skip
 
 
 def conjunction(items: Any) -> Any:

@@ -42,6 +42,8 @@ class Node:
     outputs: tuple[str, ...]
     where: Location | str = field(default="", compare=False)
     """Where the user wrote it."""
+    written: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """What the user wrote for each input, where that is known and short; else the pipe."""
 
     @property
     def queues(self) -> tuple[str, ...]:
@@ -300,7 +302,7 @@ class Pipeline(Displayed):
         """This pipeline over what stands for types without a bound, but of the time; a domain alone is for `int`."""
         times = self.clocks
         inputs = tuple((name, domain if name in times else resolve(domain, over)) for name, domain in self.inputs)
-        nodes = tuple(Node(n.name, n.processor.resolve(over), n.inputs, n.outputs, n.where) for n in self.nodes)
+        nodes = tuple(replace(n, processor=n.processor.resolve(over)) for n in self.nodes)
         faults = tuple(fault.resolve(over) for fault in self.faults)
         return replace(self, inputs=inputs, nodes=nodes, faults=faults)
 

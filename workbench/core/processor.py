@@ -210,7 +210,7 @@ class Machine(NamedTuple):
         except Exception as error:
             raise Refused(
                 f"its step cannot be run on symbols: {type(error).__name__}: {error}",
-                hint="write it in overloaded operators, ite, both, either and negate, or refuse it in `refusal`",
+                hint="write it in operators, & | and wb.NOT, wb.ite, or refuse it in `refusal`",
             ) from error
         if wrong:
             raise Refused(wrong, hint=SHAPE)
@@ -411,6 +411,11 @@ class Processor(ABC):
     def shift(self) -> int | None:
         """How many events of its input come before the one that its first output belongs to; None: not known."""
         return self.lag
+
+    @property
+    def prompt(self) -> bool:
+        """Whether a stream of one front makes it emit, at its end at the latest."""
+        return self.lag == 0
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         """What is emitted when the stream ends (nothing, by default)."""

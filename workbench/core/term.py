@@ -7,8 +7,8 @@ have the same value, which need not be equal to itself: it may be NaN.
 
 That is compared with `is` and `same`: `==` on terms is an operator of the language, and builds a term.
 
-Values of tuple and record domains are never terms: they are Python tuples whose leaves are terms. A value of a
-finite map is such a tuple too, `Entries`: for each key a flag and a value. One of a map that is not finite is a term,
+Values of tuple and record domains are never terms: they are Python tuples (`Parts`) whose leaves are terms. A value of
+a finite map is such a tuple too, `Entries`: for each key a flag and a value. One of a map that is not finite is a term,
 or where it lies in a table a `Change`.
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from workbench.core.domain import BOOL, Domain, Label, Reals, Value
 from workbench.core.fields import Map, Record, Tuple, joined, parts, scalars, split
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from workbench.core.ops import Operator
 
 
-OVERLOADS: dict[str, Callable[[Any, Any], Any]] = {}
-"""What Python's operators do with terms and streams, by their signs; `core.ops`, which builds on terms, fills it."""
+OVERLOADS: dict[str, Callable[..., Any]] = {}
+"""What Python's operators do with terms and streams, by their signs; `core.ops` and `core.function` fill it."""
 
 
 O = TypeVar("O", bound="Overloaded")
@@ -38,11 +38,18 @@ def overload(sign: str) -> tuple[Callable[[O, Any], O], Callable[[O, Any], O]]:
     return lambda self, other: OVERLOADS[sign](self, other), lambda self, other: OVERLOADS[sign](other, self)
 
 
-def refuse(error: type[WorkbenchError], what: str, hint: str) -> Callable[..., Any]:
-    """A method for a use of Python's that cannot be had of an object without events."""
+def overload_unary(sign: str) -> Callable[[O], O]:
+    """A method for an operator on one operand."""
+    return lambda self: OVERLOADS[sign](self)
 
-    def method(self: object, *_: object) -> Any:
-        raise error(f"{self!r} {what}", hint=hint)
+
+def refuse(what: str, hint: str, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A method for a use of Python's that cannot be had of an object without events; `otherwise` is for values."""
+
+    def method(self: Any, *args: object) -> Any:
+        if otherwise is not None and not is_symbolic(self):
+            return otherwise(self, *args)
+        raise self.error(f"{self!r} {what}", hint=hint)
 
     return method
 
@@ -51,6 +58,10 @@ class Overloaded:
     """Base of terms and streams: Python's operators on them."""
 
     __slots__ = ()
+
+    error: ClassVar[type[WorkbenchError]] = TypingError
+    """What is raised where Python's use of it is refused."""
+    __array_ufunc__ = None  # numpy's scalars and arrays leave their operators to these
 
     __add__, __radd__ = overload("+")
     __sub__, __rsub__ = overload("-")
@@ -61,6 +72,21 @@ class Overloaded:
     __gt__, __ge__ = overload(">")[0], overload(">=")[0]
     __eq__, __ne__ = overload("=")[0], overload("!=")[0]  # type: ignore[assignment]
     __hash__ = object.__hash__
+    __and__, __rand__ = overload("&")
+    __or__, __ror__ = overload("|")
+    __xor__, __rxor__ = overload("^")
+    __truediv__ = __rtruediv__ = refuse("cannot be divided by /", "write // for whole numbers")
+    __pow__ = __rpow__ = refuse("has no power", "write x * x for x ** 2")
+    __divmod__, __rdivmod__ = overload("divmod")
+    __invert__, __neg__ = overload_unary("~"), overload_unary("neg")
+    __abs__, __pos__ = overload_unary("abs"), overload_unary("pos")
+
+
+TRUTH = (
+    "write & for and, | for or, wb.NOT(a) for not, (a < b) & (b < c) for a < b < c, wb.ite(c, a, b) for if, "
+    "wb.MAX(a, b) and wb.MIN(a, b) for max and min"
+)
+"""What to write where Python would need to know whether something is true."""
 
 
 class Term(Overloaded):
@@ -95,10 +121,13 @@ class Term(Overloaded):
             return str(self.payload)
         return f"{self.op.name}({', '.join(map(repr, self.args))})"
 
-    __bool__ = refuse(
-        Refused,
-        "is a symbolic term, whose truth is not known",
-        "in a processor's step use ite, both, either and negate instead of if, and, or, not",
+    error = Refused
+    __bool__ = refuse("is a symbolic term, whose truth is not known", TRUTH)
+    __iter__ = __len__ = __getitem__ = __contains__ = refuse(
+        "is a symbolic term, which has no items", "of a map: wb.GET(m, key, default), wb.HAS(m, key), wb.SIZE(m)"
+    )
+    __int__ = __float__ = __index__ = __complex__ = __round__ = __trunc__ = refuse(
+        "is a symbolic term, whose number is not known", "compute with it: + - * // %, wb.ite(c, a, b), wb.MAX(a, b)"
     )
 
 
@@ -108,30 +137,49 @@ class Name(str):
     __slots__ = ()
 
 
-class Fields(tuple[Any, ...]):
-    """A symbolic value of a record, which knows the names of its fields."""
+_NO_OPERATORS = "is a symbolic value of several parts", "apply operators to its parts: `a[0]`; == and != compare all"
 
-    labels: tuple[str, ...]
+
+class Parts(tuple[Any, ...]):
+    """A symbolic value of several parts. `==` and `!=` build terms; Python's other operators on tuples are refused."""
+
+    error = Refused
+    domain: Domain
 
     @classmethod
-    def of(cls, domain: Record, items: Iterable[Any]) -> Fields:
-        """These fields, in the order of the record's."""
+    def of(cls, domain: Domain, items: Iterable[Any], **more: Any) -> Self:
+        """These parts of a value of a domain, in its order, and what else is known of it."""
         made = cls(items)
-        made.labels = domain.labels
+        vars(made).update(more, domain=domain)
         return made
 
+    def __eq__(self, other: object) -> Any:
+        found = OVERLOADS["equal"](self, other)
+        return found.payload if isinstance(found, Term) and found.is_const else found
 
-class Entries(tuple[Any, ...]):
+    def __ne__(self, other: object) -> Any:
+        return OVERLOADS["~"](self == other)
+
+    def __radd__(self, other: Any) -> Any:  # a list is extended by the parts
+        return NotImplemented if isinstance(other, list) or not is_symbolic(self) else self + other
+
+    __hash__ = tuple.__hash__
+    __bool__ = refuse("is a symbolic value, whose truth is not known", TRUTH, lambda self: len(self) > 0)
+    __add__, __mul__, __rmul__, __lt__, __le__, __gt__, __ge__ = (
+        refuse(*_NO_OPERATORS, getattr(tuple, f"__{name}__")) for name in "add mul rmul lt le gt ge".split()
+    )
+
+
+class Fields(Parts):
+    """A symbolic value of a record, which knows the names of its fields."""
+
+    domain: Record
+
+
+class Entries(Parts):
     """A symbolic value of a finite map: per key whether it is present, and its value."""
 
     domain: Map
-
-    @classmethod
-    def of(cls, domain: Map, items: Iterable[Any]) -> Entries:
-        """These entries, in the order of the keys."""
-        made = cls(items)
-        made.domain = domain
-        return made
 
     def items(self) -> Iterator[tuple[Value, tuple[Any, Any]]]:
         """Each key with its flag and its value."""
@@ -173,7 +221,7 @@ class Content(NamedTuple):
     others: Others | None
 
 
-class Change(tuple[Any, ...]):
+class Change(Parts):
     """A symbolic value of a map that lies in a table: an entry after a step, `(present, key, value)`.
 
     Where the step changes one entry it is that one. The map is meant as it is at the end of its step and at no other
@@ -182,13 +230,6 @@ class Change(tuple[Any, ...]):
 
     domain: Map
     content: Content
-
-    @classmethod
-    def of(cls, domain: Map, items: Iterable[Any], content: Content) -> Change:
-        """This entry, `items`, of a map."""
-        made = cls(items)
-        made.domain, made.content = domain, content
-        return made
 
 
 def is_view(value: Any) -> bool:
@@ -203,13 +244,11 @@ def has_view(value: Any) -> bool:
 
 def like(shape: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
     """A tuple of these items; the value of a record or a map if `shape` is one."""
-    if isinstance(shape, Change):
-        return Change.of(shape.domain, items, shape.content)
-    if isinstance(shape, Fields):
-        made = Fields(items)
-        made.labels = shape.labels
-        return made
-    return Entries.of(shape.domain, items) if isinstance(shape, Entries) else tuple(items)
+    if not isinstance(shape, Parts):
+        return tuple(items)
+    made = type(shape)(items)
+    vars(made).update(vars(shape))
+    return made
 
 
 _table: weakref.WeakValueDictionary[tuple[Any, ...], Term] = weakref.WeakValueDictionary()
@@ -234,9 +273,21 @@ def intern(op: Operator | None, args: tuple[Term, ...], domain: Domain, payload:
     return term
 
 
+def python_value(value: Any) -> Any:
+    """A constant, of which numpy's scalars become Python's; TypingError of what can be changed, and is no constant."""
+    try:
+        hash(value)
+    except TypeError as error:
+        hint = "give one stream, or one constant, for each argument: no list, no array"
+        raise TypingError(f"{value!r} is neither a stream nor a constant", hint=hint) from error
+    if type(value) is tuple:
+        return tuple(map(python_value, value))
+    return value.item() if hasattr(type(value), "dtype") and value.dtype.kind in "biufU" else value
+
+
 def const(value: Value, domain: Domain) -> Any:
     """A constant of a domain (a tuple of constants for tuples); DomainError when it is not in it."""
-    domain.check(value)
+    value = domain.check(python_value(value))
     if parts(domain) or isinstance(domain, Tuple):
         pairs = zip(scalars(domain), split(domain, value), strict=True)
         return whole(domain, (_scalar(part, item) for (_, part), item in pairs))
@@ -262,8 +313,8 @@ def whole(domain: Domain, flat: Iterator[Term]) -> Any:
     if isinstance(domain, Map) and domain.finite:
         return Entries.of(domain, [whole(domain.slot, flat) for _ in domain.slots])
     if isinstance(domain, Tuple):
-        fields = [whole(field, flat) for field in domain.fields]
-        return Fields.of(domain, fields) if isinstance(domain, Record) else tuple(fields)
+        kind = Fields if isinstance(domain, Record) else Parts
+        return kind.of(domain, [whole(field, flat) for field in domain.fields])
     return next(flat)
 
 

@@ -31,7 +31,7 @@ from workbench.core.domain import (
     outside,
 )
 from workbench.core.fields import Nullable, without_null
-from workbench.core.term import Term, const
+from workbench.core.term import Term, const, python_value
 from workbench.errors import TypingError
 
 if TYPE_CHECKING:
@@ -43,10 +43,11 @@ TypingRule = Callable[["Operator", tuple[Term, ...]], Domain]
 
 def literal_domain(value: Any, like: Domain | None = None) -> Domain:
     """The domain a literal takes beside an operand of domain `like`."""
+    value = python_value(value)
     if isinstance(like, Integer | Enum | Reals | Integers | Anything) and not isinstance(value, bool):
         if value not in like and isinstance(like, Integer):
             what = f"the constant {value} is not in the domain {like}"
-            raise outside(what, value, like, "use a domain that has this value")
+            raise outside(what, value, like, "use a domain that has this value", more=1)
         if value in like:
             return like
     if isinstance(value, bool):
@@ -72,10 +73,14 @@ def coerce(op: Operator, args: Sequence[Any]) -> tuple[Term, ...]:
     for arg in args:
         if isinstance(arg, tuple):
             raise TypingError(f"'{op.symbol}' is not defined on tuples", hint="apply it to their fields")
+        if isinstance(arg, Term) and fitting and arg.is_const and isinstance(arg.domain, Range):
+            arg = arg.payload
         if isinstance(arg, Term):
-            if fitting and arg.is_const and isinstance(arg.domain, Range):
-                arg = const(arg.payload, literal_domain(arg.payload, like))
             out.append(arg)
+        elif fitting and type(arg) is int and arg < 0 and op.result in (order, equality):
+            out.append(const(arg, Range(arg, arg)))  # below every value
+        elif isinstance(like, SomeFloats) and isinstance(arg, float) and arg.is_integer():
+            out.append(const(int(arg), Range(int(arg), int(arg))))
         else:
             out.append(const(arg, literal_domain(arg, like)))
     return tuple(out)
@@ -165,8 +170,17 @@ def arithmetic(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
 
 def order(op: Operator, args: tuple[Term, ...]) -> Domain:
     """Predicates on numbers: comparison, parity."""
-    numeric(op, args)
+    if not below_all(*args[:1], *args[-1:]):
+        numeric(op, args)
     return BOOL
+
+
+def below_all(a: Term, b: Term) -> bool:
+    """Whether one of these is a constant below every value of the integer domain of the other."""
+    return any(
+        isinstance(one.domain, Integer) and isinstance(other.domain, Range) and other.is_const and other.domain.hi < 0
+        for one, other in ((a, b), (b, a))
+    )
 
 
 def known(op: Operator, args: tuple[Term, ...]) -> Domain:

@@ -5,7 +5,7 @@ The rule of this module: a column is taken as a whole or left to who looks at th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from workbench.core.domain import INT, STR, Domain, Enum, Integer, Range, Reals, Texts
 from workbench.core.fields import Record, Tuple, scalars
+from workbench.core.term import leaves
 from workbench.events import compute as pc
 from workbench.events.buffers import bits_of, numbers_of, shown_column, taken, texts_of
 from workbench.events.clock import Times
@@ -40,7 +41,7 @@ class EventArray(NamedTuple):
     @property
     def fields(self) -> tuple[Any, ...]:
         """An array per scalar field."""
-        return tuple(_flat(self.events))
+        return tuple(leaves(self.events))
 
     def part(self, rows: Any) -> EventArray:
         """Those of some of the rows, a slice or an array of their numbers."""
@@ -61,14 +62,6 @@ class EventArray(NamedTuple):
             texts = texts if "" in texts else [*texts, ""]
             empty = texts.index("")
         return EventArray(TextColumn(np.where(self.present, self.events.numbers, empty), texts), None)
-
-
-def _flat(events: Any) -> Iterator[Any]:
-    if isinstance(events, tuple):
-        for each in events:
-            yield from _flat(each)
-    else:
-        yield events
 
 
 def _part(events: Any, rows: Any) -> Any:

@@ -21,13 +21,14 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
 from workbench.core.domain import BOOL, INT, Domain, Value
 from workbench.core.fields import Map
 from workbench.core.program import Ported
-from workbench.errors import InputError
+from workbench.errors import DomainError, InputError
 from workbench.events.column_map import has_columns
 from workbench.events.columns import arrays_of, arrow_type, as_json, to_column
 from workbench.events.files import sought
 from workbench.events.pieces import BatchPiece
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
 from workbench.events.values import Unheld, UnreadableError, Words, from_json, from_text, short
+from workbench.interrupts import hold
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -274,23 +275,33 @@ class BatchWriter(RowWriter):
         self.end()
 
     def end(self) -> None:
+        with hold():  # a file that is cut in the middle of a batch cannot be read
+            rows, self._rows = self._rows, []
+            if rows:
+                self._put(rows)
+
+    def _put(self, rows: Sequence[Mapping[str, Value]]) -> None:
+        """Write rows, those before one that has no place in a column, too."""
         import pyarrow as pa
 
-        rows, self._rows = self._rows, []
-        if not rows:
-            return
-        columns = [
-            to_column(domain, [row.get(name) for row in rows], f"output '{name}'")
-            for name, domain in self.domains.items()
-        ]
+        try:
+            columns = [
+                to_column(domain, [row.get(name) for row in rows], f"output '{name}'")
+                for name, domain in self.domains.items()
+            ]
+        except DomainError:
+            for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]) if len(rows) > 1 else ():
+                self._put(half)
+            raise
         self.packed(pa.table(columns, schema=self._schema))()
 
     def ready(self, table: Any) -> Callable[[], object]:
         packed = self.packed(table if table.schema == self._schema else table.cast(self._schema))
 
         def put() -> None:
-            self.end()
-            packed()
+            with hold():
+                self.end()
+                packed()
 
         return put
 
@@ -299,4 +310,5 @@ class BatchWriter(RowWriter):
         return partial(self._writer.write_table, table)
 
     def close(self) -> None:
-        self._writer.close()
+        with hold():
+            self._writer.close()

@@ -63,12 +63,15 @@ class ColumnMap:
         ----------
         pads: whether an empty field of a record is 0, false or the empty text.
         """
+        return self.each_input(lambda columns, domain: _array(columns, domain, given, pads))
+
+    def each_input(self, make: Callable[[Columns, Domain], T | None]) -> dict[str, T] | None:
+        """What is made of the columns of each input; None where nothing can be made of one."""
         found = {}
         for name, columns in self.inputs.items():
-            array = _array(columns, self.domains[name], given, pads)
-            if array is None:
+            if (made := make(columns, self.domains[name])) is None:
                 return None
-            found[name] = array
+            found[name] = made
         return found
 
 

@@ -67,7 +67,7 @@ def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where:
     if as_json(domain):
         values = [None if value is None else dump_json(to_json(value, domain)) for value in values]
     try:
-        return text_array(values) if kind(domain) == "string" else pa.array(values, arrow_type(domain))
+        return text_array(values) if kind(domain) == "string" else _number_array(values, domain)
     except (pa.ArrowInvalid, OverflowError, TypeError) as error:
         row, odd = next(
             (i, v) for i, v in enumerate(values) if isinstance(v, float) or not (v is None or -(2**63) <= v < 2**63)
@@ -86,6 +86,21 @@ def text_array(texts: Iterable[str | None]) -> Any:
     builder = pa.lib.StringBuilder()
     builder.append_values(texts)
     return builder.finish()
+
+
+def _number_array(values: Sequence[Value | None], domain: Domain) -> Any:
+    """An Arrow array of numbers or truth values; `pyarrow.array`, which says what is none, imports pandas for it."""
+    import numpy as np
+    import pyarrow as pa
+
+    plain = {"boolean": bool, "long": int, "double": float}[kind(domain)]
+    if not set(map(type, values)) <= {plain, type(None)}:
+        return pa.array(values, arrow_type(domain))
+    there = np.array([value is not None for value in values], np.bool_)
+    array = np.array([plain() if value is None else value for value in values], plain)
+    valid, bits = (pa.py_buffer(np.packbits(each, bitorder="little")) for each in (there, array != 0))
+    data = bits if plain is bool else pa.py_buffer(array)
+    return pa.Array.from_buffers(arrow_type(domain), len(values), [None if there.all() else valid, data])
 
 
 def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:

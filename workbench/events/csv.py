@@ -317,7 +317,8 @@ class CsvReader(RowReader):
             known = {path.rpartition(".")[2] for path in see_inputs(self.ports, self.reading)}
             hint = error.hint
             if known.isdisjoint(names(row)) and not self.reading.columns:
-                hint += "; --header A,B,... names the columns of rows without a line of names"
+                more = "--header A,B,... names the columns of rows without a line of names"
+                hint = f"{hint}; {more}" if hint else more
             raise InputError(error.what, where=where, hint=hint) from error
         return True
 

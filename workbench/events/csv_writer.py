@@ -37,13 +37,13 @@ class CsvWriter(RowWriter):
             self.begun = True
 
     def resume(self, path: Path) -> None:
-        super().resume(path)
         with opened(path) as file:
             there = next(csv.reader([file.readline().decode()], delimiter=self.between), [])
         if there != list(self.domains):
             hint = f"name another file for {listed(self.domains)}"
             raise InputError(f"there are rows of {listed(there)} already", where=str(path), hint=hint)
-        self.begun = True
+        self.begun, self.quotes = True, any(type(domain) not in _PLAIN for domain in self.domains.values())
+        super().resume(path)
 
     def row(self, events: Mapping[str, Value]) -> None:
         cells = [text(events[name]) if name in events else "" for name, text in self._texts.items()]

@@ -18,6 +18,7 @@ from workbench.budget import work
 from workbench.errors import InputError
 from workbench.events.packing import COMPRESSIONS, DamagedError, Decompressed, PackedFile, decompressed
 from workbench.events.table import endings, format_rows
+from workbench.interrupts import half_written
 
 # --- formats --------------------------------------------------------------------------------------------------
 
@@ -135,10 +136,8 @@ def replacing(target: Path, stays: Callable[[], bool] | None = None) -> Iterator
     InputError: it cannot be made there.
     """
     name = target.with_name(f".{os.urandom(4).hex()}.{target.name}")
-    mine = work()
-    unfinished = mine.unfinished if stays is None else mine.partial
-    unfinished.append(str(name))
-    mine.tell()
+    half_written[str(name)] = stays is not None
+    work().tell()
     try:  # around the making, too: whenever this is interrupted, nothing is left behind
         try:
             name.touch(exist_ok=False)
@@ -154,8 +153,8 @@ def replacing(target: Path, stays: Callable[[], bool] | None = None) -> Iterator
                 name.unlink()
         raise
     finally:
-        unfinished.remove(str(name))
-        mine.tell()
+        half_written.pop(str(name), None)
+        work().tell()
 
 
 def is_stream(path: str | Path) -> bool:

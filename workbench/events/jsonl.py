@@ -7,6 +7,7 @@ are passed over. A program with one input may have the bare value instead; objec
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -26,13 +27,14 @@ from workbench.events.packing import ready_bytes
 from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter, Taker
-from workbench.events.values import dump_json, from_json, parse_json, short, short_json, to_json
+from workbench.events.values import Unheld, Words, dump_json, from_json, parse_json, short, short_json, to_json
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
 
 _MINUS_ZERO = re.compile(rb"-0[\s,}]")
 """A whole number that Arrow makes the float -0.0 of, and Python 0."""
+_AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
 MOST = 1000
 """Sets of keys whose meaning is kept."""
 
@@ -46,6 +48,8 @@ class JsonReader(RowReader):
     def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
         super().__init__(program, reading, tally)
         self._seen: set[str] = set()
+        columns = self.reading.columns
+        self._texts = [columns.get(name, name) for name, each in self.domains.items() if isinstance(each, Words)]
         self._known: dict[tuple[str, ...], tuple[ColumnMap, dict[str, Taker]]] = {}
 
     def rows(self, lines: Iterable[str], shown: str, first: int = 0) -> Iterator[tuple[int, str]]:
@@ -136,6 +140,13 @@ class JsonReader(RowReader):
         bare = not isinstance(data, dict)
         if bare and self.only is None:
             raise self.no_object(line)
+        if (
+            not bare
+            and line
+            and (numbers := [key for key in self._texts if type(data.get(key)) in (int, float, Unheld)])
+        ):
+            written = _AS_WRITTEN.decode(line)
+            data |= {key: written[key] for key in numbers}
         keys = () if bare else tuple(data)
         if self.columns is None or keys != self.columns.names:
             known = self._known.get(keys)

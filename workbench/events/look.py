@@ -22,13 +22,16 @@ from workbench.events.inputs import LogPath, log_files
 from workbench.events.read import opened_log
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import RowReader
-from workbench.events.values import INTEGER, NUMBER, TRUTH, UnreadableError
+from workbench.events.values import INTEGER, NUMBER, TRUTH, Unheld, UnreadableError
 
 ROWS = 1000
 """Rows of a file that are looked at."""
 PADDED = re.compile(r"[+-]?0[0-9]")
 """A number with leading zeros, as codes and identifiers have: 007 is another one than 7."""
-WORDS = {int: "whole numbers", float: "numbers", bool: "truth values", dict: "objects", list: "arrays", str: "texts"}
+WORDS = {
+    int: "whole numbers", float: "numbers", bool: "truth values", str: "texts",
+    dict: "objects", list: "arrays", Unheld: "numbers that no float holds",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,8 @@ def samples(
         with _leniently(file, program, reading) as (reader, lines, shown):
             kinds, cells = reader.sample(lines, shown, count)
             known = {} if reader.typed else kinds  # those of typed columns are in the format's own words
+            if not reader.typed:
+                cells = {name: [None if cell == "" else cell for cell in some] for name, some in cells.items()}
             yield shown, cells, partial(_column_kind, known, reader.typed)
 
 
@@ -123,7 +128,7 @@ def _found(
     found = []
     for i, name in enumerate(names):
         inputs = fed.get(i, [])
-        empty = sum(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in cells[name])
+        empty = sum(cell is None or (not reader.typed and not cell.strip()) for cell in cells[name])
         wrong = next(filter(None, (_wrong(reader, domain, cells[name]) for _, domain in inputs)), "")
         told = tuple(f"{path}: {domain}" for path, domain in inputs)
         found.append(FoundColumn(name, kinds.get(name) or guessed(cells[name], reader.typed), empty, told, wrong))
@@ -161,7 +166,7 @@ def _wrong(reader: RowReader, domain: Domain, cells: Sequence[Any]) -> str:
 
 def guessed(cells: Sequence[Any], typed: bool = False) -> str:
     """What texts hold, or typed data, in which a text is a text."""
-    kinds = dict.fromkeys(_kind(cell, typed) for cell in cells if not (cell is None or cell == ""))
+    kinds = dict.fromkeys(_kind(cell, typed) for cell in cells if cell is not None and (typed or cell != ""))
     if kinds.keys() == {"whole numbers", "numbers"}:
         return "numbers"
     return " and ".join(kinds) or "nothing"

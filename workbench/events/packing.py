@@ -136,7 +136,7 @@ class PackedFile(io.RawIOBase):
 
     def __init__(self, target: IO[bytes], how: Compression) -> None:
         self._target, self.packed = target, how.pack
-        self._kept, self._last = bytearray(), self.packed(b"")
+        self._kept, self._last = bytearray(), b"" if target.tell() else self.packed(b"")
 
     def writable(self) -> bool:
         return True

@@ -23,7 +23,7 @@ from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.clock import timed
 from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match, missing, see_inputs
-from workbench.events.files import is_stream
+from workbench.events.files import is_stream, opened
 from workbench.events.lines import is_whole
 from workbench.events.packing import COMPRESSIONS
 from workbench.events.parts import WHOLE, FilePart
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 OFTEN = 0.5
 """Seconds after which rows that have been written are to be seen."""
+NEWLINE = b"\n"
+SCANNED = 1 << 20
+"""Bytes that are looked at together."""
 BLOCK = 4096
 """Rows of a block of a file, where the format does not say how many."""
 InputEvents = dict[str, Value]
@@ -358,6 +361,8 @@ class RowWriter(ABC):
     """Writes what the outputs of a program show, one row (or object) a step; see `write_events`."""
 
     numbers: NumbersWriter = None
+    quotes = False
+    """Whether cells may stand in quotation marks, and have ends of lines."""
 
     def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
         self.domains, self.stream, self.idle, self.shown = program.ports.shown, stream, idle, shown
@@ -407,11 +412,28 @@ class RowWriter(ABC):
         """Write the rows that are kept to be written together."""
 
     def resume(self, path: Path) -> None:
-        """Write behind the rows that there are in a file; InputError where they are others."""
-        with path.open("rb+") as file:
-            file.seek(-1, io.SEEK_END)
-            if file.read() != b"\n" and path.suffix not in COMPRESSIONS:  # somebody was killed as he wrote
-                file.write(b"\n")
+        """Write behind the rows that there are in a file; a note names one that has no end.
+
+        Raises
+        ------
+        InputError: there are other rows, or what is compressed has no end, behind which nobody would find rows.
+        """
+        lines, marks, last = 1, 0, b""
+        with opened(path) as file:
+            if path.suffix not in COMPRESSIONS and not self.quotes:
+                file.seek(-1, io.SEEK_END)
+                if file.read() == NEWLINE:
+                    return
+                file.seek(0)
+            while data := file.read(SCANNED):
+                lines, marks, last = lines + data.count(NEWLINE), marks + data.count(b'"'), data[-1:]
+        within = self.quotes and marks % 2
+        if last != NEWLINE or within:  # somebody was killed as he wrote
+            import logging
+
+            self.stream.write('"\n' if within else "\n")
+            what = f"{path}:{lines - (last == NEWLINE)}: this row has no end, and may have been cut"
+            logging.getLogger("workbench").warning(f"{what}; it is ended here, and others follow it")
 
     def end(self) -> None:  # noqa: B027 - most have nothing to do
         """What is still to be written, when no error has come between."""

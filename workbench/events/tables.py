@@ -49,13 +49,7 @@ def table_steps(
 
 def table_lists(columns: ColumnMap, column: Callable[[int], Any], pads: bool = False) -> dict[str, list[Value]] | None:
     """The events of each input, None where there is none; None as a whole where some cell may be no event."""
-    found = {}
-    for name, places in columns.inputs.items():
-        events = _events(places, columns.domains[name], column, pads)
-        if events is None:
-            return None
-        found[name] = events
-    return found
+    return columns.each_input(lambda places, domain: _events(places, domain, column, pads))
 
 
 def _some(names: Sequence[str], lists: Sequence[Sequence[Value]]) -> Iterator[dict[str, Value]]:

@@ -86,20 +86,26 @@ def write_events(
         closing(row.writer(program, stream, idle=idle, shown=str(path))) as writer,
     ):
         writer.numbers = numbers
-        writer.live |= appended
+        writer.live |= live and row.piped
         if appended and Path(path).stat().st_size:
-            writer.resume(Path(path))
+            try:
+                writer.resume(Path(path))
+            except InputError as error:
+                error.hint = error.hint or "name another file, or move this one away"
+                raise
         begun = 0 if is_stream(path) else _size(stream)
         try:
             yield writer
+            writer.end()
         except UnwrittenError:
             raise
         except BaseException:  # the rows before it are whole
             with suppress(Exception):
                 writer.settle()
+            with suppress(Exception):
                 written = not is_stream(path) and _size(stream) > begun
             raise
-        writer.end()
+        written = not is_stream(path) and _size(stream) > begun
 
 
 def _size(stream: IO[str]) -> int:

@@ -201,7 +201,10 @@ class Body(args.Reader):
         if not streams:
             return super().apply(function, arguments, e)
         name = NODE_NAMES.get(function.name, function.name)
-        return self._add(ApplyFunction(partial(function, arguments)), streams, name, e.where)
+        made = self._add(ApplyFunction(partial(function, arguments)), streams, name, e.where)
+        return self._note(
+            made, [part for part, a in zip(e.parts, arguments, strict=True) if isinstance(a, BuiltStream)]
+        )
 
     def unknown(self, e: s.Identifier) -> LanguageError:
         if e.name in self.lost:
@@ -265,6 +268,13 @@ class Body(args.Reader):
         self.anonymous |= {stream.pipe for stream in (made if _is_many(made) else [made])}
         return made
 
+    def _note(self, made: Any, parts: Sequence[s.Expression]) -> Any:
+        """Keep beside the last node what the user wrote for its streams."""
+        node = self.builder.nodes[-1]
+        written = tuple(str(e) if s.is_short(e) else pipe for e, pipe in zip(parts, node.inputs, strict=False))
+        self.builder.nodes[-1] = replace(node, written=written)
+        return made
+
     def _processor(self, cls: type[Processor], e: s.Call) -> Any:
         if e.given:
             hint = f"write {args.signature(cls)}"
@@ -278,7 +288,8 @@ class Body(args.Reader):
         if processor.in_arity != count:
             what = f"takes {plural(processor.in_arity, 'stream')} here, {count or 'none'} given"
             raise self.miscounted(cls, what, e.where)
-        return self._add(processor, [self._stream(a) for a in e.arguments[:count]], e.name, e.where)
+        made = self._add(processor, [self._stream(a) for a in e.arguments[:count]], e.name, e.where)
+        return self._note(made, e.arguments[:count])
 
     def _of_file(self, cls: type[FileProcessor], e: s.Call) -> Any:
         first, *rest = e.arguments or (None,)

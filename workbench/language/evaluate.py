@@ -134,7 +134,7 @@ class Evaluator:
     def field(self, e: s.Field) -> Any:
         """A field of a record by its name, of a tuple by its position."""
         value = self.value(e.value)
-        names = value.labels if isinstance(value, Fields) else ()
+        names = value.domain.labels if isinstance(value, Fields) else ()
         if e.name in names:
             return value[names.index(e.name)]
         if names and not e.name.isdigit():

@@ -40,6 +40,11 @@ class Expression(Placed):
         return show(self)
 
 
+def is_short(expression: Expression, levels: int = 4) -> bool:
+    """Whether an expression has few levels, so that a message can show it."""
+    return levels > 0 and all(is_short(part, levels - 1) for part in expression.parts)
+
+
 @dataclass(frozen=True)
 class Literal(Expression):
     """A number, truth value or text."""

@@ -27,7 +27,7 @@ from workbench.logs.options import LOG, Place, RunOptions, refuse_rule_options, 
 from workbench.logs.run import BlockOutputs, LogRun, blocks_of, run_with, write_log
 from workbench.logs.run_outputs import FRAMES, RunOutputs, made_by
 from workbench.named_files import allow
-from workbench.processors.held.lags import lag_warnings
+from workbench.processors.held.lags import warn_of_lags
 from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
@@ -118,8 +118,7 @@ def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None =
 
 def _ran(found: Program, data: Any, output: Place | None, start: Start) -> Any:
     refuse_rule_options(start.options, found)
-    for warning in lag_warnings(found.pipeline):
-        LOG.warning("%s", warning)
+    warn_of_lags(found.pipeline)
     options = vars(start.options)
     if output is not None and named_files(data):
         run_with(found, start, options.get("integers"))

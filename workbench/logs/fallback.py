@@ -1,7 +1,7 @@
-"""What `auto` does where compiled code has too short numbers: the reference executor goes on.
+"""What `auto` does where compiled code has too short numbers, or meets an error: the reference executor goes on.
 
 The rule of this module: it makes the rows so far once more, so rows that cannot be read twice are left to it from the
-first one on, unless no whole number can have more than 64 bits.
+first one on, unless no whole number can have more than 64 bits and nothing can overflow.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Fallback:
-    """What goes on with a run where a number has more than 64 bits.
+    """What goes on with a run where a number has more than 64 bits, or tells of an error what the reference does.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Fallback:
 
     def is_for(self, error: WorkbenchError) -> bool:
         """Whether a run that has come to this error goes on."""
-        return error.beyond_words and self.read_again is not None
+        return (error.beyond_words or error.by_compiled) and self.read_again is not None
 
     def rows(self, first: int, last: float) -> Iterator[tuple[int, InputEvents]]:
         """The rows of these numbers, from 1 on, read once more; the tally of the run does not count them."""
@@ -66,13 +66,13 @@ class Fallback:
     def _see(self, error: WorkbenchError) -> None:
         if not self.is_for(error):
             raise error
-        self._start.say(f"the reference backend goes on: {error.what}")
+        if error.beyond_words:
+            self._start.say(f"the reference backend goes on: {error.what}")
 
 
-def may_exceed_words(backend: Compiled) -> bool:
-    """Whether whole numbers of more than 64 bits may come in, or come of what comes in."""
+def may_fail(backend: Compiled) -> bool:
+    """Whether whole numbers of more than 64 bits may come in, or something may overflow."""
     from workbench.executors.compiled.lower.system import hazards
 
     parts = (part for _, domain in backend.flat.inputs for _, part in scalars(domain))
-    large = (each.beyond_words for each in hazards(backend.system))
-    return any(isinstance(part, Integers) for part in parts) or any(large)
+    return any(isinstance(part, Integers) for part in parts) or bool(hazards(backend.system))

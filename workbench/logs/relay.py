@@ -22,7 +22,7 @@ from workbench.events.inputs import named_files
 from workbench.events.rows import LogBlock
 from workbench.executors.pending import Done
 from workbench.executors.threaded.shared_work import SharedWork
-from workbench.interrupts import checkpoint
+from workbench.interrupts import came, checkpoint
 
 if TYPE_CHECKING:
     from workbench.events.rows import RowWriter
@@ -99,6 +99,8 @@ class WriterInTurn:
         self.domains = writer.domains
         self.writer, self.before, self._tables = writer, Passage(), list[Any]()
         """`before`: the block before the one that is run."""
+        self.writing = Lock()
+        """Held by who writes."""
         self.work = SharedWork()
         """What running a block leaves to threads that would wait."""
 
@@ -114,8 +116,9 @@ class WriterInTurn:
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
         """See `RowWriter`."""
         self.before.wait(WRITTEN)
-        self.settle()
-        self.writer.write(outputs)
+        with self.writing:
+            self.settle()
+            self.writer.write(outputs)
 
     def settle(self) -> None:
         """Write what is kept."""
@@ -187,8 +190,12 @@ def done_in_turn(
         return
     from workbench.executors.threaded.manager import ThreadManager
 
-    with ThreadManager(threads) as manager:  # one more than cores would take one from who has the turn
+    manager = ThreadManager(threads)  # one more than cores would take one from who has the turn
+    try:
         yield from _relayed(blocks, make, writer, manager)
+    finally:
+        if not came():
+            manager.close()
 
 
 def _relayed(
@@ -217,8 +224,12 @@ def _relayed(
             yield
     finally:
         stopped = True
-        for each in started:
-            each.wait_for()
+        if came():  # a thread may compile for seconds: none reads or writes any more, and none is waited for
+            turn.acquire()
+            writer.writing.acquire()
+        else:
+            for each in started:
+                each.wait_for()
     done.wait_for()
     while not over.empty():
         over.get().wait_for()
@@ -248,9 +259,10 @@ def _through(
             mine.leave(RUN)
             first = writer.writer.ready(tables[0]) if tables else bool  # most often the only one
             before.wait(WRITTEN, writer.work.help, block.ahead)
-            first()
-            for table in tables[1:]:
-                writer.writer.table(table)
+            with writer.writing:
+                first()
+                for table in tables[1:]:
+                    writer.writer.table(table)
         before.wait(WRITTEN)
     except Halted:
         return False

@@ -8,6 +8,7 @@ over, and the user is told. Source: design section 11, Files.
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -178,14 +179,14 @@ def infer_types(
             for column in cells.keys() - {TYPE, time}:
                 values: dict[str, list[Any]] = {}
                 for kind, cell in zip(types, cells[column], strict=True):
-                    if cell is not None and cell != "":
+                    if cell is not None:
                         values.setdefault(kind, []).append(cell)
                 for kind, some in values.items():
                     found[kind].setdefault(column, set()).add(kind_of(column, some))
                 if not values:
                     empty.add(column)
     empty.difference_update(*found.values())
-    declared = {name: _declare(name, columns, empty) for name, columns in found.items() if name}
+    declared = {name: _declare(name, columns, empty, say) for name, columns in found.items() if name}
     say(f"types from the first {read:,} rows (--infer-rows reads more): {', '.join(map(str, declared.values()))}")
     return declared
 
@@ -193,15 +194,18 @@ def infer_types(
 _INFERRED = {"whole numbers": INT, "numbers": FLOAT, "truth values": BOOL}
 
 
-def _declare(name: str, columns: Mapping[str, set[str]], empty: set[str]) -> Declaration:
+def _declare(name: str, columns: Mapping[str, set[str]], empty: set[str], say: Callable[[str], object]) -> Declaration:
     from workbench.tesla.tree import Attribute, Declaration
 
-    def domain(kinds: set[str]) -> Domain:
-        kind = "numbers" if kinds == {"numbers", "whole numbers"} else " and ".join(kinds)
-        return _INFERRED.get(kind, STR)
-
-    known = {column: domain(kinds) for column, kinds in columns.items()} | dict.fromkeys(empty, STR)
-    return Declaration(name, tuple(Attribute(column, each, inferred=True) for column, each in sorted(known.items())))
+    known: dict[str, Domain] = dict.fromkeys(empty, STR)
+    for column, kinds in columns.items():
+        kind = "numbers" if kinds == {"numbers", "whole numbers"} else " and ".join(sorted(kinds))
+        if re.search("objects|arrays|no float", kind):
+            say(f"'{column}' of {name} is left out: it has {kind}, which no attribute can be")
+        else:
+            known[column] = _INFERRED.get(kind, STR)
+    attributes = tuple(Attribute(column, each, inferred=True) for column, each in sorted(known.items()))
+    return Declaration(name, attributes, inferred=True)
 
 
 def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None, key: str = "") -> Ports:

@@ -96,6 +96,13 @@ class EventLayout:
         told = batch.filter(shown_column(BOOL, ~others)).column(2).to_pylist()
         return {int.from_bytes(each, signed=True) for each in told}, batch.filter(shown_column(BOOL, others))
 
+    @staticmethod
+    def count_events(batch: Any) -> int:
+        """How many rows of a record batch are events."""
+        from workbench.events.buffers import numbers_of
+
+        return int((numbers_of(batch.column(3)) >= 0).sum())
+
     def _notice(self, type: int, time: int, place: bytes) -> Any:
         """A row for each bucket that is no event."""
         import numpy as np
@@ -222,7 +229,7 @@ class EventReader(LogReader):
             self.note = LogNote(self.input, self.log.unknown, self.log.seen, self.log.types)
             self.given = 0
             yield tally
-            tally.taken = tally.events
+            tally.taken, tally.apart = tally.events, self.log.unknown.total()
         self.counts.note(task, self.note)
 
     def batches(

@@ -198,6 +198,7 @@ class SparkRuleLog:
             told.seen |= note.seen
             told.types |= note.types
         counts.settle(tally, self.parts)
+        tally.settle()
         told.tell(self.start.say)
 
     def settle_stream(self, counts: Counts) -> None:

@@ -133,7 +133,8 @@ class CompositeRows:
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The rows in packets."""
         import pyarrow as pa
-        from pyspark import TaskContext
+
+        from workbench.executors.spark.runner import task_number
 
         events = 0
         for batch in batches:
@@ -141,5 +142,4 @@ class CompositeRows:
                 for made in pa.ipc.open_stream(packet.as_buffer()):
                     events += len(made)
                     yield made
-        task: Any = TaskContext.get()
-        self.counts.made(task.taskAttemptId(), events)
+        self.counts.made(task_number(again=True), events)

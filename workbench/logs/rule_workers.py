@@ -18,6 +18,7 @@ from workbench.events.columns import arrow_type, kind, to_column
 from workbench.events.row_batches import batches as batched
 from workbench.executors.spark.carry import carried
 from workbench.executors.spark.counts import Counts
+from workbench.executors.spark.runner import task_number
 from workbench.logs.rule_composites import composite_table, event_row
 from workbench.logs.rule_parts import EventLayout
 from workbench.tesla.engines.engine import EngineSettings
@@ -151,11 +152,16 @@ class BucketRunner:
     ----------
     counts: are told how many composites come out.
     ranges: so many ranges of times, about as long, have their composites told apart.
+
+    Attributes
+    ----------
+    computed: how many events of this partition it has run on.
     """
 
     def __init__(self, job: RuleJob, counts: Counts, ranges: int = 1) -> None:
         self.job, self.counts, self.ranges = job, counts, ranges
         self._cuts = set[int]()
+        self.computed = 0
 
     @property
     def schema(self) -> str:
@@ -164,15 +170,13 @@ class BucketRunner:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The composites of all buckets, each of which comes as a whole and in order."""
-        from pyspark import TaskContext
-
-        events = 0
+        events = self.computed = 0
         with carried():
             for some in self.made(batches):
                 events += len(some)
                 yield some
-        task: Any = TaskContext.get()
-        self.counts.made(task.partitionId(), events)
+        self.counts.made(task_number(), events)
+        self.counts.computed(task_number(), self.computed)
 
     def made(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The same before they are counted."""
@@ -187,6 +191,7 @@ class BucketRunner:
                 self._cuts |= cuts  # those of other buckets are the same
                 if len(rows):
                     yield from map(self._ranged, self.job.made(run, rows))
+                    self.computed += self.job.events.count_events(rows)
         yield from map(self._ranged, self._end(run))
 
     def _ranged(self, batch: Any) -> Any:

@@ -26,7 +26,7 @@ from workbench.executors.compiled.code.cells import CellArrays
 from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind, refuse_missing
 from workbench.interrupts import checkpoint
-from workbench.logs.fallback import Fallback, may_exceed_words
+from workbench.logs.fallback import Fallback, may_fail
 from workbench.logs.pipeline_facts import with_facts
 from workbench.logs.relay import BlockTask, WriterInTurn, write_blocks, writer_in_turn
 
@@ -133,7 +133,7 @@ class LogRun:
                 refuse_foreign(row, start.options)
                 refuse_missing(row)
                 made = row.make(self.program, start)
-                if twice or not may_exceed_words(cast("Compiled", made)):
+                if twice or not may_fail(cast("Compiled", made)):
                     self._made, self.row = made, row
 
     @cached_property

@@ -1,14 +1,16 @@
-"""Cast: numbers moved from one integer domain to another, by the target domain's own rule.
+"""Cast: numbers moved from one domain to another, by the target domain's own rule.
 
-A range holds exact numbers: one that is not in it is an error, as in a checked domain.
+A range holds exact numbers: one that is not in it is an error, as in a checked domain. No integer is a fraction: one is
+rounded down, as by `div`. NaN is an error, and so is an infinity where numbers are wrapped.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from workbench.core.domain import Domain, Integer, Overflowing, Range, Value
+from workbench.core.domain import Domain, Integer, Overflowing, Range, Reals, Value
 from workbench.core.ops import Conversion
 from workbench.core.processor import Maybe, Processor, State, Stream, event
 from workbench.core.term import Term
@@ -17,7 +19,7 @@ from workbench.errors import Overflow, TypingError
 
 @dataclass(frozen=True)
 class Cast(Processor):
-    """Emits every event converted to `domain`: wrapped, clamped or checked, as that domain's arithmetic is."""
+    """Emits every event in `domain`: wrapped, clamped or checked as its results are, fractions rounded down."""
 
     domain: Domain
 
@@ -49,8 +51,11 @@ class Cast(Processor):
         return state, (event(Conversion.to(value, self.domain)),)
 
     def _convert(self, value: Value) -> Value:
-        checked = isinstance(self.domain, Integer) and self.domain.overflow is Overflowing.CHECKED
-        if (checked or isinstance(self.domain, Range)) and value not in self.domain:
+        if isinstance(value, float) and math.isfinite(value) and not isinstance(self.domain, Reals):
+            value = math.floor(value)
+        overflow = self.domain.overflow if isinstance(self.domain, Integer) else Overflowing.CHECKED
+        fits = {Overflowing.MODULAR: isinstance(value, int), Overflowing.SATURATING: value == value}
+        if not fits.get(overflow, value in self.domain):
             raise Overflow(f"{value} leaves the domain {self.domain}", hint="choose a larger domain")
         return self.domain.fit(value)
 

@@ -23,6 +23,8 @@ class CountDecimate(Processor):
     last: bool = False
 
     keyword: ClassVar[str] = "decimate"
+    shift: ClassVar[int] = 0
+    prompt: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.interval < 1:

@@ -23,6 +23,7 @@ class Insert(Processor):
 
     keyword: ClassVar[str] = "insert"
     shifts: ClassVar[bool] = True
+    prompt: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.times < 0:

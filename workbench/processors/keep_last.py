@@ -16,6 +16,7 @@ class KeepLast(Processor):
     keyword: ClassVar[str] = "keep_last"
     symbol: ClassVar[str] = "⇥"
     finishes: ClassVar[int] = 1
+    prompt: ClassVar[bool] = True
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (list(streams[0][-1:]),)

@@ -10,10 +10,6 @@ from workbench.processors.passthrough import Passthrough
 
 @dataclass(frozen=True)
 class Lagging(Passthrough):
-    """Emits every event it receives, unchanged; says that its lag is meant, so that no join warns about it."""
+    """Emits every event it receives, unchanged; says that its lag is meant in the join that it is an input of."""
 
     keyword: ClassVar[str] = "lagging"
-
-    @property
-    def shift(self) -> None:
-        return None

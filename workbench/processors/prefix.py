@@ -37,6 +37,11 @@ class Prefix(Cut):
     """Emits the first `count` events and is silent from then on."""
 
     keyword: ClassVar[str] = "prefix"
+    shift: ClassVar[int] = 0
+
+    @property
+    def prompt(self) -> bool:
+        return self.count > 0
 
     @property
     def label(self) -> str:

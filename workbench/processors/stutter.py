@@ -17,6 +17,8 @@ class Stutter(Processor):
     count: int
 
     keyword: ClassVar[str] = "stutter"
+    shift: ClassVar[int] = 0
+    prompt: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.count < 1:

@@ -104,6 +104,8 @@ class Streaming(Truth, Deferring):
 
     pending: int | None = None
 
+    shift: ClassVar[int] = 0
+
     def __post_init__(self) -> None:
         if self.pending is not None and self.pending < 1:
             raise PipelineError(f"at least one position has to be able to wait, not {self.pending}")
@@ -286,6 +288,7 @@ class Next(Truth):
     symbol: ClassVar[str] = "X"
     rule: ClassVar[None] = None
     lag: ClassVar[int] = 1
+    shift: ClassVar[int] = 0
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (list(streams[0][1:]),)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.core.domain import BOOL, FLOAT, INT, Anything, Domain, Enum, Integer, Integers, Label, Value, outside
 from workbench.core.processor import Maybe, Processor, State, Stream, event
-from workbench.core.term import const, is_symbolic
+from workbench.core.term import const, is_symbolic, python_value
 from workbench.core.typing_rules import literal_domain
 
 
@@ -46,11 +46,12 @@ class TurnInto(Processor):
         return f"↦ {self.constant}"
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        domain = self.domain or constant_domain(self.constant, inputs[0], self.integers)
-        if self.constant not in domain:
-            what = f"the constant {self.constant!r} is not in the domain {domain}"
-            raise outside(what, self.constant, domain, "choose a domain that has this value")
-        return replace(self, domain=domain)
+        constant = python_value(self.constant)
+        domain = self.domain or constant_domain(constant, inputs[0], self.integers)
+        if constant not in domain:
+            what = f"the constant {constant!r} is not in the domain {domain}"
+            raise outside(what, constant, domain, "choose a domain that has this value")
+        return replace(self, constant=constant, domain=domain)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         assert self.domain is not None

@@ -15,6 +15,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,7 @@ class _Picture:
         """Kept apart: an edge inside a cluster would pull both its ends into it."""
         self.faults: dict[str, list[str]] = {}
         """What may happen on each pipe."""
-        self.lags: dict[str, int] = {}
+        self.lags: dict[str, Fraction] = {}
         """Of queues of joins that pair events of different times, by how many events their inputs lag."""
         self._depth = 1
         self._count = 0

@@ -45,6 +45,7 @@ class Declaration(Placed):
     ----------
     number: its id, None where it has none.
     comment: what stands in the lines above.
+    inferred: whether a log's rows gave it.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Declaration(Placed):
     fact: bool = False
     number: int | None = None
     comment: str = ""
+    inferred: bool = field(default=False, compare=False, kw_only=True)
 
     @cached_property
     def domains(self) -> dict[str, Domain]:

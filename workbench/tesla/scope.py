@@ -139,6 +139,8 @@ def attribute(declared: t.Declaration, name: str, where: t.Placed) -> Domain:
     """The type of an attribute; LanguageError with a suggestion if there is none of this name."""
     if name not in declared.positions:
         hint = did_you_mean(name, declared.positions, f"{declared.name} has: ")
+        if declared.inferred and not hint.startswith("did"):
+            hint = f"no row of {declared.name} has a value for it, of those that --infer has read"
         hint = hint or f"{declared.name} is declared without attributes"
         raise LanguageError(f"{declared.name} has no attribute '{name}'", where=where.where, hint=hint)
     if name not in declared.domains:

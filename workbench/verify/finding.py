@@ -102,8 +102,8 @@ def plain_form(value: Any) -> Any:
 
 
 def limits(verdict: Verdict) -> str:
-    """The words that a verdict on rules says nothing of what is beyond its bounds, where that is so."""
-    return ", within these bounds" if verdict.within_bounds else ""
+    """The words that more room could change a verdict on rules, and the room that there was; empty where none could."""
+    return f", within these bounds (Q = {verdict.q})" if verdict.within_bounds else ""
 
 
 def lines_of(findings: Iterable[Finding]) -> Iterator[str]:

@@ -297,6 +297,56 @@ def test_a_link_is_not_followed(folder: Path, kept_one: Path, tmp_path: Path) ->
     assert summed(ONE) == (6, 1)
 
 
+@pytest.mark.timeout(60)
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(kept_one: Path, caplog: pytest.LogCaptureFixture) -> None:
+    kept_one.unlink()
+    os.mkfifo(kept_one, 0o600)
+    assert summed(ONE) == (6, 1)
+    assert f"{kept_one} is no regular file" in caplog.text
+    assert summed(ONE) == (6, 0)  # what was made has taken its place
+
+
+def test_a_file_in_place_of_the_folder_is_left_as_it_is(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder.parent.mkdir(parents=True)
+    folder.write_text("mine")
+    folder.chmod(0o640)
+    assert summed(ONE) == (6, 1)
+    assert f"{folder} is no folder" in caplog.text
+    assert (folder.read_text(), folder.stat().st_mode & 0o777) == ("mine", 0o640)
+
+
+@pytest.mark.parametrize("how", ["in order", "folder", "file", "link"])
+def test_what_numba_keeps_itself_is_loaded_only_if_nobody_else_may_have_written_it(how: str, tmp_path: Path) -> None:
+    """Files of numba's own hold pickled objects: whoever writes them runs what he likes."""
+    code = "from workbench.verify.decide.explicit import kernels; print(kernels.CACHED, kernels._word_slot(5, 60)); "
+    code += "print(sum(kernels._word_slot.stats.cache_hits.values()), kernels._word_slot.stats.cache_path)"
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def found() -> tuple[list[str], str]:
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        return done.stdout.split(), done.stderr
+
+    (cached, slot, hits, _), _ = found()
+    assert (cached, hits) == ("True", "0")
+    (folder,) = tmp_path.iterdir()
+    path = next(folder.glob("*.nbi"))
+    if how == "folder":
+        folder.chmod(0o777)
+    elif how == "file":
+        path.chmod(0o666)
+    elif how == "link":
+        path.rename(tmp_path / "elsewhere")
+        path.symlink_to(tmp_path / "elsewhere")
+    again, note = found()
+    assert again == ([*("True", slot, "1"), str(folder)] if how == "in order" else ["False", slot, "0", "None"])
+    named = folder if how == "folder" else path
+    assert (
+        (note == "")
+        if how == "in order"
+        else f"machine code is not kept, and none is loaded: {'' if how == 'link' else 'others own '}{named}" in note
+    )
+
+
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_what_is_kept_is_private(umask: int, folder: Path) -> None:
     before = os.umask(umask)
@@ -316,8 +366,10 @@ def test_the_oldest_code_goes_when_all_of_it_is_large(folder: Path, monkeypatch:
     for age in range(4):
         (folder / f"loop_{age}.o").write_bytes(b"x" * 10_000)
         os.utime(folder / f"loop_{age}.o", (1000 - age, 1000 - age))
+    (folder / "dangling.o").symlink_to(folder / "nowhere")
+    (folder / "inside").mkdir()
     monkeypatch.setattr(objects, "LARGEST", 25_000)
     assert summed(ONE) == (6, 1)
     assert {path.name for path in folder.iterdir()} > {"loop_0.o", "loop_1.o"}
-    assert len(list(folder.iterdir())) == 3
+    assert len(list(folder.glob("loop_*.o"))) == 3
     assert summed(ONE) == (6, 0)

@@ -105,7 +105,7 @@ def outcome(backend, text, files, options, folder, run):
             made.setdefault(row.pop("k"), []).append(row)
     kept = [path.read_text() for path in folder.glob(f"{backend}.*")]
     tally = start.tally
-    return made, kept, said, (tally.rows, tally.bad, tally.events, tally.made, str(tally.first))
+    return made, kept, said, (tally.rows, tally.bad, tally.events, tally.made, tally.computed, str(tally.first))
 
 
 def test_all_is_as_without_spark(spark_session, logs, monkeypatch, tmp_path):

@@ -10,8 +10,9 @@ import pytest
 
 import workbench as wb
 from tests.executors.spark.logs import LAST, SUMS, expected, pipeline, rows_of
+from workbench.core.domain import STR
 from workbench.core.program import Port, Ports
-from workbench.errors import DomainError, InputError, Overflow, Refused, SparkError, StateError
+from workbench.errors import DomainError, InputError, LostRows, Overflow, Refused, SparkError, StateError
 from workbench.events.reading import Reading, Tally
 from workbench.events.values import Words
 from workbench.language import parse
@@ -27,7 +28,7 @@ from workbench.executors.spark.carry import CarriedError, brought_back, found_in
 from workbench.executors.spark.counts import Counts, TaskRows  # noqa: E402
 from workbench.executors.spark.executors import OnKeys, choose  # noqa: E402
 from workbench.executors.spark.keyed import Log  # noqa: E402
-from workbench.executors.spark.output import write_rows  # noqa: E402
+from workbench.executors.spark.output import RowLines, write_rows  # noqa: E402
 from workbench.executors.spark.reader import FileReader  # noqa: E402
 from workbench.executors.spark.runner import Layout, Runner  # noqa: E402
 from workbench.executors.spark.stream import BatchStepper, same_as_before, unpacked  # noqa: E402
@@ -58,7 +59,8 @@ def ours(function, *given):
     """The error that a worker raises, as the driver gets it, which knows of 100 rows that task 0 has read."""
     with pytest.raises(CarriedError) as caught:
         list(function(*given))
-    log = Log(None, PLACED, "string", Counts(Kept({("read", 0): TaskRows(100, 0, 0, (), None, (), {})})), "the log")
+    read = TaskRows(100, 0, 0, (), None, (), {}, 100, 0, True)
+    log = Log(None, PLACED, "string", Counts(Kept({("read", 0): read})), "the log")
     return found_in(RuntimeError(f"Java says: {caught.value}\n at org.apache.spark"), log.placed)
 
 
@@ -239,6 +241,12 @@ def test_rows_without_a_key_go_on_and_rows_without_anything_do_not(tmp_path):
     counts.settle(tally, {})
     assert (tally.rows, tally.events) == (4, 4)
     batch = pa.RecordBatch.from_pylist([dict(zip("abcde", found[2], strict=True))])
+    assert (tally.read, tally.apart) == (4, 1)
+    with pytest.raises(LostRows, match="4 were read, 0 were computed"):
+        tally.settle()
+    counts.computed(0, 3)
+    counts.settle(tally, {})
+    tally.settle()
     error = ours(Runner(choose(pipeline()), FILED), [batch])
     assert (error.what, str(error.where)) == ("row 4 has no 'k', so that it belongs to no key", name)
 
@@ -464,6 +472,17 @@ def test_what_spark_says_becomes_one_message(text, kind, said):
         raise Py4JError(text)
     assert caught.value.message.startswith(said)
     assert "org.apache" not in caught.value.message
+
+
+def test_what_a_worker_cannot_write_comes_back_as_it_was():
+    """A text that is no cell of CSV: with what the writer says where there is no Spark."""
+    lines = RowLines(Ports("rows", (), (Port("out", STR),)), "csv", "")
+    with pytest.raises(CarriedError) as sent:
+        list(lines(iter([pa.RecordBatch.from_pydict({"out": ["a", "\r"]})])))
+    with pytest.raises(InputError) as caught, brought_back():
+        raise Py4JError(f"An exception was thrown from the Python worker: {sent.value}")
+    assert caught.value.what == "the text '\\r' cannot be told from an empty cell of CSV"
+    assert "JSON lines" in caught.value.hint
 
 
 def test_without_java_there_is_no_connection():

@@ -183,6 +183,24 @@ def test_pipelines_are_told_apart_by_the_shortest_run(pipe):
     assert str(wb.equivalent(once, once, "stepwise", Settings(n=5)).outcome) == "holds-within-bounds"
 
 
+COUNTS = """declare Temp(value: int) declare Smoke(area: string, density: float) declare Fire(value: int)
+from Temp and $n = COUNT(Temp within 2 min from Temp) where $n >= 5 emit Fire(value = 1)"""
+
+
+@pytest.mark.parametrize("room", [2, 3])
+@pytest.mark.parametrize("mode", ["sequence", "stepwise"])
+def test_nothing_is_said_of_what_rules_emit_where_they_have_no_room_to(pipe, room, mode):
+    """Five events do not fit where there is room for three: what comes of their count is neither equal nor other."""
+    one, other = (pipe(f"return turn(found.Fire, {each})", rules=COUNTS).pipeline for each in (1, 2))
+    asked = pipe("return found.Fire.value", rules=COUNTS)
+    given = Settings(room)
+    found = [wb.equivalent(one, other, mode, given), wb.check(asked, "always (out = 2)", given)]
+    for verdict in found:
+        assert (str(verdict.outcome), verdict.exit_code, verdict.vacuity.bound) == ("unknown", 3, f"Q = {room}")
+    roomier = [wb.equivalent(one, other, mode), wb.check(asked, "always (out = 2)")]
+    assert [(str(each.outcome), len(each.counterexample.steps)) for each in roomier] == [("fails", 6)] * 2
+
+
 @pytest.mark.parametrize(
     ("body", "change", "message"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from workbench.processors.held.group import flatten
 from workbench.verify.analyses import constants
 from workbench.verify.analyses.constants import PipeBehaviour
 from workbench.verify.analyses.truncate import without_unread
+from workbench.verify.answer.problem import BOUNDS_EARLY
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.finding import Finding
 
@@ -61,12 +63,19 @@ def test_a_rare_event_is_found_by_the_engine() -> None:
     assert len(pipes["late"]["witness"].steps) == 31
 
 
-def test_what_only_a_bound_makes_constant_says_so() -> None:
+def test_what_only_a_bound_makes_constant_is_not_known() -> None:
     """x[0] = x[0] is all that is compared with Q = 1: x[2] has no room. With Q = 2 x[3] meets x[1]."""
     text = "pipeline p(x: bool) -> bool { return decimate(x, 3) = x }"
     item = found(text, q=1)["eq"]
-    assert (item.answer, item["value"], item.within_bounds) == (PipeBehaviour.CONSTANT, True, True)
+    assert (item.answer, item.verdict and item.verdict.reason) == (PipeBehaviour.UNKNOWN, BOUNDS_EARLY)
     assert found(text, q=2)["eq"].answer is PipeBehaviour.VARIES
+
+
+@pytest.mark.parametrize(("q", "kind"), [(7, PipeBehaviour.UNKNOWN), (8, PipeBehaviour.SILENT)])
+def test_what_holds_within_bounds_is_about_eight_steps_at_least(q: int, kind: PipeBehaviour) -> None:
+    """The queue of x holds q events, and the next one overflows."""
+    item = found("pipeline p(x: int) -> int { return x + filter(x, x < x) }", q=q)["add"]
+    assert (item.answer, item.outcome is Outcome.WITHIN_BOUNDS) == (kind, kind is PipeBehaviour.SILENT)
 
 
 small = pipelines(max_bits=8, max_nodes=4, depth=1, most_events=1, inputs=st.sampled_from([BOOL, Integer(2)]))

@@ -18,8 +18,9 @@ from workbench.errors import Overflow
 from workbench.processors.held.group import flatten
 from workbench.processors.passthrough import Passthrough
 from workbench.verify.analyses import dead_paths
-from workbench.verify.analyses.dead_paths import EARLY, FULLER, DeadPaths, compare
+from workbench.verify.analyses.dead_paths import BEHIND, FULLER, DeadPaths, compare
 from workbench.verify.analyses.truncate import truncations, without_unread
+from workbench.verify.answer.problem import BOUNDS_EARLY
 
 from .brute import Explored
 
@@ -117,7 +118,7 @@ def test_a_join_can_be_dead_by_one_of_its_inputs() -> None:
 def test_no_conclusion_where_nothing_was_compared() -> None:
     """With Q = 1 the first events of x fill their queue before the fourth comes."""
     text = "pipeline p(x: int) -> int { return x + trim(x, 3) }"
-    assert {item.node: item.reason for item in of(text, q=1).needed} == {"trim": EARLY, "add": EARLY}
+    assert {item.node: item.reason for item in of(text, q=1).needed} == {"trim": BOUNDS_EARLY, "add": BOUNDS_EARLY}
     assert all(item.decided for item in of(text, q=3).needed)
 
 
@@ -136,6 +137,24 @@ def test_an_overflow_of_what_is_left_hides_no_difference(body: str, q: int) -> N
     found = of(f"pipeline p(x: bool) -> bool {{ {body} }}", q=q)
     assert found.deletable == ()
     assert all(item.decided for item in found.needed)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_no_conclusion_where_queues_overflow_before_a_difference(q: int) -> None:
+    """The i-th output is x[i-1] and x[i div 2], from step 2 on neither side alone. One more y waits at each step."""
+    found = of("pipeline p(x: bool) -> bool { y = multiplex(x, x)\n return yesterday(x) and y }", q=q)
+    assert found.deletable == ()
+    assert {item.node: item.reason for item in found.needed if not item.decided}["y"] == BOUNDS_EARLY
+
+
+def test_an_overflow_is_no_event_that_is_still_to_come() -> None:
+    """One event comes out, and two of the first prefix: the queue of x that fills up brings no second one."""
+    found = of("""pipeline p(x: bool) -> bool {
+        c = turn(turn(x, 1) + turn(decimate(x, 2), 1), true)
+        return prefix(turn(x, true), 2) and prefix(c, 1)
+    }""", q=5)  # fmt: skip
+    assert set(found.deletable) == {"turn", "decimate", "turn2", "add", "turn3", "prefix", "both"}
+    assert {item.node: item.reason for item in found.needed} == {"c": BEHIND, "prefix2": BEHIND}
 
 
 def test_what_is_left_may_need_longer_queues() -> None:
@@ -202,6 +221,45 @@ def test_what_is_proposed_can_be_deleted(data: st.DataObject) -> None:
         for truncated, mode in proposed:
             for each in range(drawn.out_arity):
                 _compare_runs(whole, _records(truncated, steps[: len(whole)], {}), each, mode, max(q, 1))
+
+
+@given(st.data())
+@examples(40)
+def test_what_is_proposed_can_be_deleted_beyond_the_bounds(data: st.DataObject) -> None:
+    """On all inputs of seven steps, whatever waits in queues: no claim rests on overflows that hide a difference."""
+    wide = pipelines(max_bits=8, max_nodes=4, depth=0, inputs=st.sampled_from([BOOL, Integer(2)]), max_inputs=1)
+    drawn, q = without_unread(flatten(data.draw(wide))), data.draw(st.integers(1, 3))
+    _assert_claims(drawn, q)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y = multiplex(x, x)\n return yesterday(x) and y",
+        "y = stutter(x, 2)\n return y or trim(x, 1)",
+        "y = decimate(x, 2)\n return y = x",
+        "y = stutter(x, 3)\n return filter(y, trim(y, 2))",
+        "return multiplex(x, x) or multiplex(x, not x) and x",
+    ],
+)
+def test_claims_about_streams_of_unequal_pace(body: str, q: int) -> None:
+    _assert_claims(flatten(parse(f"pipeline p(x: bool) -> bool {{ {body} }}").get().pipeline), q)
+
+
+def _assert_claims(drawn: Pipeline, q: int) -> None:
+    found = dead_paths(drawn, Settings(q=q, grow=0))
+    proposed = [(dead.truncation.pipeline, dead.mode) for dead in found.dead]
+    if found.reduced is not None:
+        proposed.append((found.reduced.pipeline, found.reduced.mode))
+    ((name, domain),) = drawn.inputs
+    for events in itertools.product(domain.values(), repeat=7 if proposed else 0):
+        steps = [{name: event} for event in events]
+        whole = _records(found.pipeline, steps, {})
+        for truncated, mode in proposed:
+            cut = _records(truncated, steps[: len(whole)], {})
+            for each in range(drawn.out_arity):
+                _compare_runs(whole, cut, each, mode, max(q, 1))
 
 
 def _records(pipeline: Pipeline, steps: list[dict[str, Any]], room: dict[str, int]) -> list[list[list[Any]]]:

@@ -55,7 +55,8 @@ def execute(args: argparse.Namespace) -> int:
         if args.json:
             print(json.dumps({**head, "analysis": name, **section.data}), flush=True)
         else:
-            print(("\n" if number and not args.quiet else "") + section.text(quiet=args.quiet), flush=True)
+            bounds = ", ".join(f"{bound} = {value}" for bound, value in list(head.items())[1:]) if args.quiet else None
+            print(("\n" if number and not args.quiet else "") + section.text(bounds), flush=True)
         weak = (args.strict and section.within_bounds) or (args.strict_vacuity and section.vacuous)
         code = code if section.decided and not weak else UNDECIDED
     return code
@@ -82,7 +83,9 @@ def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Ca
     sections: dict[str, Callable[[], Section]] = {
         name: partial(asked, row) for name, row in rows if args.only or row.applies(pipeline)
     }
-    return {"pipeline": pipeline.name, "Q": settings.q, "N": settings.n}, sections
+    fitted = settings.fitted(pipeline)
+    head = {"pipeline": pipeline.name, "Q": settings.q, "N": fitted.n}
+    return head if fitted.floats is None else head | {"float": "{}..{}".format(*fitted.floats)}, sections
 
 
 def _of_rules(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Callable[[], Section]]]:

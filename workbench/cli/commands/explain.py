@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
@@ -67,14 +66,10 @@ def _answer(args: argparse.Namespace) -> RuleExplanation:
         raise InputError("this is no file of rules", where=args.file, hint="pipelines are explained by check and draw")
     from workbench.logs.rule_explained import RuleQuestion, explained
 
-    rules = o.rules(args.file, types_of_log(args, _say))
+    rules = o.rules(args.file, types_of_log(args, o.note))
     output = int(args.output) if (args.output or "").isdigit() else args.output
     question = RuleQuestion(args.event, output, args.missing, args.most)
     run = argparse.Namespace(**{**vars(args), "backend": AUTO, "html": None})  # the page is not the run's
-    tally = Tally(_say)
+    tally = Tally(o.note)
     with tally.doing:
-        return explained(rules, Start(run, say=_say, tally=tally), question, lambda log: log.pieces(args.input))
-
-
-def _say(text: str) -> None:
-    print(f"workbench: {text}", file=sys.stderr)
+        return explained(rules, Start(run, say=o.note, tally=tally), question, lambda log: log.pieces(args.input))

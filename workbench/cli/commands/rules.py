@@ -70,7 +70,7 @@ def execute(args: argparse.Namespace) -> int:
 
     found = load_rules(args.file)
     for warning in found.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        o.note(str(warning), "warning")
     if args.action == "plan":
         _plan(found, args)
     elif args.action == "simplify":
@@ -143,7 +143,7 @@ def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
     from workbench.logs.rule_facts import facts_of
     from workbench.logs.rule_sample import sampled_log
 
-    tally = Tally(lambda text: print(f"workbench: {text}", file=sys.stderr))
+    tally = Tally(o.note)
     clock = Clock(args.time or "time", args.time_unit)
     facts = facts_of(rules, Start(args))
     with tally.doing:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import ports_of_log, rule_options, types_of_log
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, printable
 from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.table import format_rows
 from workbench.executors.table import Start, backend_options
@@ -58,8 +58,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     begun = time.monotonic()
-    found, integers = o.program(args.file, args.param, args.fault, types_of_log(args, _say)), _integers(args)
-    tally = Tally(_say)
+    found, integers = o.program(args.file, args.param, args.fault, types_of_log(args, o.note)), _integers(args)
+    tally = Tally(o.note)
     try:
         with tally.doing:
             _run(found, args, integers, tally)
@@ -68,13 +68,13 @@ def execute(args: argparse.Namespace) -> int:
         if isinstance(error, WorkbenchError):
             error.hint = "; ".join(filter(None, (error.hint, notes)))
         elif notes:
-            _say(notes)
+            o.note(notes)
         raise
     if tally.first:
         first = f"{tally.first.where}: {tally.first.what}"
-        _say(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")
+        o.note(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")
     if tally.rows and (args.progress or sys.stderr.isatty()):
-        _say(tally.summary(time.monotonic() - begun))
+        o.note(tally.summary(time.monotonic() - begun))
     return 0
 
 
@@ -83,7 +83,7 @@ def _run(found: Pipeline | RuleSet, args: argparse.Namespace, integers: Integer 
 
     rules = cast("RuleSet", found) if found.kind == "rule set" else None  # to ask for its class would import it
     pipeline = cast("Pipeline", found)
-    start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
+    start = Start(args, say=o.note, progress=partial(Progress, always=args.progress), tally=tally)
     if args.list_columns:
         from workbench.events.look import look
 
@@ -101,11 +101,7 @@ def _run(found: Pipeline | RuleSet, args: argparse.Namespace, integers: Integer 
         from workbench.logs.run import run_with
 
         refuse_rule_options(args, pipeline)
-        run_with(pipeline, start, integers, lambda text: print(text, file=sys.stderr))
-
-
-def _say(text: str) -> None:
-    print(f"workbench: {text}", file=sys.stderr)
+        run_with(pipeline, start, integers, lambda text: print(printable(text), file=sys.stderr))
 
 
 def _integers(args: argparse.Namespace) -> Integer | None:

@@ -79,9 +79,8 @@ class Growing(Holders):
 
     def pick(self, suits: Callable[[Domain], bool] = lambda _: True) -> DrawnPipe:
         """An earlier pipe, the latest ones first."""
-        return self.draw(  # type: ignore[no-any-return]
-            st.sampled_from([pipe for pipe in reversed(self.pipes) if suits(pipe.domain)])
-        )
+        found = [pipe for pipe in reversed(self.pipes) if suits(pipe.domain)]
+        return found[self.draw(st.integers(0, len(found) - 1))]
 
     def has(self, suits: Callable[[Domain], bool]) -> bool:
         return any(suits(pipe.domain) for pipe in self.pipes)

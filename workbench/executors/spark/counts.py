@@ -21,7 +21,7 @@ class TaskRows(NamedTuple):
 
     Attributes
     ----------
-    rows, bad, events, ignored: as in `Tally`.
+    rows, bad, events, ignored, read, apart, exact: as in `Tally`; those that are late or blank count as apart.
     first: the first bad row.
     kept: the bad rows, where they are kept: file, number, what is wrong, text.
     unended: what is wrong at the end of parts of files, unless other parts tell otherwise; by the files.
@@ -34,6 +34,9 @@ class TaskRows(NamedTuple):
     first: ErrorText | None
     kept: tuple[tuple[str, int, str, str], ...]
     unended: Mapping[str, ErrorText]
+    read: int
+    apart: int
+    exact: bool
 
 
 class _Named:
@@ -66,6 +69,10 @@ class Counts:
     def made(self, task: int, events: int) -> None:
         """In a worker: so many events came out of a task."""
         self._accumulator.add({("made", task): events})
+
+    def computed(self, task: int, rows: int) -> None:
+        """In a worker: a program has been run on so many rows of a task."""
+        self._accumulator.add({("computed", task): rows})
 
     def note(self, task: int | str, what: Any) -> None:
         """In a worker: something else that a task has to tell."""
@@ -104,11 +111,16 @@ class Counts:
             tally.rows += rows.rows
             tally.bad += rows.bad
             tally.events += rows.events
+            tally.read += rows.read
+            tally.apart += rows.apart
+            tally.exact &= rows.exact
             tally.first = tally.first or (_error(rows.first) if rows.first else None)
             tally.pass_over(rows.ignored)
             for bad in rows.kept:
                 tally.keep(*bad)
-        tally.made += sum(count for (what, _), count in self._accumulator.value.items() if what == "made")
+        for (what, _), count in self._accumulator.value.items():
+            tally.made += count if what == "made" else 0
+            tally.computed += count if what == "computed" else 0
         self._accumulator.value = {}
 
 

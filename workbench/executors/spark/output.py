@@ -19,6 +19,7 @@ from workbench.errors import InputError
 from workbench.events.columns import as_json
 from workbench.events.table import format_row
 from workbench.events.values import from_text
+from workbench.executors.spark.carry import carried
 from workbench.executors.spark.columns import STEP
 
 if TYPE_CHECKING:
@@ -60,13 +61,14 @@ class RowLines:
 
         text = io.StringIO(newline="")
         writer = _writer(self.ports, text, self.format)
-        for batch in batches:
-            for row in batch.to_pylist():
-                writer.row(events_of_row(row, self.ports, self.time))
-            yield from _taken(text)
-        if cast(Any, TaskContext.get()).partitionId() == 0:  # what files begin with is there though no row is
-            writer.end()
-            yield from _taken(text)
+        with carried():
+            for batch in batches:
+                for row in batch.to_pylist():
+                    writer.row(events_of_row(row, self.ports, self.time))
+                yield from _taken(text)
+            if cast(Any, TaskContext.get()).partitionId() == 0:  # what files begin with is there though no row is
+                writer.end()
+                yield from _taken(text)
 
 
 def _writer(ports: Ports, stream: IO[str], format: str) -> RowWriter:

@@ -74,7 +74,11 @@ class LogReader(ABC):
         yield tally
         first = told_of(tally.first) if tally.first else None
         kept = tuple(tally.kept)
-        found = TaskRows(tally.rows, tally.bad, tally.taken, tuple(tally.ignored), first, kept, tally.unended)
+        apart = tally.blank + tally.apart
+        found = TaskRows(
+            tally.rows, tally.bad, tally.taken, tuple(tally.ignored), first, kept, tally.unended, tally.read, apart,
+            tally.exact,
+        )  # fmt: skip
         self.counts.read(task, found)
 
     def file(
@@ -153,7 +157,9 @@ class LogReader(ABC):
         there = key.is_valid()
         for each in inputs:
             there = pc.or_(there, each.is_valid())
-        return made.filter(there)
+        kept = made.filter(there)
+        tally.apart += len(made) - len(kept)
+        return kept
 
 
 class PartReader(LogReader):

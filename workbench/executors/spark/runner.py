@@ -94,21 +94,29 @@ class Runner:
     choice: what runs.
     layout: what the columns are.
     counts: are told how many events come out.
+
+    Attributes
+    ----------
+    computed: how many rows of this partition it has run on.
     """
 
     def __init__(self, choice: Choice, layout: Layout, counts: Counts | None = None) -> None:
         self.choice, self.layout, self.counts = choice, layout, counts
+        self.computed = 0
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The rows of the outputs, a batch for each batch; at the end those of the last key's end."""
+        self.computed = 0
         with carried():
-            made = self._made(KeyStreams(self.choice.executor(), self.layout), batches)
-            yield from counted(made, self.counts)
+            yield from counted(self._made(KeyStreams(self.choice.executor(), self.layout), batches), self.counts)
+        if self.counts is not None:
+            self.counts.computed(task_number(), self.computed)
 
     def _made(self, streams: KeyStreams, batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             if batch.num_rows:
                 yield from streams.batch(batch)
+                self.computed += batch.num_rows
         yield from streams.end()
 
 
@@ -124,10 +132,16 @@ def counted(batches: Iterator[Any], counts: Counts | None, *, again: bool = Fals
         events += sum(len(column) - column.null_count for column in batch.columns[2:])
         yield batch
     if counts is not None:
-        from pyspark import TaskContext
+        counts.made(task_number(again=again), events)
 
-        task: Any = TaskContext.get()
-        counts.made(task.taskAttemptId() if again else task.partitionId(), events)
+
+def task_number(*, again: bool = False) -> int:
+    """The number of the partition that this worker is at, or of the attempt where the partition comes `again`."""
+    from pyspark import TaskContext
+
+    task: Any = TaskContext.get()
+    number: int = task.taskAttemptId() if again else task.partitionId()
+    return number
 
 
 class KeyStreams:

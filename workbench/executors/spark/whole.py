@@ -120,7 +120,12 @@ def _batch(start: Start, spark: Any, choice: Choice, written: str) -> None:
         log = read_log(
             spark, args.input, choice.pipeline, key=args.key, order=args.order, reading=reading, tally=tally
         )  # fmt: skip
-        made, settle = run_located(choice, log), partial(log.settle, tally)
+        made = run_located(choice, log)
+
+        def settle() -> None:
+            log.settle(tally)
+            tally.settle()
+
         ports = row_ports(made, choice.pipeline.ports.shown)
         with brought_back(placed=log.placed):
             if args.output == "-":

@@ -277,6 +277,10 @@ class Group(Holder):
         found = {self.lags[pipe] for _, pipe in self.flat.outputs}
         return found.pop() if len(found) == 1 else None
 
+    @property
+    def prompt(self) -> bool:
+        return all(processor.prompt for processor in self.flat.typed.values())
+
     def _lagging(self, node: Node) -> tuple[int, ...] | None:
         """How long the queues of a node get, however many fronts come; None where that is not known."""
         before = [self.lags[pipe] for pipe in node.inputs]

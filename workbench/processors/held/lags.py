@@ -1,71 +1,113 @@
 """Joins whose inputs have different lags, so that they pair events of different times.
 
-The rule of this module: a shift that is written as one (`trim`, `insert`) is meant; one that comes with a window, or
-another processor that needs several events for its first, is not. Where a stream begins anew (behind a filter, a
-decimation), lags are counted anew.
+The rule of this module: each event of a pipe belongs to one of an input, and a join is even if those that it pairs
+belong to the same one. A difference that only written shifts make (`trim`, `insert`) is meant; one that windows make is
+not, nor what is left where shifts stand beside windows. Where a stream begins anew (behind a filter), or is thinned out
+or repeated otherwise than the one beside it, nothing is claimed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from math import lcm
 from typing import NamedTuple
 
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
 from workbench.errors import Location, PipelineError
+from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.held.group import Group
+from workbench.processors.held.holding import SingleHolder
+from workbench.processors.lagging import Lagging
+from workbench.processors.prefix import Prefix
+from workbench.processors.stutter import Stutter
+
+LOG = logging.getLogger("workbench")
+_said = deque[str](maxlen=1000)
+"""The warnings that have been given."""
 
 
 class PipeLag(NamedTuple):
-    """How far a pipe lags: behind what, by how many of its events, and by how many if written shifts do not count."""
-
-    origin: str
-    events: int
-    unwritten: int
-
-
-ROW = PipeLag("", 0, 0)
-"""That of an input: all inputs of a row come together."""
-
-
-@dataclass(frozen=True)
-class UnevenJoin:
-    """A join that pairs events of different times.
+    """To which events of an input those of a pipe belong.
 
     Attributes
     ----------
-    name: of the node, inside groups `group.node`.
-    lags: by how many events each of its inputs lags, by the name of the port.
-    early: the port that `missing` events have to be dropped from.
+    origin: where its events are counted (all inputs of a row, or a pipe on which they begin anew), and what has thinned
+        them out or repeated them since then.
+    inside: the first that did that, or ended them: shifts are written before it.
+    pace: by how many events of the origin one is later than the one before, on average.
+    grid, rest: a shift behind stutters by a multiple of `grid` is one before them, too; what others have left over.
+    events: by how many events of the origin it lags.
+    unwritten: the same if written shifts do not count. Behind an even join they have done their work, and do.
+    meant: whether the next join compares it with nothing.
     """
 
-    name: str
-    lags: Mapping[str, int]
-    early: str
-    missing: int
-    where: Location | str
+    origin: tuple[str | Processor, ...] = ("",)
+    inside: str = ""
+    pace: Fraction = Fraction(1)
+    grid: int = 1
+    rest: Fraction = Fraction(0)
+    events: Fraction = Fraction(0)
+    unwritten: Fraction = Fraction(0)
+    meant: bool = False
 
-    @property
-    def warning(self) -> PipelineError:
-        """What it is, and what to do."""
-        lags = ", ".join(f"'{port}' {lag}" for port, lag in self.lags.items())
-        return PipelineError(
-            f"'{self.name}' pairs events of different times: its inputs lag by different numbers of events ({lags})",
-            where=self.where,
-            hint=f"write trim(..., {self.missing}) around '{self.early}', or insert(..., VALUE, {self.missing}) around "
-            "the later one; where this is meant, lagging(...) around the later one",
-        )
+    def behind(self, processor: Processor, shift: int, pipe: str) -> PipeLag:
+        """That of an output, given by how many events the processor shifts what it emits."""
+        by, pace, grid, inside = shift * self.pace, self.pace, self.grid, self.inside or processor.keyword
+        if isinstance(processor, Prefix):
+            return self._replace(inside=inside)
+        if isinstance(processor, Stutter):
+            pace, grid = pace / processor.count, lcm(grid, pace.numerator)
+        elif isinstance(processor, CountDecimate):
+            pace *= processor.interval
+        else:
+            unwritten = self.unwritten + (0 if processor.shifts else by)
+            meant = isinstance(processor, Lagging) or (self.meant and not by)
+            rest = (self.rest + by) % grid
+            return self._replace(events=self.events + by, rest=rest, unwritten=unwritten, meant=meant)
+        found = self._replace(origin=(*self.origin, processor), inside=inside, pace=pace, grid=grid)
+        return PipeLag((pipe,)) if self.rest else found
+
+    def is_off(self, other: PipeLag) -> bool:
+        """Whether a join of the two pairs events of different times, and nobody meant that."""
+        return (self.events, self.rest) != (other.events, other.rest) and self.unwritten != other.unwritten
+
+    def call(self, shift: str, by: Fraction, text: str) -> str:
+        """What shifts an input by so many events of the origin."""
+        if self.inside and by.denominator == 1:
+            return f"{shift}, {by}) inside '{text}', before '{self.inside}'"
+        return f"{shift}, {by / self.pace}) around '{text}'"
+
+
+class UnevenJoin(NamedTuple):
+    """A join that pairs events of different times: its name, inside groups `group.node`, and what to say of it."""
+
+    name: str
+    lags: Mapping[str, Fraction]
+    """By how many events each of the inputs that are compared lags, by the name of the port."""
+    warning: PipelineError
 
 
 def lag_warnings(pipeline: Pipeline) -> list[PipelineError]:
     """Warn of each place in a text where a join pairs events of different times."""
-    return list({str(join.where) or join.name: join.warning for join in uneven_joins(pipeline)}.values())
+    return list({str(w.where) or name: w for name, _, w in uneven_joins(pipeline)}.values())
+
+
+def warn_of_lags(pipeline: Pipeline, say: Callable[[str], object] = LOG.warning) -> None:
+    """Say each warning of a pipeline once, however often it is loaded and run."""
+    for text in map(str, pipeline.derived("lag warnings", lambda: lag_warnings(pipeline))):
+        if text not in _said:
+            _said.append(text)
+            say(text)
 
 
 def uneven_joins(pipeline: Pipeline) -> Iterator[UnevenJoin]:
     """Find the joins that pair events of different times, in groups and in what is held, too."""
-    yield from _walk(pipeline, [ROW] * len(pipeline.inputs), "", [])
+    yield from _walk(pipeline, [PipeLag()] * pipeline.in_arity, "", [])
 
 
 def _walk(pipeline: Pipeline, inputs: Sequence[PipeLag], path: str, outputs: list[PipeLag]) -> Iterator[UnevenJoin]:
@@ -78,30 +120,51 @@ def _walk(pipeline: Pipeline, inputs: Sequence[PipeLag], path: str, outputs: lis
         if isinstance(processor, Group):
             yield from _walk(processor.body, given, f"{path}{node.name}.", results)
         else:
-            if processor.joins and (join := _compare(node, processor, given, path)):
-                yield join
-            held = getattr(processor, "inner", None)
+            if processor.joins:
+                yield from _compare(node, given, path)
+            held: object = processor
+            while isinstance(held, SingleHolder):
+                held = held.inner
             if isinstance(held, Group):
-                yield from _walk(held.body, [ROW] * held.in_arity, f"{path}{node.name}.", [])
+                yield from _walk(held.body, [PipeLag()] * held.in_arity, f"{path}{node.name}.", [])
             results = [_follow(f"{path}{pipe}", processor, given) for pipe in node.outputs]
         lags.update(zip(node.outputs, results, strict=True))
     outputs += (lags[pipe] for _, pipe in pipeline.outputs)
 
 
 def _follow(pipe: str, processor: Processor, given: Sequence[PipeLag]) -> PipeLag:
-    shift = processor.shift
-    if shift is None or len({each.origin for each in given}) != 1:
-        return PipeLag(pipe, 0, 0)
-    unwritten = max(each.unwritten for each in given) + (0 if processor.shifts else shift)
-    return PipeLag(given[0].origin, max(each.events for each in given) + shift, unwritten)
+    """That of an output: the greatest of the inputs that are compared, and the processor's own."""
+    if len(given) > 1:
+        given = [lag for lag in given if not lag.meant] or [given[0]._replace(meant=False)]
+    shift, last = processor.shift, max(given, key=lambda lag: lag.events)
+    if shift is None or processor.merges or len({lag.origin for lag in given}) > 1:
+        return PipeLag((pipe,))
+    even = len({lag.unwritten for lag in given}) == 1
+    return (last if even else last._replace(unwritten=last.events)).behind(processor, shift, pipe)
 
 
-def _compare(node: Node, processor: Processor, given: Sequence[PipeLag], path: str) -> UnevenJoin | None:
-    last = max(given, key=lambda lag: lag.events)
-    early = [i for i, lag in enumerate(given) if lag.origin == last.origin and lag.events < last.events]
-    first = next((i for i in early if given[i].unwritten < last.unwritten), None)
-    if first is None:
-        return None
-    lags = {port: lag.events for port, lag in zip(processor.ports, given, strict=True)}
-    missing = last.events - given[first].events
-    return UnevenJoin(f"{path}{node.name}", lags, processor.ports[first], missing, node.where)
+def _compare(node: Node, given: Sequence[PipeLag], path: str) -> Iterator[UnevenJoin]:
+    """Find what a join pairs wrongly, among the inputs that count the same events."""
+    texts = node.written if len(node.written) == len(given) else node.inputs
+    named, name = list(zip(node.processor.ports, texts, given, strict=True)), f"{path}{node.name}"
+    for origin in dict.fromkeys(lag.origin for lag in given):
+        inputs = [each for each in named if each[2].origin == origin and not each[2].meant]
+        if any(one.is_off(other) for one, other in combinations([lag for *_, lag in inputs], 2)):
+            lags = {port: lag.events for port, _, lag in inputs}
+            yield UnevenJoin(name, lags, _warn(name, node.where, [(text, lag) for _, text, lag in inputs]))
+
+
+def _warn(name: str, where: Location | str, inputs: Sequence[tuple[str, PipeLag]]) -> PipelineError:
+    """Say what is wrong with a join, and what to do; `inputs` are those compared, as the user wrote them."""
+    first, last = min(lag.events for _, lag in inputs), max(lag.events for _, lag in inputs)
+    lags = ", ".join(f"'{text}' {lag.events}" for text, lag in inputs)
+    early = [lag.call("trim(...", last - lag.events, text) for text, lag in inputs if lag.events < last]
+    late = [lag.call("insert(..., VALUE", lag.events - first, text) for text, lag in inputs if lag.events > first]
+    later = " and ".join(f"'{text}'" for text, lag in inputs if lag.events > first)
+    return PipelineError(
+        f"'{name}' pairs events of different times: its inputs lag by different numbers of events ({lags})",
+        where=where,
+        hint=f"write {' and '.join(early)}, or {' and '.join(late)}; where this is meant, lagging(...) around {later}"
+        if later
+        else "write the shifts before the events are repeated",
+    )

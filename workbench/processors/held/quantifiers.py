@@ -76,6 +76,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
     symbol: ClassVar[str] = "∀"
     breaks: ClassVar[bool] = False
     """The verdict of one copy that decides a position; without copies it is the other one."""
+    shift: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, TypedFunction):

@@ -35,6 +35,7 @@ class GloballyOf(SingleHolder):
     symbol: ClassVar[str] = "□"
     breaks: ClassVar[bool] = False
     """The verdict of one copy that decides all positions before it."""
+    shift: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))

@@ -6,6 +6,7 @@ are all copies of a position that is decided and waits for those before it.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ class WaitingCopies:
     def step(self, state: State, front: tuple[Any, ...], given: Sequence[tuple[Any, Any]]) -> Stepped:
         """One front; `given` is whether there is each value that it has, and the value."""
         waiting, *rest = state
-        begun = WaitingPosition(FALSE, tuple(self._copy(there, value) for there, value in given))
+        begun = WaitingPosition(FALSE, tuple(WaitingCopy(*each, self._initial) for each in given))
         places = [*self._places(rest), self._nothing]
         places = [self._fed(_chosen(EQ(waiting, number), begun, place), front) for number, place in enumerate(places)]
         leading, known = [], TRUE
@@ -90,14 +91,18 @@ class WaitingCopies:
         return self._after(waiting, places, leading), (said,)
 
     def _after(self, waiting: Any, places: Sequence[WaitingPosition], leading: Sequence[Any]) -> State:
-        """The state without the positions that have got their verdicts."""
-        count, kept = waiting + 1, list(places[:-1])
+        """The state without the leading positions; the others move by powers of two, n of them by n log n choices."""
+        count, kept, shift = waiting + 1, list(places), 1
         for number, known in enumerate(leading):
             count = ite(known, waiting - number, count)
-            later = [*places[number + 1 :], *[self._nothing] * self.room]
-            kept = [_chosen(known, new, old) for new, old in zip(later, kept, strict=False)]
+        last = [both(known, negate(more)) for known, more in itertools.pairwise([*leading, FALSE])]
+        while shift <= len(places):
+            moves = disjunction(here for gone, here in enumerate(last, 1) if gone & shift)
+            later = [*kept[shift:], *[self._nothing] * shift]
+            kept = [_chosen(moves, new, old) for new, old in zip(later, kept, strict=True)]
+            shift *= 2
         state = [count]
-        for place in kept:
+        for place in kept[:-1]:
             state.append(place.broken)
             for copy, key in zip(place.copies, self.keys, strict=True):
                 state += [copy.there, *([copy.value] if key is None else []), *copy.state]
@@ -112,9 +117,6 @@ class WaitingCopies:
         default = self.element.default
         copies = ((FALSE, const(default if key is None else key, self.element), self._initial) for key in self.keys)
         return WaitingPosition(FALSE, tuple(WaitingCopy(*copy) for copy in copies))
-
-    def _copy(self, there: Any, value: Any) -> WaitingCopy:
-        return WaitingCopy(there, value, self._initial)
 
     def _places(self, rest: Sequence[Any]) -> list[WaitingPosition]:
         """The positions that the parts of a state are, behind the first."""

@@ -85,7 +85,8 @@ class Window(SingleHolder, Divisible):
     @property
     def lag(self) -> int | None:
         inner = self._inner.lag
-        return self.width - 1 if inner is not None and inner < self.width else None
+        known = self._inner.prompt or (inner is not None and inner < self.width)
+        return self.width - 1 if known else None
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         return replace(self, inner=self._inner.typed_within(inputs, self.width))

@@ -111,7 +111,7 @@ class _Fed:
         """The map."""
         present, value = self.look(self.key)
         content = Content(self.look, self.total, self.table.columns(self.slices), self.others())
-        return Change.of(self.copies.map, (present, self.key, value), content)
+        return Change.of(self.copies.map, (present, self.key, value), content=content)
 
     def look(self, key: Any) -> tuple[Any, Any]:
         """See `Content`."""

@@ -21,7 +21,7 @@ from workbench.ir.system import Pipe, System
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.sampling import Sampled
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.problem import check
+from workbench.verify.answer.problem import check, discount_early
 from workbench.verify.answer.replay import events_of, run_of
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict, plain
 from workbench.verify.ask.properties import Property, invariant
@@ -87,12 +87,12 @@ def _carried(pipeline: Pipeline, pipe: str, sampled: Sampled, settings: Settings
     if isinstance(seen, Trace):
         return _found(pipeline, pipe, None, witness=seen)
     if not seen:
-        verdict = check(pipeline, never_speaks(pipe), settings)
+        verdict = discount_early(check(pipeline, never_speaks(pipe), settings))
         if verdict.outcome is not Outcome.FAILS:
             return _found(pipeline, pipe, verdict)
         assert verdict.counterexample is not None
         seen = events_of(verdict.counterexample.steps[-1].pipes[pipe])
-    verdict = check(pipeline, always_carries(pipe, seen[0]), settings)
+    verdict = discount_early(check(pipeline, always_carries(pipe, seen[0]), settings))
     return _found(pipeline, pipe, verdict, seen[:1], verdict.counterexample)
 
 

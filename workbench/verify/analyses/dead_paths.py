@@ -14,24 +14,28 @@ only outputs depend that never speak. Random runs refute most short cuts; the ot
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from workbench.budget import Budget
-from workbench.core.ops import EQ, LE, either, negate
+from workbench.core.domain import BOOL
+from workbench.core.ops import EQ, LE, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
+from workbench.core.term import FALSE, var
 from workbench.errors import LimitMet
 from workbench.ir.compose import DEFAULT_CAPACITY
+from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.constants import PROVED, never_speaks
 from workbench.verify.analyses.sampling import Sampled, fitting
 from workbench.verify.analyses.truncate import Truncation, reached, short_cut, truncations, without_unread
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.problem import check, says_enough
+from workbench.verify.answer.problem import BOUNDS_EARLY, check, discount_early
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode, side_by_side
@@ -199,9 +203,7 @@ def compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: S
     the truncation overflows first whatever room it has, nothing is known.
     """
     for times in ROOMS:
-        verdict = _compare(pipeline, truncated, mode, settings, times)
-        if verdict.vacuity is not None and verdict.vacuity.bound and verdict.outcome in PROVED:
-            verdict = verdict.mark_vacuous(verdict.vacuity, unknown=True)  # what a bound prevents may need it
+        verdict = discount_early(_compare(pipeline, truncated, mode, settings, times))
         if not verdict.meets_bounds:
             return verdict
         both, _, sizes = _beside(pipeline, truncated, "stepwise", settings, times)
@@ -233,6 +235,9 @@ def _compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: 
         if verdict.outcome in PROVED:
             later = check(both, _catches_up(name), given)
             verdict = later if later.outcome is not Outcome.HOLDS else verdict
+            strict = later.within_bounds and check(both, _catches_up(name, strictly=True), given)
+            if strict and strict.outcome is not Outcome.HOLDS:  # an overflow may be all that would let it catch up
+                verdict = replace(verdict, outcome=Outcome.UNKNOWN, reason=BEHIND)
     return verdict
 
 
@@ -261,14 +266,19 @@ def _pace(comparisons: Iterable[str], most: int) -> Iterator[Property]:
         yield bounded(f"{name}.right", most)
 
 
-def _catches_up(name: str) -> Property:
-    """Whenever events of the truncated pipeline wait, the whole pipeline can still emit the next of them."""
+def _catches_up(name: str, *, strictly: bool = False) -> Property:
+    """Whenever events of the truncated pipeline wait, the whole pipeline can still emit the next of them.
+
+    strictly: before a queue overflows, where else it is enough that one does.
+    """
 
     def question(system: System) -> Question:
-        none = EQ(system.queues[f"{name}.right"].length, 0)
-        emits = build("EF", atom(system.pipes[name].present))
+        over = var(f"{FLAG}:now", BOOL) if strictly else FALSE
+        none = either(over, EQ(system.queues[f"{name}.right"].length, 0))
+        emits = build("EF", atom(conjunction([system.pipes[name].present, negate(over)])))
         text = "the truncated pipeline has emitted what the whole one never will"
-        return Question(system, "ctl", build("AG", build("or", atom(none), emits)), failure=text)
+        formula = build("AG", build("or", atom(none), emits))
+        return Question(system, "ctl", formula, failure=text, about_overflow=strictly)
 
     return Property(f"{name} catches up", question)
 
@@ -293,9 +303,8 @@ def dead_paths(pipeline: Program, settings: Settings | None = None) -> DeadPaths
     settings = (settings or Settings()).fitted(pipeline)
     found, end = _dead_paths(pipeline, settings), time.monotonic() + settings.grow
     for larger in settings.larger():
-        weak = any(dead.verdict.within_bounds and not says_enough(dead.verdict) for dead in found.dead)
         left = end - time.monotonic()
-        if left <= 0 or not (weak or any(needed.reason in (EARLY, FULLER) for needed in found.needed)):
+        if left <= 0 or not any(needed.reason in (BOUNDS_EARLY, FULLER) for needed in found.needed):
             break
         with contextlib.suppress(LimitMet), Budget(left):
             found = _dead_paths(pipeline, larger)
@@ -327,12 +336,12 @@ def _dead_paths(pipeline: Program, settings: Settings) -> DeadPaths:
 
 def _silent(pipeline: Pipeline, settings: Settings) -> tuple[dict[str, Verdict], dict[str, Verdict]]:
     """The outputs that are known never to speak, and the others, each with its verdict."""
-    verdicts = {name: check(pipeline, never_speaks(name), settings) for name, _ in pipeline.outputs}
+    verdicts = {name: discount_early(check(pipeline, never_speaks(name), settings)) for name, _ in pipeline.outputs}
     silent = {name: verdict for name, verdict in verdicts.items() if verdict.outcome is Outcome.HOLDS}
     return silent, {name: verdict for name, verdict in verdicts.items() if name not in silent}
 
 
-EARLY = "queues overflow before anything can be compared; choose a larger Q"
+BEHIND = "with less in it, events come that the pipeline may never emit"
 FULLER = "with less in it, the pipeline needs longer queues"
 
 
@@ -351,7 +360,7 @@ def _short_cuts(
                 break
             if verdict.outcome is not Outcome.FAILS:
                 early = not verdict.reason or (verdict.vacuity and verdict.meets_bounds)
-                undecided |= dict.fromkeys(cut.removed, EARLY if early else verdict.reason)
+                undecided |= dict.fromkeys(cut.removed, BOUNDS_EARLY if early else verdict.reason)
     return tuple(found), undecided
 
 
@@ -380,24 +389,17 @@ def _not_refuted(sampled: Sampled, truncated: Pipeline, settings: Settings) -> l
         again = other.run(sample.inputs)
         pairs = list(zip(sample.steps, again.steps, strict=False))
         for (_, pipe), (_, instead) in zip(sampled.pipeline.outputs, truncated.outputs, strict=True):
-            ours = [a.pipes[pipe] for a, _ in pairs]
-            theirs = [b.pipes[instead] for _, b in pairs]
-            if [events_of(a) for a in ours] != [events_of(b) for b in theirs] and "stepwise" in able:
-                able.remove("stepwise")
-            if "up to pace" in able and not _begins_with(theirs, ours):
-                able.remove("up to pace")
+            ours = [events_of(a.pipes[pipe]) for a, _ in pairs]
+            theirs = [events_of(b.pipes[instead]) for _, b in pairs]
+            agrees = {"stepwise": ours == theirs, "up to pace": _begins_with(theirs, ours)}
+            able = [mode for mode in able if agrees[mode]]
     return able
 
 
-def _begins_with(longer: Iterable[Any], shorter: Iterable[Any]) -> bool:
+def _begins_with(longer: Iterable[list[Any]], shorter: Iterable[list[Any]]) -> bool:
     """Whether the events of one begin with those of the other, at no step later."""
-    emitted, wanted = list[Any](), list[Any]()
-    for a, b in zip(longer, shorter, strict=True):
-        emitted += events_of(a)
-        wanted += events_of(b)
-        if emitted[: len(wanted)] != wanted:
-            return False
-    return True
+    emitted, wanted = itertools.accumulate(longer), itertools.accumulate(shorter)
+    return all(a[: len(b)] == b for a, b in zip(emitted, wanted, strict=True))
 
 
 def _needed(pipeline: Pipeline, name: str, speaking: Mapping[str, Verdict], settings: Settings, reason: str) -> Needed:
@@ -411,7 +413,7 @@ def _needed(pipeline: Pipeline, name: str, speaking: Mapping[str, Verdict], sett
     output = next(output for output in reached(pipeline, node) if output in speaking)
     verdict = speaking[output]
     if verdict.outcome is not Outcome.FAILS:  # it is not known whether that output ever speaks
-        reason = reason or verdict.reason or EARLY
+        reason = reason or verdict.reason or BOUNDS_EARLY
     return Needed(name, verdict, f"without it '{output}' would not speak{_last_step(verdict)}", reason)
 
 

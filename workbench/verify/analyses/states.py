@@ -18,7 +18,7 @@ from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.processors.moore import Moore
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.problem import check
+from workbench.verify.answer.problem import check, discount_early
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, invariant
 from workbench.verify.finding import BEFORE_OVERFLOW, Finding
@@ -49,7 +49,8 @@ def states(pipeline: Program, settings: Settings | None = None) -> tuple[Finding
         if isinstance(node.processor, Moore):
             declared = {(each.source, each.target): None for each in node.processor.transitions}
             declared |= {(name, name): None for name in node.processor.names}
-            steps = tuple(_step(*pair, check(flat, _never(node, *pair), settings)) for pair in declared)
+            verdicts = [discount_early(check(flat, _never(node, *pair), settings)) for pair in declared]
+            steps = tuple(_step(*pair, never) for pair, never in zip(declared, verdicts, strict=True))
             found.append(_machine(node.name, node.processor.names, steps))
     return tuple(found)
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from workbench.budget import phase, share
 from workbench.core.domain import FLOAT, Integer, ModelScope, Overflowing, SomeFloats
 from workbench.core.fields import within
-from workbench.core.fold import substitute, variables
-from workbench.core.ops import NOT
+from workbench.core.fold import postorder, substitute, variables
+from workbench.core.ops import AND, IMPLIES, NOT
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.term import FALSE, TRUE, Term
@@ -23,6 +23,7 @@ from workbench.errors import DomainError, EngineDisagreement, LimitMet, Refused,
 from workbench.ir.compose import DEFAULT_CAPACITY, outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
+from workbench.ir.system import System, instance_of
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer, EngineLimits, patience
 from workbench.verify.answer.advice import advise
@@ -50,6 +51,13 @@ if TYPE_CHECKING:
     from workbench.language import PropertySyntax
     from workbench.tesla.model.build import RuleBounds
 
+OPPOSITE = {
+    Outcome.FAILS: Outcome.HOLDS,
+    Outcome.HOLDS: Outcome.FAILS,
+    Outcome.WITHIN_BOUNDS: Outcome.UNKNOWN,
+    Outcome.UNKNOWN: Outcome.UNKNOWN,
+}
+"""What it means for a question that wants a run that the formula which no such run satisfies has this outcome."""
 NO_RUN = "no run shows it"
 UNDECIDED = "undecided: the engine met a limit"
 QUIET = "steps without input"
@@ -146,7 +154,9 @@ class Settings:
         from workbench.tesla.model.in_pipelines import over
 
         bounds = self.rules or RuleBounds()
-        if isinstance(self.q, int) and self.q != DEFAULT_CAPACITY:
+        if isinstance(self.q, Adjustable):
+            bounds = replace(bounds, growth=max(self.q // DEFAULT_CAPACITY, 1))
+        elif isinstance(self.q, int):
             bounds = replace(bounds, room=self.q)
         still = bounds.still or self.environment.arrivals in ("synchronised", "always")
         return over(programs, self.domain, bounds, still=still)
@@ -187,6 +197,8 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
         raise Refused(what, hint='ask with Settings(environment=Environment("one")), as `rule_problem` does')
     question, structure = _alike(settings.environment.adapt(prop.question(outline(pipeline, settings.q))))
     model = focus(question.system, tuple(question.formula.atoms()))
+    if not question.compares and question.kind == "invar":
+        question = replace(question, exercised=(*question.exercised, *_implications(model.system)))
     hidden = FALSE if question.about_overflow else model.overflow
     measures = question.kind == "longest"  # only what overflow does not hide is measured
     asked = {"property": Asked(question.kind, weaken(question.formula, hidden, optimistic=not measures))}
@@ -208,7 +220,7 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
             asked[role] = _never(term, side=role != "overflow")._replace(unless="property" if question.wanted else "")
     if question.in_bounds and hidden is not FALSE:
         asked["in bounds"] = Asked(question.kind, question.in_bounds(hidden), side=True)
-    if not structure and not question.wanted:
+    if not structure and not question.wanted and settings.environment.arrivals != "one":
         for role, _, term in _cases(question):
             if variables([term]).keys() <= model.system.domains.keys():
                 case = weaken(atom(NOT(term)), hidden, optimistic=True)
@@ -221,6 +233,15 @@ def _cases(question: Question) -> Iterator[tuple[str, str, Term]]:
     """The conditions that must come true on some run: the role in which each is asked for, its words, and it."""
     for number, (words, term) in enumerate(question.exercised):
         yield f"case {number}", words, term
+
+
+def _implications(system: System) -> Iterator[tuple[str, Term]]:
+    """The left sides of the implications that a system computes."""
+    for name, term, *_ in system.definitions:
+        for part in postorder([term]):
+            if part.op is IMPLIES:
+                words = f"the left side of an implication in '{instance_of(name)}' is true"
+                yield words, AND(system.uses.get(name, TRUE), part.args[0])
 
 
 def _alike(question: Question) -> tuple[Question, str]:
@@ -238,7 +259,10 @@ def _alike(question: Question) -> tuple[Question, str]:
     count, many = len(found.equal), len(found.system.variables)
     text = f"structure: {count} of {many} state variables never differ from others, and what is compared is one term"
     equal = dict(found.equal)
-    cases = tuple((words, substitute(case, equal)) for words, case in question.exercised)
+    cases = tuple(
+        (words, FALSE if found.simplified(case) is FALSE else substitute(case, equal))
+        for words, case in question.exercised
+    )
     question = replace(question, system=found.reduced(), formula=atom(substitute(term, equal)), exercised=cases)
     return question, text if proved else ""
 
@@ -326,7 +350,7 @@ def _verdict(
     findings = _findings(prepared, answers)
     env = settings.environment
     question = prepared.question
-    outcome = _WANTED[findings.outcome] if question.wanted else findings.outcome
+    outcome = OPPOSITE[findings.outcome] if question.wanted else findings.outcome
 
     late: list[str] = []
 
@@ -374,13 +398,16 @@ def _verdict(
         length=answers["property"].length,
         grounds=replace(grounds(prepared.model, findings, settings.domain), for_every_n=for_every_n),
     )
-    looked_for = not prepared.trivial and not prepared.structure and env.arrivals != "one"  # rules: verify.rules.grown
+    cases = [(words, Answer(True) if term is FALSE else answers.get(role)) for role, words, term in _cases(question)]
+    never = [words for words, answer in cases if answer is not None and answer.truth is True]
+    # of rules by themselves `verify.rules.grown` looks for it
+    looked_for = not prepared.trivial and (never or not prepared.structure) and env.arrivals != "one"
     if not looked_for or outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
         return found
-    cases = [(words, answers.get(role)) for role, words, _ in _cases(question)]
-    never = [words for words, answer in cases if answer is not None and answer.truth is True]
-    vacuity = find_vacuity(pipeline, prepared.model, settings, never, outcome)
-    nothing = question.compares and len(never) == len(cases)  # was compared
+    vacuity = find_vacuity(pipeline, prepared.model, settings, never, outcome, prop.conditions)
+    all_never, bounded = len(never) == len(cases), outcome is Outcome.WITHIN_BOUNDS
+    # what is compared, or not for want of numbers; or what rules emit, within bounds of them
+    nothing = (all_never or not never) if question.compares else bool(own) and all_never and bounded and bool(never)
     return found if vacuity is None else found.mark_vacuous(vacuity, unknown=nothing)
 
 
@@ -426,15 +453,6 @@ def _depth(prepared: Prepared, findings: EngineRemarks, answers: Mapping[str, An
     if question.kind != "invar" or not 0 < steps < math.inf:
         return None
     return Depth(int(steps), question.wanted, "" if steps <= fit else beyond(prepared.model))
-
-
-_WANTED = {
-    Outcome.FAILS: Outcome.HOLDS,
-    Outcome.HOLDS: Outcome.FAILS,
-    Outcome.WITHIN_BOUNDS: Outcome.UNKNOWN,
-    Outcome.UNKNOWN: Outcome.UNKNOWN,
-}
-"""What it means that the formula holds where a run is wanted that refutes it."""
 
 
 def _lacking(question: Question, findings: EngineRemarks) -> str:

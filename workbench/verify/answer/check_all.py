@@ -24,6 +24,7 @@ def check_all(
 ) -> Iterator[tuple[Problem, Verdict]]:
     """Decide many problems at the same time; each verdict comes as soon as it is known, with its problem.
 
+    `can(P)` and `never(P)` of one program are one question, which is decided once.
     What has come is yours, whatever happens then: an interrupt ends the processes and goes on to you.
 
         found = []

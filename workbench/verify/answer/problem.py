@@ -16,10 +16,12 @@ from workbench.errors import DomainError, InputError, LimitMet
 from workbench.ir.compose import outline
 from workbench.language import Loaded, PropertySyntax, Source, parse_property, program_of, read_file
 from workbench.language.faults import faulty
+from workbench.language.properties import PROPERTIES
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.check import Settings, decide, prepare, undecided
+from workbench.processors.held.lags import warn_of_lags
+from workbench.verify.answer.check import NO_RUN, OPPOSITE, UNDECIDED, Settings, decide, prepare, undecided
 from workbench.verify.answer.growth import grow
-from workbench.verify.answer.verdict import Verdict
+from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import COMPARISONS, Equivalence, EquivalenceMode, equivalent_to, tolerating
 from workbench.verify.ask.from_syntax import asked_by
@@ -52,6 +54,29 @@ class Problem:
     def text(self) -> str:
         """What is asked, as the user wrote it."""
         return str(self.syntax or self.prop)
+
+    @property
+    def program(self) -> object:
+        """What the question is about, as it was given."""
+        return self.subject
+
+    def is_opposite_of(self, other: Problem) -> bool:
+        """Whether this is `never(P)`, and the other one `can(P)` of the same program and settings: one question."""
+        if self.syntax is None or other.syntax is None or PROPERTIES[self.syntax.name].opposite != other.syntax.name:
+            return False
+        same = self.program is other.program and self.settings == other.settings
+        return same and str(self.syntax.argument) == str(other.syntax.argument)
+
+    def turned(self, verdict: Verdict) -> Verdict:
+        """The verdict that something never happens, from the one whether it can."""
+        outcome = Outcome.WITHIN_BOUNDS if verdict.within_bounds else OPPOSITE[verdict.outcome]
+        asked = verdict.problem and replace(verdict.problem, prop=self.prop, syntax=self.syntax)
+        found = replace(verdict, property=self.text, outcome=outcome, problem=asked, examined=())
+        if outcome is Outcome.UNKNOWN and verdict.vacuity is None:  # a limit was met
+            return replace(found, depth=verdict.depth and replace(verdict.depth, wanted=False))
+        reason = "; ".join(each for each in verdict.reason.split("; ") if not each.startswith(NO_RUN))
+        rests_on = tuple(each for each in verdict.rests_on if each != UNDECIDED)
+        return replace(found, reason=reason, rests_on=rests_on, phase="", depth=None, reached=(), advice=())
 
     @property
     def name(self) -> str:
@@ -120,15 +145,6 @@ class Problem:
         found = undecided(self.name, self.text, self.settings, reason, system=self.system)
         return replace(found, problem=self)
 
-    def is_opposite_of(self, other: Problem) -> bool:
-        """Whether it asks that what another one looks for never comes: both are one question (`turned`)."""
-        del other
-        return False
-
-    def turned(self, verdict: Verdict) -> Verdict:
-        """The verdict, from that on the problem that it is the opposite of."""
-        raise NotImplementedError(f"{self.text} is no problem's opposite: {verdict.property}")
-
     def decide(self) -> Verdict:
         """The verdict, under the names the user wrote; it errs as `check` does."""
         start = time.monotonic()
@@ -158,6 +174,17 @@ def says_enough(verdict: Verdict) -> bool:
     """Whether nothing is to be expected of longer queues."""
     known = verdict.known_steps
     return not verdict.meets_bounds or (verdict.vacuity is None and known is not None and known >= EARLY)
+
+
+BOUNDS_EARLY = "queues overflow in the first steps: too little is known; choose a larger Q"
+
+
+def discount_early(verdict: Verdict) -> Verdict:
+    """The verdict; unknown where it holds for want of what bounds prevent, or within bounds met in the first steps."""
+    if verdict.vacuity and verdict.vacuity.bound and verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
+        return verdict.mark_vacuous(verdict.vacuity, unknown=True)
+    early = verdict.outcome is Outcome.WITHIN_BOUNDS and not says_enough(verdict)
+    return replace(verdict, outcome=Outcome.UNKNOWN, reason=BOUNDS_EARLY) if early else verdict
 
 
 def problem(
@@ -222,7 +249,9 @@ def check(
     Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
     EngineError, EngineMissing: the engine cannot be used. Limits and crashes are the outcome `unknown`.
     """
-    return problem(pipeline, prop, settings, faults).decide()
+    asked = problem(pipeline, prop, settings, faults)
+    warn_of_lags(asked.subject.pipeline)
+    return asked.decide()
 
 
 def comparison(

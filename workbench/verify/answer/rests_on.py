@@ -48,6 +48,8 @@ class Grounds:
     for_every_n: it does not depend on values of type `int`.
     wraps, clamps: whether modular arithmetic wraps, saturating arithmetic is clamped; None where undecided.
     domains: the pipeline's own integer domains that it depends on.
+    counts: it depends on values of type `int`.
+    floats: what stands for `float`, where it depends on that.
     """
 
     trivial: bool
@@ -58,6 +60,8 @@ class Grounds:
     wraps: bool | None
     clamps: bool | None
     domains: tuple[str, ...]
+    counts: bool = True
+    floats: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -83,6 +87,8 @@ def grounds(model: Model, findings: EngineRemarks, chosen: Integer) -> Grounds:
         findings.wraps,
         findings.clamps,
         _own(model, chosen),
+        chosen in model.integers,
+        next((str(each) for each in model.instead if isinstance(each, SomeFloats)), ""),
     )
 
 

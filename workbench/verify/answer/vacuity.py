@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import SomeFloats
+from workbench.core.domain import FLOAT, INT, Domain, Integer, Integers, ModelScope, Reals, SomeFloats
 from workbench.core.pipeline import Pipeline
+from workbench.errors import WorkbenchError
 from workbench.ir.reduce import Model
 from workbench.ir.system import instance_of
-from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.rests_on import depends_on_no_n
 from workbench.verify.answer.verdict import Outcome, Vacuity
-from workbench.verify.ask.scope import comparisons_in
+from workbench.verify.ask.reach import ConstantComparison, bodies_in, comparisons_in, inputs_of, reaches, terms_in
 
 if TYPE_CHECKING:
     from workbench.verify.answer.check import Settings
 
+Conditions = Callable[[Pipeline], Iterable[Any]]
+"""What a property compares itself, as terms over the pipes of a pipeline."""
+
 
 def find_vacuity(
-    pipeline: Pipeline, model: Model, settings: Settings, never: Sequence[str], outcome: Outcome
+    pipeline: Pipeline, model: Model, settings: Settings, never: Sequence[str], outcome: Outcome, asked: Conditions
 ) -> Vacuity | None:
     """What makes a verdict vacuous: a condition of the property, or a comparison in its cone, that is never true.
 
@@ -28,11 +35,13 @@ def find_vacuity(
     ----------
     never: the words of the conditions that were found never to come true.
     """
-    branches = [] if depends_on_no_n(model, settings.domain) else list(_branches(pipeline, model, settings))
+    branches = [] if depends_on_no_n(model, settings.domain) else list(_branches(pipeline, model, settings, asked))
     if never:
-        known, room = [bound for _, bound in branches], _room(model) if outcome is Outcome.WITHIN_BOUNDS else ""
+        # of a condition beside `x < 0` it is not known whether numbers below zero would make it true
+        known = [each.bound for each in branches if not each.bound.startswith("int")]
+        room = _room(model) if outcome is Outcome.WITHIN_BOUNDS else ""
         return Vacuity(_sentence(never[0]), next(iter(known), room), certain=bool(known))
-    return Vacuity(*branches[0]) if branches else None
+    return branches[0] if branches else None
 
 
 def _sentence(words: str) -> str:
@@ -46,20 +55,60 @@ def _room(model: Model) -> str:
     return f"Q = {sizes.pop()}" if len(sizes) == 1 else ", ".join(f"{q.name} = {q.capacity}" for q in model.queues)
 
 
-def _branches(pipeline: Pipeline, model: Model, settings: Settings) -> Iterator[tuple[str, str]]:
-    """The comparisons with constants in the cone that are never true, or never false, and the bound that is why."""
-    flat, cone = flatten(pipeline), {instance_of(name) for name in model.system.domains}
+@dataclass(frozen=True)
+class _Unbounded(ModelScope):
+    """What a model has in place of types without a bound, turned into these types again."""
+
+    chosen: Integer = Integer(1)
+
+    def of(self, domain: Domain) -> Domain:
+        return INT if domain == self.chosen else FLOAT if isinstance(domain, SomeFloats) else domain
+
+
+def _branches(pipeline: Pipeline, model: Model, settings: Settings, asked: Conditions) -> Iterator[Vacuity]:
+    """The comparisons with constants in the cone that are never true, or never false, and the bound that is why.
+
+    Last comes a number that makes a difference and is not reached.
+    """
+    flat, cone = flatten(pipeline), {*map(instance_of, model.system.domains)}
+    whole: type[Domain] = Integer
+    real: type[Domain] = SomeFloats
+    with contextlib.suppress(WorkbenchError):  # rules in a model are over its numbers only
+        flat, whole, real = flat.resolve(_Unbounded(chosen=settings.domain)), Integers, Reals
+    bounds = {whole: (0, settings.n - 1)} | ({} if settings.floats is None else {real: settings.floats})
+
+    def bound(kind: type[Domain], *, above: bool) -> str:
+        low, high = bounds[kind]
+        return (
+            f"N = {high + 1}" if kind is whole and above else f"{'int' if kind is whole else 'float'} = {low}..{high}"
+        )
+
+    found: list[tuple[str, ConstantComparison]] = []
     for node in flat.nodes:
-        for each, term in comparisons_in(flat.typed[node.name]) if node.name in cone else ():
-            settled, domain = each.settled, each.operand
-            floats = isinstance(domain, SomeFloats)
-            if settled is None or not (floats or domain == settings.domain):
-                continue
-            low, high = (floats and settings.floats) or (0, settings.n - 1)
-            above = high < each.needs[1]
-            if settled and not above and not floats:  # as of `x >= 0`: no larger domain makes a difference
-                continue
-            alone = term.is_var and isinstance(node.processor, ApplyFunction)
-            name = node.inputs[int(term.name.lstrip("_"))] if alone else "a value"
-            bound = f"N = {settings.n}" if above and not floats else f"{'float' if floats else 'int'} = {low}..{high}"
-            yield f"{name} {each.symbol} {each.constant:g} is never {'false' if settled else 'true'}", bound
+        for body in bodies_in(flat.typed[node.name]) if node.name in cone else ():
+            for each in comparisons_in(terms_in(body)):
+                pipes = inputs_of(node, each.operand.name) if each.operand.is_var else ()
+                found.append((pipes[0] if len(pipes) == 1 else "a value", each))
+    conditions = list(asked(flat))
+    for each in comparisons_in(terms_in(tuple(conditions))):
+        found.append((each.operand.name if each.operand.is_var else "a value", each))
+    for name, each in found:
+        kind = type(each.operand.domain)
+        settled = each.settled(*bounds[kind]) if kind in bounds else None
+        above = kind in bounds and bounds[kind][1] < each.needs.high
+        if settled is None or (settled and not above and kind is whole):  # as of `x >= 0`: no larger domain helps
+            continue
+        words = f"{name} {each.symbol} {each.constant:g} is never {'false' if settled else 'true'}"
+        yield Vacuity(words, bound(kind, above=above))
+    for name in dict.fromkeys(name for name, each in found if type(each.operand.domain) is real and real in bounds):
+        for low, high in pairwise(sorted({each.constant for other, each in found if other == name})):
+            if math.floor(low) + 1 >= high:
+                yield Vacuity(f"no run on which {name} is between {low:g} and {high:g}", bound(real, above=False))
+    reached, spans = reaches(flat, conditions, cone)
+    for kind, span in spans.items():
+        if kind in bounds and span.top > bounds[kind][1]:
+            far = (
+                pipe for pipe, reach in reached.items() if type(flat.domains[pipe]) is kind and reach.top == span.top
+            )
+            words = f"no run on which {next(far, 'a number')} is {span.top}, and numbers up to that make a difference"
+            yield Vacuity(words, bound(kind, above=True))

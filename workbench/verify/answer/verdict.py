@@ -296,8 +296,9 @@ class Verdict(Displayed):
 
     @builtins.property
     def known_steps(self) -> int | None:
-        """For how many steps of every run it says something, where a run is known on which bounds are met first."""
-        return None if self.witness is None or not self.within_bounds else len(self.witness.steps) - 1
+        """For how many steps of every run it says something, where a shortest run is known on which bounds are met."""
+        shortest = self.witness is not None and self.witness.shortest and self.within_bounds
+        return len(self.witness.steps) - 1 if self.witness is not None and shortest else None
 
     @builtins.property
     def words(self) -> str:

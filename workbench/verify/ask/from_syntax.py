@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.errors import LanguageError
@@ -12,6 +13,7 @@ from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.equivalence import Equivalence
 from workbench.verify.ask.labels import Labels
 from workbench.verify.ask.properties import Exercised, Property, always, can, never, temporal
+from workbench.verify.ask.scope import conditions_of
 
 if TYPE_CHECKING:
     from workbench.language import Loaded
@@ -27,7 +29,7 @@ def property_from(syntax: PropertySyntax) -> Property:
             hint="from Python: check(pipeline, equivalent_to(other))",
         )
     found: Property = row.made(*([] if row.argument is None else [syntax.argument]))
-    return found
+    return replace(found, conditions=partial(conditions_of, syntax))
 
 
 def asked_by(syntax: PropertySyntax, loaded: Loaded | None = None) -> Property | Equivalence:
@@ -47,6 +49,10 @@ def _cases(e: Expression) -> Exercised:
     return lambda system: Labels(system).cases(e)
 
 
+def _looked_at(e: Expression) -> Exercised:
+    return lambda system: Labels(system).looked_at(e)
+
+
 def always_expressed(e: Expression) -> Property:
     """`always (e)`."""
     return always(lambda system: Labels(system).invariant(e), str(e), _cases(e))
@@ -54,12 +60,12 @@ def always_expressed(e: Expression) -> Property:
 
 def never_expressed(e: Expression) -> Property:
     """`never(e)`."""
-    return never(lambda system: Labels(system).somewhere(e), str(e))
+    return never(lambda system: Labels(system).somewhere(e), str(e), _looked_at(e))
 
 
 def can_expressed(e: Expression) -> Property:
     """`can(e)`."""
-    return can(lambda system: Labels(system).somewhere(e), str(e))
+    return can(lambda system: Labels(system).somewhere(e), str(e), _looked_at(e))
 
 
 def formula_expressed(kind: QueryKind, e: Expression) -> Property:

@@ -55,6 +55,10 @@ class Labels(Evaluator):
             return self.system.pipes[self.pipes[path]].present
         return self._satisfied(e)
 
+    def looked_at(self, e: s.Expression) -> tuple[tuple[str, Term], ...]:
+        """What must come true somewhere, or a `never` holds for want of events."""
+        return () if dotted(e) in self.pipes else self.cases(e)
+
     def _satisfied(self, e: s.Expression) -> Term:
         """The condition, true of events that are there."""
         found: Term = disjunction(conjunction([*mentioned, term]) for mentioned, term in self._cases(e))

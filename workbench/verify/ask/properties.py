@@ -70,10 +70,14 @@ OverDomains = Callable[..., tuple[Pipeline, ...]]
 
 @dataclass(frozen=True)
 class Property:
-    """A named property; `question` is given the system of a pipeline."""
+    """A named property; `question` is given the system of a pipeline.
+
+    `conditions` are terms over the pipes of a pipeline, those that it compares numbers in.
+    """
 
     name: str
     question: Callable[[System], Question]
+    conditions: Callable[[Pipeline], Iterable[Any]] = lambda _: ()
 
     def __str__(self) -> str:
         return self.name
@@ -206,14 +210,14 @@ def always(make: Callable[[System], Term], text: str, cases: Exercised = no_case
     return invariant(f"always {text}", make, f"'{text}' is false", cases)
 
 
-def never(make: Callable[[System], Term], text: str) -> Property:
+def never(make: Callable[[System], Term], text: str, cases: Exercised = no_cases) -> Property:
     """A condition is true at no step; where pipes that it looks at carry no event, it is false."""
-    return invariant(f"never {text}", lambda system: negate(make(system)), f"'{text}' is true")
+    return invariant(f"never {text}", lambda system: negate(make(system)), f"'{text}' is true", cases)
 
 
-def can(make: Callable[[System], Term], text: str) -> Property:
+def can(make: Callable[[System], Term], text: str, cases: Exercised = no_cases) -> Property:
     """A condition is true at some step of some run, which is shown: what `never` refutes."""
-    inner = never(make, text)
+    inner = never(make, text, cases)
     return Property(f"can {text}", lambda system: replace(inner.question(system), wanted=True))
 
 
@@ -255,7 +259,7 @@ def never_false() -> Property:
         slots = [slot for pipe in _verdicts(system) for slot in pipe.slots]
         return conjunction(either(negate(slot.present), slot.value) for slot in slots)
 
-    return invariant("never-false", said, "the monitor says false")
+    return invariant("never-false", said, "the monitor says false", speaking)
 
 
 def often_true() -> Property:
@@ -264,7 +268,7 @@ def often_true() -> Property:
     def question(system: System) -> Question:
         formula = again_and_again([says_true(pipe) for pipe in _verdicts(system)])
         text = "from some step on the monitor never says true"
-        return Question(system, "ltl", formula, stutter=False, ends=False, failure=text)
+        return Question(system, "ltl", formula, stutter=False, ends=False, failure=text, exercised=speaking(system))
 
     return Property("often-true", question)
 

@@ -6,24 +6,27 @@ numbers reach beyond the constants that they are compared with, so that no compa
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from string import ascii_lowercase
-from typing import Any, NamedTuple
+from typing import Any
 
-from workbench.core.domain import Domain, Integer, Integers, Reals, SomeFloats, SomeTexts, Texts, Value
+from workbench.core.domain import Domain, Integers, Reals, SomeTexts, Texts, Value
 from workbench.core.fields import scalars, split
-from workbench.core.fold import postorder
-from workbench.core.function import TypedFunction
+from workbench.core.function import LIBRARY, Function, TypedFunction
 from workbench.core.ops import COMPARISONS
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.core.program import Program
-from workbench.core.term import Term, leaves
+from workbench.core.term import var
+from workbench.errors import WorkbenchError
 from workbench.language import syntax as s
-from workbench.language.evaluate import walk
+from workbench.language.evaluate import Evaluator, walk
+from workbench.language.properties import dotted
+from workbench.processors.held.group import flatten
 from workbench.processors.moore import Transition, Variable
+from workbench.verify.ask.reach import reaches, terms_in
 
 VALUES = "Value", "Value | None"
 """The types of the fields of processors that are values of a stream, or one for each of several."""
@@ -41,7 +44,7 @@ def _texts_in(item: object) -> Iterator[str]:
         for processor in item.typed.values():
             yield from _texts_in(processor)
     elif isinstance(item, TypedFunction):
-        yield from (str(t.payload) for t in _terms_in(item) if t.is_const and isinstance(t.domain, Texts))
+        yield from (str(t.payload) for t in terms_in(item.body) if t.is_const and isinstance(t.domain, Texts))
     elif isinstance(item, Variable):
         yield from _texts_of(item.domain, item.start)
     elif isinstance(item, Processor | Transition):
@@ -80,98 +83,50 @@ class Adjustable(int):
         return made
 
 
-class ConstantComparison(NamedTuple):
-    """A comparison with a constant, the constant on the right.
+class _Conditions(Evaluator):
+    """Evaluates the comparisons of a property, but for those of queues, over variables that are pipes."""
 
-    Attributes
-    ----------
-    operand: the domain of what is compared; None where it is not known.
-    """
+    def __init__(self, flat: Pipeline) -> None:
+        super().__init__({}, LIBRARY, {})
+        self.pipes = {name: (name, domain) for name, domain in flat.domains.items()}
+        self.pipes |= {name: self.pipes[pipe] for name, pipe in flat.outputs}
 
-    symbol: str
-    constant: float
-    operand: Domain | None
+    def value(self, e: s.Expression) -> Any:
+        path = dotted(e)
+        found = self.pipes.get((path or "").removesuffix(".value"))
+        return super().value(e) if found is None else var(*found)
 
-    @property
-    def needs(self) -> tuple[int, int]:
-        """The least and the greatest whole number, from 0 on or below the constant, of which it says both."""
-        above = math.floor(self.constant) + 1 if self.symbol in (">", "<=") else math.ceil(self.constant)
-        below = math.floor(self.constant) if self.symbol in (">", "<=") else math.ceil(self.constant) - 1
-        return below, above
-
-    @property
-    def settled(self) -> bool | None:
-        """What it always says of the operand's numbers, if they lie on one side of the constant."""
-        if not isinstance(self.operand, Integer | SomeFloats):
-            return None
-        (below, above), (low, high) = self.needs, (self.operand.lo, self.operand.hi)
-        if low <= below and above <= high:
-            return None
-        if self.symbol in ("=", "!="):
-            return None if low <= self.constant <= high else self.symbol == "!="
-        return (low > below) == (self.symbol in (">", ">="))
+    def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
+        return function.build(*arguments)
 
 
-def comparisons_in(item: object) -> Iterator[tuple[ConstantComparison, Term]]:
-    """The comparisons with numbers in a pipeline, a processor, or a part of one, and what is compared."""
-    if isinstance(item, TypedFunction):
-        for term in _terms_in(item):
-            if term.op is None or not term.op.holds:
-                continue
-            for symbol, one, other in zip((term.op.symbol, term.op.mirror), term.args, term.args[::-1], strict=True):
-                if other.is_const and not one.is_const and _is_number(other.payload):
-                    yield ConstantComparison(symbol, other.payload, one.domain), one
-    elif isinstance(item, Pipeline | Processor | Transition | tuple):
-        for part in _parts(item):
-            yield from comparisons_in(part)
-
-
-def _parts(item: Any) -> Iterable[object]:
-    if isinstance(item, Pipeline):
-        return item.typed.values()
-    return item if isinstance(item, tuple) else (getattr(item, field.name) for field in dataclasses.fields(item))
-
-
-def _terms_in(function: TypedFunction) -> Iterator[Term]:
-    return iter(postorder([leaf for leaf in leaves(function.body) if isinstance(leaf, Term)]))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _written(syntax: s.PropertySyntax | None) -> Iterator[ConstantComparison]:
-    """The comparisons with numbers in the text of a property, but for those of queues."""
-    whole = syntax.argument if syntax is not None else None
+def conditions_of(syntax: s.PropertySyntax | None, flat: Pipeline) -> Iterator[Any]:
+    """The comparisons in a property, as terms over pipes."""
+    whole, evaluator = syntax.argument if syntax is not None else None, _Conditions(flat)
     for e in walk(whole) if isinstance(whole, s.Expression) else ():
-        if isinstance(e, s.AppliedOperator) and (row := COMPARISONS.get(e.operator)) and len(e.operands) == 2:
-            for symbol, one, other in zip((row.symbol, row.mirror), e.operands, e.operands[::-1], strict=True):
-                queue = any(isinstance(part, s.Call) for part in walk(one))
-                if isinstance(other, s.Literal) and _is_number(other.value) and not queue:
-                    yield ConstantComparison(symbol, other.value, None)
+        if isinstance(e, s.AppliedOperator) and e.operator in COMPARISONS:
+            with contextlib.suppress(WorkbenchError):  # as who asks will find
+                yield evaluator.value(e)
 
 
 def numbers_for(
     programs: Sequence[Program], syntax: s.PropertySyntax | None = None
 ) -> tuple[Adjustable, tuple[int, int] | None]:
-    """The N, and the whole numbers for floats, with which comparisons with constants can say both.
+    """The N, and the whole numbers for floats, with which what is compared can come out both ways.
 
     None for floats where none is compared. An N beyond the least is a power of two, which costs engines least.
     """
-    found = [each for program in programs for each, _ in comparisons_in(program.pipeline)]
-    found += _written(syntax)
-    integers = [(each.needs[1] + 1, each.constant) for each in found if not isinstance(each.operand, Reals)]
-    kinds = {
-        type(kind) for each in programs for domain in each.pipeline.domains.values() for _, kind in scalars(domain)
-    }
-    least, constant = max(integers, default=(0, 0.0))
+    flats = [flatten(each.pipeline) for each in programs]
+    spans = [reaches(flat, conditions_of(syntax, flat))[1] for flat in flats]
+    kinds = {kind for flat in flats for domain in flat.domains.values() for _, kind in scalars(domain)}
+    top = max((found[Integers].top for found in spans if Integers in found), default=0)
     n = Adjustable(SMALLEST_N)
-    if Integers in kinds and SMALLEST_N < least <= LARGEST_N:
-        n = Adjustable(power_of_two(least), f"values are compared with {constant:g}")
-    spans = [each.needs for each in found if isinstance(each.operand, Reals | None)]
-    if Reals not in kinds or not spans:
+    if Integers() in kinds and SMALLEST_N <= top < LARGEST_N:
+        n = Adjustable(power_of_two(top + 1), f"numbers up to {top} make a difference")
+    floats = [found[Reals] for found in spans if Reals in found]
+    if Reals() not in kinds or not floats:
         return n, None
-    return n, (min(0, *(low for low, _ in spans)), max(0, *(high for _, high in spans)))
+    return n, (min(0, *(span.low for span in floats)), max(span.top for span in floats))
 
 
 def power_of_two(least: int) -> int:

@@ -23,7 +23,7 @@ from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
 from workbench.tesla.model.needs import computes
 from workbench.tesla.model.ticks import output_of
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.check import NO_RUN, UNDECIDED, Settings
+from workbench.verify.answer.check import Settings
 from workbench.verify.answer.growth import deeper
 from workbench.verify.answer.problem import Problem, comparison, problem
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
@@ -46,11 +46,15 @@ class RuleProblem(Problem):
     Attributes
     ----------
     growing: the same of larger models.
-    rules: all that it was asked of.
+    rules: the rules themselves.
     """
 
     growing: GrowingQuestion | None = None
     rules: RuleSet | None = None
+
+    @property
+    def program(self) -> object:
+        return self.rules or self.subject
 
     def decide(self) -> Verdict:
         """The verdict; where no run decides it, that of larger models."""
@@ -66,25 +70,10 @@ class RuleProblem(Problem):
 
     def is_opposite_of(self, other: Problem) -> bool:
         """Whether this is `never(P)`, and the other one `can(P)` of the same rules, in a model with the same bounds."""
-        if not (isinstance(other, RuleProblem) and self.syntax and other.syntax and self.growing and other.growing):
+        if not (isinstance(other, RuleProblem) and self.growing and other.growing and super().is_opposite_of(other)):
             return False
         one, two = self.growing, other.growing
-        same = self.rules is other.rules and self.settings == other.settings
-        same = same and (one.bounds, one.deepen) == (two.bounds, two.deepen)
-        opposite = PROPERTIES[self.syntax.name].opposite == other.syntax.name
-        return same and opposite and str(self.syntax.argument) == str(other.syntax.argument)
-
-    def turned(self, verdict: Verdict) -> Verdict:
-        """The verdict that something never happens, from the one whether it can."""
-        turned = {Outcome.HOLDS: Outcome.FAILS, Outcome.FAILS: Outcome.HOLDS, Outcome.UNKNOWN: Outcome.UNKNOWN}
-        outcome = Outcome.WITHIN_BOUNDS if verdict.within_bounds else turned[verdict.outcome]
-        asked = verdict.problem and replace(verdict.problem, prop=self.prop, syntax=self.syntax)
-        found = replace(verdict, property=self.text, outcome=outcome, problem=asked, examined=())
-        if outcome is Outcome.UNKNOWN and verdict.vacuity is None:  # a limit was met
-            return replace(found, depth=verdict.depth and replace(verdict.depth, wanted=False))
-        reason = "; ".join(each for each in verdict.reason.split("; ") if not each.startswith(NO_RUN))
-        rests_on = tuple(each for each in verdict.rests_on if each != UNDECIDED)
-        return replace(found, reason=reason, rests_on=rests_on, phase="", depth=None, reached=(), advice=())
+        return (one.bounds, one.deepen) == (two.bounds, two.deepen)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ import logging
 import os
 import stat
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -58,11 +59,12 @@ class ObjectFile(NamedTuple):
 def kept(source: str, kinds: Kinds) -> ObjectFile | None:
     """The function `run` of a source for these kinds of arguments, if it has been kept."""
     mark = _mark(source, kinds)
+    unblocked = os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe of this name would wait for who writes
     try:
-        if not _is_ours():
+        if not _is_own_folder(cache_folder()):
             return None
-        with open(_path(mark), "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)) as file:
-            if not _is_private(os.fstat(file.fileno()), _path(mark)):
+        with open(_path(mark), "rb", opener=lambda path, flags: os.open(path, flags | unblocked)) as file:
+            if not _is_private(os.fstat(file.fileno()), _path(mark), stat.S_ISREG):
                 return None
             symbols, _, code = opened(mark, file.read()).partition(b"\n")
     except (OSError, StateError):
@@ -76,7 +78,7 @@ def keep(source: str, kinds: Kinds, file: ObjectFile) -> None:
     with suppress(OSError, InputError):
         cache_folder().parent.mkdir(parents=True, exist_ok=True)
         cache_folder().mkdir(mode=0o700, exist_ok=True)
-        if not _is_ours():
+        if not _is_own_folder(cache_folder()):
             return
         with replacing(_path(mark)) as aside:
             aside.chmod(0o600)
@@ -90,22 +92,33 @@ def cache_folder() -> Path:
     return Path(base) / "workbench" / "loops"
 
 
-def _is_ours() -> bool:
+def may_load_all(folder: Path) -> bool:
+    """Whether nobody else can have written the folder, or any file in it."""
+    with suppress(OSError):
+        files = ((each.stat(follow_symlinks=False), Path(each.path)) for each in os.scandir(folder))
+        return _is_own_folder(folder) and all(_is_private(found, path, stat.S_ISREG) for found, path in files)
+    return False
+
+
+def _is_own_folder(folder: Path) -> bool:
     """Whether nobody else can have written into the folder; then nobody else may look into it either."""
-    folder = cache_folder()
-    if not _is_private(found := os.lstat(folder), folder):
+    if not _is_private(found := os.lstat(folder), folder, stat.S_ISDIR):
         return False
     if stat.S_IMODE(found.st_mode) != 0o700:
         folder.chmod(0o700)
     return True
 
 
-def _is_private(found: os.stat_result, path: Path) -> bool:
-    """Whether a folder or a file belongs to this user, who alone may write there; a note says so if not."""
-    if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
-        _warn(f"machine code is not kept, and none is loaded: others own {path}, or may write there (chmod 700 it)")
-        return False
-    return True
+def _is_private(found: os.stat_result, path: Path, is_kind: Callable[[int], bool]) -> bool:
+    """Whether this is what it should be and belongs to this user, who alone may write there; a note says so if not."""
+    if not is_kind(found.st_mode):
+        what = f"{path} is no {'folder' if is_kind is stat.S_ISDIR else 'regular file'}"
+    elif found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        what = f"others own {path}, or may write there (chmod 700 it)"
+    else:
+        return True
+    _warn(f"machine code is not kept, and none is loaded: {what}")
+    return False
 
 
 @cache  # once for each
@@ -114,14 +127,15 @@ def _warn(text: str) -> None:
 
 
 def _bound_folder() -> None:
-    """Remove the oldest files where all of them together are too large."""
-    files = sorted(((each.stat(), each.path) for each in os.scandir(cache_folder())), key=lambda each: each[0].st_mtime)
-    size = sum(found.st_size for found, _ in files)
-    for found, path in files:
+    """Remove the oldest files where all of them together are too large; what is none is left alone."""
+    every = ((path, path.lstat()) for path in cache_folder().iterdir())
+    files = [(found.st_mtime, found.st_size, path) for path, found in every if stat.S_ISREG(found.st_mode)]
+    size = sum(length for _, length, _ in files)
+    for _, length, path in sorted(files):
         if size <= LARGEST:
             return
-        os.unlink(path)
-        size -= found.st_size
+        path.unlink(missing_ok=True)
+        size -= length
 
 
 def code_of(module: str, name: str, *others: str) -> str:

@@ -29,5 +29,5 @@ def overflow_in(system: System, form: Shape, state: list[Any], step: int, inputs
     happens = Observer(system, form, state, [hazard.happens for hazard in found])(given)
     hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
     found_there = Overflow(f"step {step}: {hazard.what}", hint=hazard.hint, queue=hazard.queue).at(step=step)
-    found_there.beyond_words = hazard.beyond_words
+    found_there.beyond_words, found_there.by_compiled = hazard.beyond_words, True
     return found_there

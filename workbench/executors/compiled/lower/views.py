@@ -113,7 +113,7 @@ class MapView:
     def entry(self) -> Entry:
         """What functions on maps ask (`core.maps`)."""
         content = Content(self.look, lambda name, measure: total(self, name, measure), (), None)
-        return Entry.of(self.domain, (), content)
+        return Entry.of(self.domain, (), content=content)
 
 
 @dataclass(frozen=True, eq=False)

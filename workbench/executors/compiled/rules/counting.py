@@ -22,7 +22,6 @@ them; of how many words a key is, and sums are, behind which stands when the gro
 events that become too old, from the oldest that counts to the first that is too young; ages, -1 for none; whether there
 are any; how many events there were."""
 
-MODULUS = (1 << 61) - 1
 KEY = 8
 """Where in the scratch a key is."""
 GROW_GROUPS, GROW_EVENTS, REACHED_EVENT, WANTED_COLUMN = 1, 2, 0, 1

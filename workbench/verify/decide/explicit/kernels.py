@@ -18,6 +18,8 @@ A slot is the upper bits of a hash.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import numba
@@ -27,6 +29,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from workbench.executors.compiled.code.llvm import LANES
+from workbench.executors.compiled.code.objects import may_load_all
 from workbench.verify.decide.explicit import graph
 
 BITMAP, WORDS, INDEX = 0, 1, 2
@@ -38,9 +41,20 @@ LOW = np.int64(2**32 - 1)
 AHEAD = 32
 """By how many steps the slot of a state is fetched before it is looked at, so that memory is seldom waited for."""
 
+
+def _may_cache() -> bool:
+    """Whether numba may load machine code from where it would keep it: files from which it runs what they hold."""
+    with suppress(RuntimeError, AttributeError):  # it may write nowhere, or compiles nothing
+        folder = Path(numba.njit(cache=True)(graph.transpose).stats.cache_path)
+        beside = Path(__file__).with_name("__pycache__")  # who can write there can change this code, too
+        return folder == beside or may_load_all(folder)
+    return False
+
+
+CACHED = _may_cache()
 graphs = SimpleNamespace(
     **{
-        function.__name__: numba.njit(cache=True, nogil=True)(function)
+        function.__name__: numba.njit(cache=CACHED, nogil=True)(function)
         for function in (
             graph.transpose, graph.spread, graph.first_bad, graph.components, graph.cover, graph.walk,
         )
@@ -78,7 +92,7 @@ def _fetch(_, address):  # noqa: ARG001
     return types.void(types.int64), generate
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=CACHED, nogil=True)
 def expand(address, states, first, count, inputs, after, flags):
     """Put the steps of `count` states into the buffers; how far apart the moves of a state are there.
 
@@ -92,7 +106,7 @@ def expand(address, states, first, count, inputs, after, flags):
     return apart
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=CACHED, nogil=True)
 def _hash(array, column):
     """The hash of a state of any number of words."""
     mixed = np.uint64(array[0, column]) * MIX
@@ -103,19 +117,19 @@ def _hash(array, column):
     return mixed
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=CACHED, nogil=True)
 def _word_slot(key, shift):
     return np.int64((np.uint64(key) * MIX) >> shift)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=CACHED, nogil=True)
 def _slot(kind, states, number, shift):
     if kind == INDEX:
         return np.int64(_hash(states, number) >> shift)
     return _word_slot(states[0, number] ^ states[0, 0], shift)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=CACHED, nogil=True)
 def _find(index, shift, states, after, k):
     """The slot of a state in a table of the kind `INDEX`, or the empty one where it belongs."""
     mask = np.int64(index.size - 1)
@@ -134,7 +148,7 @@ def _find(index, shift, states, after, k):
     return slot
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=CACHED, nogil=True)
 def explore(
     address, inputs, block, after, flags, kind, table, shift, states, parents, size, done, last, room, wanted, hits
 ):  # fmt: skip
@@ -159,7 +173,7 @@ def explore(
     return size, done
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=CACHED, nogil=True)
 def _note(flags, count, apart, moves, first, wanted, hits):
     """Write down the first steps at which wanted labels are true; the labels still wanted."""
     seen = np.int64(0)
@@ -179,7 +193,7 @@ def _note(flags, count, apart, moves, first, wanted, hits):
     return wanted
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=CACHED, nogil=True)
 def _into_bitmap(after, count, apart, moves, first, table, states, parents, size):
     for j in range(count):
         for m in range(moves):
@@ -195,7 +209,7 @@ def _into_bitmap(after, count, apart, moves, first, table, states, parents, size
     return size
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=CACHED, nogil=True)
 def _into_words(after, count, apart, moves, first, table, shift, states, parents, size):
     initial = states[0, 0]
     mask = np.int64(table.size - 1)
@@ -225,7 +239,7 @@ def _into_words(after, count, apart, moves, first, table, shift, states, parents
     return size
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=CACHED, nogil=True)
 def _into_index(after, count, apart, moves, first, table, shift, states, parents, size):
     begin = table.ctypes.data
     ahead = max(1, AHEAD // moves)
@@ -248,7 +262,7 @@ def _into_index(after, count, apart, moves, first, table, shift, states, parents
     return size
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=CACHED, nogil=True)
 def fill(kind, table, shift, states, size):
     """Put all states into an empty hash table."""
     mask = np.int64(table.size - 1)
@@ -268,7 +282,7 @@ def fill(kind, table, shift, states, size):
         table[slot] = entry
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=CACHED, nogil=True)
 def join(after, flags, count, apart, moves, first, table, shift, states, starts, ends, labels):
     """Add the edges of the states from number `first` on to the graph; the new number of edges.
 
@@ -288,7 +302,7 @@ def join(after, flags, count, apart, moves, first, table, shift, states, starts,
     return edge
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=CACHED, nogil=True)
 def count_moves(flags, count, apart, moves, void, counts):
     """Count, per move, the states in which it is not void."""
     for m in range(moves):
