@@ -14,6 +14,7 @@ from workbench.language import (
     Temporal,
     TupleOf,
     parse_expression,
+    parse_property,
 )
 from workbench.language.syntax import Given, Instantiation
 
@@ -64,6 +65,24 @@ def test_the_tree_of_every_atom():
 def test_a_comparison_is_not_taken_for_parameters():
     assert parse_expression("(a<b and c>d)") == parse_expression("(a < b) and (c > d)")
     assert parse_expression("a < b") == Operation("<", (Identifier("a"), Identifier("b")))
+
+
+UNARY = ("G", "F", "X", "AG", "AF", "AX", "EG", "EF", "EX")
+
+
+@pytest.mark.parametrize("word", ["A", "E", "U", "R", *UNARY])
+def test_temporal_words_are_names_where_no_operand_follows(word):
+    """Rules may emit an `E`, which is asked about as any other; before an operand it is the operator."""
+    for text in ("{}", "not {}", "{}.x = 1", "{} -> {}", "{} and {}", "if {} then {} else {}", "1 < {}", "G {}"):
+        one, other = (text.replace("{}", name) for name in (word, "yy"))
+        assert str(parse_expression(one)) == str(parse_expression(other)).replace("yy", word)
+        assert str(parse_property(f"ltl({one})").argument) == str(parse_expression(one))
+    assert parse_property(f"never({word})").argument == Identifier(word)
+    if word in UNARY:
+        assert parse_expression(f"{word} p") == Temporal(word, (Identifier("p"),))
+        assert str(parse_expression(f"{word} (-1 < p)")).startswith(f"{word} ")
+    else:
+        assert parse_expression(f"{word} U p") == Temporal("U", (Identifier(word), Identifier("p")))
 
 
 def test_temporal_words_are_names_where_there_are_no_properties():
