@@ -148,7 +148,7 @@ class Settings:
         bounds = self.rules or RuleBounds()
         if isinstance(self.q, int) and self.q != DEFAULT_CAPACITY:
             bounds = replace(bounds, room=self.q)
-        still = bounds.still or self.environment.arrivals in ("synchronised", "always")
+        still = bounds.still or self.environment.row.together
         return over(programs, self.domain, bounds, still=still)
 
 
@@ -181,7 +181,7 @@ class Prepared:
 def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     """Everything up to the engine; `pipeline` is resolved to finite domains."""
     alone = next((node for node in flatten(pipeline).nodes if node.processor.singly), None)
-    if alone is not None and settings.environment.arrivals != "one":
+    if alone is not None and not settings.environment.row.single:
         given = settings.environment.arrivals
         what = f"the model of `{alone.processor}` takes one event at a step, and the inputs are {given}"
         raise Refused(what, hint='ask with Settings(environment=Environment("one")), as `rule_problem` does')
@@ -374,7 +374,7 @@ def _verdict(
         length=answers["property"].length,
         grounds=replace(grounds(prepared.model, findings, settings.domain), for_every_n=for_every_n),
     )
-    looked_for = not prepared.trivial and not prepared.structure and env.arrivals != "one"  # rules: verify.rules.grown
+    looked_for = not prepared.trivial and not prepared.structure and not env.row.single  # rules: verify.rules.grown
     if not looked_for or outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
         return found
     cases = [(words, answers.get(role)) for role, words, _ in _cases(question)]
