@@ -13,7 +13,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator, Step
-from workbench.verify.answer.check import Settings
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
 
 RUNS, STEPS = 12, 24

@@ -17,8 +17,9 @@ from workbench.ir.compose import outline
 from workbench.language import Loaded, PropertySyntax, Source, parse_property, program_of, read_file
 from workbench.language.faults import faulty
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.check import Settings, decide, prepare, undecided
+from workbench.verify.answer.check import decide, prepare, undecided
 from workbench.verify.answer.growth import grow
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import COMPARISONS, Equivalence, EquivalenceMode, equivalent_to, tolerating

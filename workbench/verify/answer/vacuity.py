@@ -16,7 +16,7 @@ from workbench.verify.answer.verdict import Outcome, Vacuity
 from workbench.verify.ask.scope import comparisons_in
 
 if TYPE_CHECKING:
-    from workbench.verify.answer.check import Settings
+    from workbench.verify.answer.settings import Settings
 
 
 def find_vacuity(
