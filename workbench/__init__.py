@@ -117,7 +117,7 @@ if TYPE_CHECKING:
         longest_silence as longest_silence, order as order, states as states,
     )
     from workbench.verify.analyses.certify import certify as certify, certify_nodes as certify_nodes
-    from workbench.verify.answer.check import Settings as Settings
+    from workbench.verify.answer.settings import Settings as Settings
     from workbench.verify.answer.check_all import check_all as check_all
     from workbench.verify.answer.examine import examine as examine
     from workbench.verify.answer.problem import (

@@ -28,8 +28,8 @@ from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
 from workbench.processors.held.group import flatten, with_room
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.properties import no_overflow
 from workbench.verify.buffers.buffers import QueueStatus, buffers

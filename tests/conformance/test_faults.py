@@ -24,8 +24,8 @@ from workbench.errors import Overflow
 from workbench.executors.reference.executor import Reference
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check as decide
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.properties import Property, always, arrivals, outputs

@@ -29,8 +29,9 @@ from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.check import Prepared, Settings, prepare
+from workbench.verify.answer.check import Prepared, prepare
 from workbench.verify.answer.problem import check
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.properties import (
     Property,

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 
 import workbench as wb
-from workbench.verify.answer.check import Settings, prepare
+from workbench.verify.answer.check import prepare
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.properties import liveness
 
 STEPS = {"trim": "trim({0}, 1)", "passthrough": "passthrough({0})", "cumulate": "cumulate({0}, +)", "apply": "{0} + 1"}

@@ -7,8 +7,8 @@ from workbench.core.domain import Enum
 from workbench.errors import LanguageError, TypingError
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.ir.compose import compose
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.from_syntax import property_from
 
 ALONE = {

@@ -12,8 +12,8 @@ from experiments.by_key import by_item
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.reference.executor import Reference
 from workbench.language import read_file
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check as verify
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.from_syntax import property_from
 
 ROOT = Path(__file__).parents[2]

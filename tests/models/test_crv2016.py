@@ -22,8 +22,8 @@ from workbench.core.fields import FrozenMap
 from workbench.executors.reference.executor import Reference
 from workbench.executors.reference.refutation import Refutations
 from workbench.language import parse, read_file
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check as verify
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.from_syntax import property_from
 
 ROOT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ from workbench.conformance.compare.executables import CompiledRun, Denoting, Run
 from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.errors import LanguageError, Refused, TypingError
 from workbench.executors.compiled.execute.executor import Compiled
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check as verify
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.from_syntax import property_from
 
 # query 6 of the competition on runtime verification of 2016: what comes from outside is dirty until it is sanitised,

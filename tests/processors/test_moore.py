@@ -18,8 +18,8 @@ from workbench.errors import DomainError, LanguageError, PipelineError, TypingEr
 from workbench.language import parse
 from workbench.processors.moore import Moore, Transition, Variable
 from workbench.show.draw import draw
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check as verify
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.from_syntax import property_from
 
 T, F = True, False

@@ -36,8 +36,8 @@ from workbench.processors.temporal import (
     Until3,
 )
 from workbench.processors.trim import Trim
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check as verify
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.from_syntax import property_from
 
 BITS = (False, True)

@@ -15,7 +15,7 @@ from workbench.processors.past import Once
 from workbench.processors.stutter_by import StutterBy
 from workbench.processors.trim import Trim
 from workbench.verify.analyses.certify import NotCertified, certify, certify_nodes
-from workbench.verify.answer.check import Settings
+from workbench.verify.answer.settings import Settings
 
 
 def alone(processor, *domains):

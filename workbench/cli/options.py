@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from workbench.language import Loaded, Source
     from workbench.tesla.rule_set import RuleSet
     from workbench.tesla.tree import Declaration
-    from workbench.verify.answer.check import Settings
+    from workbench.verify.answer.settings import Settings
 
 KINDS = ("modular", "saturating", "checked")
 ARRIVALS = ("free", "synchronised", "always")
@@ -241,7 +241,7 @@ def settings(args: Any, pipeline: Pipeline) -> Settings:
     """What the options mean; `pipeline` knows its queues."""
     from workbench.cli.rule_models import bounds_in, strictness, types_in
     from workbench.core.domain import Overflowing
-    from workbench.verify.answer.check import Settings
+    from workbench.verify.answer.settings import Settings
     from workbench.verify.ask.environment import Environment
 
     texts, floats = types_in(args)
@@ -263,7 +263,7 @@ def settings(args: Any, pipeline: Pipeline) -> Settings:
 def capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Mapping[str, int]:
     """One capacity for every queue, or a capacity per queue; a number beside pairs is for the rest."""
     from workbench.processors.held.group import flatten
-    from workbench.verify.answer.check import Settings
+    from workbench.verify.answer.settings import Settings
 
     pairs: dict[str, int] = {}
     for item in given:

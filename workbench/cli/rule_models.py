@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workbench.tesla.model.build import RuleBounds
     from workbench.tesla.model.rates import RuleRate
     from workbench.tesla.rule_set import RuleSet
-    from workbench.verify.answer.check import Settings
+    from workbench.verify.answer.settings import Settings
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -160,7 +160,7 @@ def bounds_in(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None
 
 def settings(args: argparse.Namespace) -> Settings:
     """How the models are checked: at each step one event comes, or time passes."""
-    from workbench.verify.answer.check import Settings
+    from workbench.verify.answer.settings import Settings
     from workbench.verify.ask.environment import Environment
 
     if getattr(args, "inputs", None) not in (None, "free"):

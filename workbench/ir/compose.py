@@ -6,35 +6,31 @@ its bounded queues. One upstream push and all it triggers is one transition.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from workbench.budget import phase
-from workbench.core.domain import BOOL, WORDS, Domain, Range
-from workbench.core.fields import Map, Tuple, parts, scalars, within
-from workbench.core.finite import obstacle
+from workbench.core.domain import BOOL, Domain, Range
+from workbench.core.fields import Map, within
 from workbench.core.join import Join
 from workbench.core.kinds import Clocked, Tick, packed
 from workbench.core.memory import ANY_ROW, Array, Cells
 from workbench.core.ops import AND, GT, MAX, NOT, OR, as_term, both, held_in, ite
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Burst, Emission, Machine, Maybe, State, Stepped, slots_of
-from workbench.core.program import Program, unknown
+from workbench.core.processor import Machine, Maybe, Stepped, slots_of
+from workbench.core.program import Program
 from workbench.core.strict import Computed, strictly
-from workbench.core.term import FALSE, TRUE, Change, Entries, Others, Term, const, has_view, leaves, like, var
-from workbench.errors import DomainError, Refused, WorkbenchError
+from workbench.core.term import FALSE, TRUE, Others, Term, const, has_view, leaves, var
+from workbench.errors import Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
+from workbench.ir.held import DEFAULT_CAPACITY, HeldDomains, canonical, capacities_of, guarded
 from workbench.ir.queues import Queues, Round
 from workbench.ir.ring import ENDLESS, Ring, is_long, most_waited
-from workbench.ir.sharing import named
+from workbench.ir.sharing import name_shared
 from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System
 from workbench.ir.wires import Wires
 from workbench.processors.held.group import flatten, with_room
-
-DEFAULT_CAPACITY = 2
-"""The queue capacity where none is chosen, as in the paper's examples."""
 
 _WAITING = "say how many positions may wait: pending = 4"
 
@@ -73,7 +69,8 @@ class _Crawl:
     def __init__(self, pipeline: Pipeline, capacity: int | Mapping[str, int], arrays: bool) -> None:
         self.pipeline = pipeline
         self.arrays = arrays
-        self.capacities = _capacities(pipeline, capacity)
+        self.held = HeldDomains(arrays)
+        self.capacities = capacities_of(pipeline, capacity)
         self.pipes: dict[str, Pipe] = {}
         self.sources: dict[str, str] = {}
         """The instance that drives each pipe."""
@@ -134,8 +131,8 @@ class _Crawl:
                 f"input '{name}' is the time of steps, which a model does not have",
                 hint="check the pipelines in front of what reads it, and behind it, by themselves",
             )
-        if not self._holds(domain, maps=self.arrays):
-            why, hint = self._obstacle(domain)
+        if not self.held.fits(domain, maps=self.arrays):
+            why, hint = self.held.obstacle(domain)
             raise Refused(f"input '{name}' carries {domain}, {why}: the model needs finite domains", hint=hint)
         if self.arrays and any(isinstance(part, Map) and part.finite for part in within(domain)):
             raise Refused(
@@ -145,7 +142,7 @@ class _Crawl:
         found = Maybe(var(f"{name}:present", BOOL), var(f"{name}:value", domain))
         self.inputs.append(Input(name, domain, *found))
         if not self.arrays and any(isinstance(part, Map) for part in within(domain)):
-            kept = self.wires.define_value(f"{name}:kept", _canonical(found.value), domain, found.present)
+            kept = self.wires.define_value(f"{name}:kept", canonical(found.value), domain, found.present)
             found = Maybe(found.present, kept)
         comment = "an oracle" if name in self.pipeline.oracles else ""
         self.instances.append(Instance(name, f"Input {domain}", comment, ()))
@@ -197,7 +194,7 @@ class _Crawl:
         if rows is not None:
             self.rows[node.name] = self._in_rows(node, machine, rows)
         for position, (pipe, slots) in enumerate(zip(node.outputs, emitted, strict=True), 1):
-            self._check_held(node, pipe, slots, in_table=bool(stored))
+            self.held.check(node, self.pipeline.domains[pipe], pipe, slots, in_table=bool(stored))
             prefix = f"{node.name}:" + (f"out{position}." if len(node.outputs) > 1 else "")
             found = self._pipe(prefix, slots, self.pipeline.domains[pipe])
             more = self.more.get(node.name, repeated)
@@ -232,7 +229,7 @@ class _Crawl:
             with strictly(fires) as found:
                 following, results = self._stepped(node, machine, state, front)
             if machine.shares:
-                following, results = self._shared(f"{node.name}:part{number}", following, results, found)
+                following, results = name_shared(self.wires, f"{node.name}:part{number}", following, results, found)
             self._escapes(f"{node.name}:inner_escape{number if number > 1 else ''}", found)
             if node.pending in self.pipeline.rooms:
                 (count, *kept), room = following, self.pipeline.rooms[node.pending]
@@ -244,9 +241,9 @@ class _Crawl:
             following = following[: len(machine.slots)]
             for slot, new in zip(machine.slots, following, strict=True):
                 if has_view(new):
-                    raise self._cannot_hold(node, f"state '{slot.name}'", slot.domain)
+                    raise self.held.refusal(node, f"state '{slot.name}'", slot.domain)
             state = tuple(
-                _guarded(fires, new, old, slot.domain)
+                guarded(fires, new, old, slot.domain)
                 for slot, old, new in zip(machine.slots, state, following, strict=True)
             )
             if number < len(rounds):
@@ -281,19 +278,6 @@ class _Crawl:
             known = self.wires.define(name, may_come)
             self.coming[present.name] = both(self.coming.get(present.name, TRUE), known)
 
-    def _shared(self, prefix: str, following: State, results: Sequence[Emission], found: Computed) -> Stepped:
-        """What a step gives, in which what terms have in common has names."""
-        count = itertools.count(1)
-        slots = [slots_of(out) for out in results]
-        emitted = [part for each in slots for slot in each for part in slot]
-        values = iter(
-            named([*following, *emitted, *found.known], lambda term: self.wires.define(f"{prefix}_{next(count)}", term))
-        )
-        state = tuple(next(values) for _ in following)
-        outs = tuple(Burst([Maybe(next(values), next(values)) for _ in each]) for each in slots)
-        found.known = list(values)
-        return state, outs
-
     def _own_queue(self, node: Node, queue: str, waiting: Any, overflow: Term) -> None:
         """A queue inside a processor, as others are."""
         own = queue.removeprefix(f"{node.name}.")
@@ -319,7 +303,7 @@ class _Crawl:
         tick = Tick(tuple(packed(self.pipes[source].slots)), strike, ends)
         following, results = self._stepped(node, machine, state, tick)
         for slot, old, new in zip(machine.slots, state, following, strict=True):
-            self.wires.store(slot, old, _guarded(TRUE, new, old, slot.domain))
+            self.wires.store(slot, old, guarded(TRUE, new, old, slot.domain))
         if machine.pending:
             self.pending.append(machine.pending(state))
         return [[Maybe(as_term(each.present, BOOL), each.value) for each in slots_of(out)] for out in results]
@@ -344,27 +328,9 @@ class _Crawl:
         for what, domain in [*((f"state '{s.name}'", s.domain) for s in machine.slots)] + [
             (f"pipe '{pipe}'", self.pipeline.domains[pipe]) for pipe in node.outputs
         ]:
-            if not self._holds(domain, maps=self.arrays):
-                raise self._cannot_hold(node, what, domain)
+            if not self.held.fits(domain, maps=self.arrays):
+                raise self.held.refusal(node, what, domain)
         return machine
-
-    def _check_held(self, node: Node, pipe: str, slots: Sequence[Maybe], *, in_table: bool) -> None:
-        """Refused where a pipe would carry a map for which no variables stand, but for that of a table's own step."""
-        domain = self.pipeline.domains[pipe]
-        for value in (slot.value for slot in slots if has_view(slot.value)):
-            if isinstance(value, Entries):
-                raise Refused(
-                    f"`{node.processor}` (processor '{node.name}') emits {domain} for several events of a step, or at"
-                    " the end of the stream, and such a map lies in a table, which changes once a step",
-                    where=node.where,
-                    hint="let the values of the map have a finite type",
-                )
-            if not (in_table and isinstance(value, Change)):
-                raise self._cannot_hold(node, f"pipe '{pipe}'", domain)
-
-    def _cannot_hold(self, node: Node, what: str, domain: Domain) -> Refused:
-        why, hint = self._obstacle(domain)
-        return Refused(f"{what} of processor '{node.name}' holds {domain}, {why}", where=node.where, hint=hint)
 
     def _cells(self, instance: str, arrays: Mapping[str, Array]) -> list[Cells]:
         """The arrays of an instance, to be read and written."""
@@ -379,19 +345,6 @@ class _Crawl:
         updates = tuple(update._replace(happens=AND(fires, update.happens)) for update in cells.updates)
         return Memory(cells.name, cells.domain, cells.columns, writes, updates)
 
-    def _obstacle(self, domain: Domain) -> tuple[str, str]:
-        """Why no variable can have this domain, and what to do about it."""
-        why, hint = obstacle(domain, WORDS if self.arrays else ())
-        if self.arrays and any(isinstance(part, Map) and not part.key.finite for part in within(domain)):
-            hint = "only functions, and outputs of the pipeline, read maps with keys of infinite types"
-        return why, hint
-
-    def _holds(self, domain: Domain, *, maps: bool = False) -> bool:
-        """Whether a variable can have this domain; or maps of any size, which are to become tables."""
-        inside = (part for part in within(domain) if not isinstance(part, Map | Tuple)) if maps else ()
-        found = inside if maps else (part for _, part in scalars(domain))
-        return all(part.finite or (self.arrays and isinstance(part, WORDS)) for part in found)
-
     def _join(
         self,
         node: Node,
@@ -404,10 +357,12 @@ class _Crawl:
         capacities = tuple(self.capacities[q] for q in node.queues)
         coming = {part for _, domain in self.pipeline.inputs for part in within(domain) if isinstance(part, Map)}
         maps = [{part for part in within(d) if isinstance(part, Map)} for d in domains]
-        held = (self._holds(d, maps=self.arrays and inside <= coming) for d, inside in zip(domains, maps, strict=True))
-        kept = next((d for d, q, holds in zip(domains, capacities, held, strict=True) if q and not holds), None)
+        fit = [
+            self.held.fits(d, maps=self.arrays and inside <= coming) for d, inside in zip(domains, maps, strict=True)
+        ]
+        kept = next((d for d, q, holds in zip(domains, capacities, fit, strict=True) if q and not holds), None)
         if kept is not None:
-            why, hint = self._obstacle(kept)
+            why, hint = self.held.obstacle(kept)
             what = f"a queue of processor '{node.name}' has to keep events of {kept}, {why}"
             raise Refused(what, where=node.where, hint=hint)
         long = self.arrays and is_long(capacities)
@@ -438,41 +393,3 @@ class _Crawl:
         if escape is not FALSE:
             self.wires.define(name, escape)
             self.strict.add(name)
-
-
-def _canonical(value: Any, here: Any = TRUE) -> Any:
-    """A value as it comes in: where a map does not have a key, what there is besides is the default."""
-    if isinstance(value, Entries):
-        slots = []
-        for flag, inside in value:
-            present = both(here, flag)
-            slots.append((present, _canonical(inside, present)))
-        return like(value, slots)
-    if isinstance(value, tuple):
-        return like(value, [_canonical(part, here) for part in value])
-    return value if here is TRUE else ite(here, value, const(value.domain.default, value.domain))
-
-
-def _guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:
-    """The next state: the new one when the processor fires, else the old one. Ranges stay exact."""
-    if isinstance(new, tuple):
-        fields = zip(new, old, parts(domain), strict=True)
-        return like(old, [_guarded(fires, n, o, d) for n, o, (_, d) in fields])
-    if not isinstance(domain, Range) or not isinstance(new, Term):
-        new = as_term(new, domain)
-    return ite(fires, new, old)
-
-
-def _capacities(pipeline: Pipeline, capacity: int | Mapping[str, int]) -> dict[str, int]:
-    own = dict(pipeline.capacities)
-    if isinstance(capacity, int):
-        found = {queue: own.get(queue, capacity) for queue in pipeline.queues}
-    else:
-        for queue in capacity:
-            if queue not in pipeline.queues:
-                raise unknown(pipeline.ports.of, "queue", queue, pipeline.every_queue)
-        found = {q: capacity.get(q, own.get(q, DEFAULT_CAPACITY)) for q in pipeline.queues}
-    for queue, size in found.items():
-        if size < 0:
-            raise DomainError(f"the capacity of queue '{queue}' cannot be negative: {size}")
-    return found

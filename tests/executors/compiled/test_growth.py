@@ -24,7 +24,7 @@ from workbench.executors.compiled.parallel.executor import Parallel
 from workbench.executors.reference.executor import Reference
 from workbench.ir.ring import FEW
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.check import Settings
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
 from workbench.verify.buffers.buffers import buffers
 

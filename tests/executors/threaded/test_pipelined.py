@@ -40,7 +40,7 @@ from workbench.processors.past import Once
 from workbench.processors.stutter import Stutter
 from workbench.processors.trim import Trim
 from workbench.verify.analyses.certify import certify, certify_nodes
-from workbench.verify.answer.check import Settings
+from workbench.verify.answer.settings import Settings
 
 
 @examples(30)

@@ -24,7 +24,7 @@ from workbench.tesla.model.paced_inputs import PacedInputs
 from workbench.tesla.model.rates import EventRate, RuleRate
 from workbench.tesla.model.rules_in_pipeline import RulesInPipeline
 from workbench.tesla.model.shown import ticks_of
-from workbench.verify.answer.check import Settings
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
 from workbench.verify.monitor.monitor import monitor
 

@@ -21,8 +21,8 @@ from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
 from workbench.tesla.check import load_rules, rules
 from workbench.tesla.model.build import RuleBounds, alike, modelled
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check, equivalent
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.environment import Environment
 from workbench.verify.rules.problems import rule_problem

@@ -19,7 +19,8 @@ from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import EngineLimits
-from workbench.verify.answer.check import Settings, prepare
+from workbench.verify.answer.check import prepare
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Arrivals
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property, bounded_liveness, liveness, no_overflow

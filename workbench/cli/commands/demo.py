@@ -59,8 +59,8 @@ def problems_of(folder: str) -> list[Problem]:
 
     from workbench.errors import InputError
     from workbench.language import Loaded
-    from workbench.verify.answer.check import Settings
     from workbench.verify.answer.problem import problems
+    from workbench.verify.answer.settings import Settings
 
     files = sorted(Path(folder).glob("**/*.pipe"))
     if not files:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.ir.system import System
     from workbench.language import PropertySyntax
-    from workbench.verify.answer.check import Settings
+    from workbench.verify.answer.settings import Settings
     from workbench.verify.ask.properties import Question
 
 RUN = "Printed by `workbench export`. Run: NuSMV FILE"

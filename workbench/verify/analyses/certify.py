@@ -24,8 +24,8 @@ from workbench.executors.threaded.pipelined import as_processor, shown
 from workbench.executors.threaded.pulled import graph_of
 from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import equivalent
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Trace, TraceStep, Verdict
 from workbench.verify.ask.environment import Environment
 

@@ -20,9 +20,9 @@ from workbench.core.term import domain_of, leaves
 from workbench.ir.system import Pipe, System
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.sampling import Sampled
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check, discount_early
 from workbench.verify.answer.replay import events_of, run_of
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict, plain
 from workbench.verify.ask.properties import Property, invariant
 from workbench.verify.finding import BEFORE_OVERFLOW, Finding

@@ -27,16 +27,16 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.term import FALSE, var
 from workbench.errors import LimitMet
-from workbench.ir.compose import DEFAULT_CAPACITY
+from workbench.ir.held import DEFAULT_CAPACITY
 from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.constants import PROVED, never_speaks
 from workbench.verify.analyses.sampling import Sampled, fitting
 from workbench.verify.analyses.truncate import Truncation, reached, short_cut, truncations, without_unread
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import BOUNDS_EARLY, check, discount_early
 from workbench.verify.answer.replay import events_of
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode, side_by_side
 from workbench.verify.ask.formula import atom, build

@@ -26,9 +26,9 @@ from workbench.ir.system import Definition, StateVariable, System
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.measure import counted, measure
 from workbench.verify.analyses.tagged import FIRST, tagged
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import run_of
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Trace
 from workbench.verify.ask.formula import atom, build
 from workbench.verify.ask.properties import Property, Question, arrivals

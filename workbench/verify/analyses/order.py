@@ -17,8 +17,8 @@ from workbench.core.ops import negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.ask.environment import Environment

@@ -13,7 +13,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator, Step
-from workbench.verify.answer.check import Settings
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
 
 RUNS, STEPS = 12, 24
@@ -68,9 +68,7 @@ def _inputs(pipeline: Pipeline, env: Environment, chosen: random.Random, length:
     # every run has its own habit, so that a rare order of events is not rare in all of them
     weight = chosen.choice((0.3, 0.6, 0.9))
     for _ in range(length):
-        present = names
-        if env.arrivals == "free":
-            present = [name for name in names if chosen.random() < weight] or [chosen.choice(names)]
+        present = env.row.draw(chosen, names, weight)
         said = [oracle for oracle in pipeline.oracles if chosen.random() < 1 - weight]
         yield {name: _value(dict(pipeline.inputs)[name], chosen) for name in (*present, *said)}
 

@@ -16,8 +16,8 @@ from workbench.errors import Refused
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.measure import counted, measure
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question, arrivals, bounded_liveness, outputs
 from workbench.verify.finding import Finding

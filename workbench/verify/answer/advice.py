@@ -11,7 +11,8 @@ from workbench.smv.engines.engine import Reached
 from workbench.smv.printer import bit_count
 
 if TYPE_CHECKING:
-    from workbench.verify.answer.check import Prepared, Settings
+    from workbench.verify.answer.check import Prepared
+    from workbench.verify.answer.settings import Settings
 
 _NAMED = 3
 """How many of the largest parts of a state are named."""

@@ -7,20 +7,17 @@ whether the overflow flag can be set and whether arithmetic wraps, since the out
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from workbench.budget import phase, share
-from workbench.core.domain import FLOAT, Integer, ModelScope, Overflowing, SomeFloats
 from workbench.core.fields import within
 from workbench.core.fold import postorder, substitute, variables
 from workbench.core.ops import AND, IMPLIES, NOT
 from workbench.core.pipeline import Pipeline
-from workbench.core.program import Program
 from workbench.core.term import FALSE, TRUE, Term
-from workbench.errors import DomainError, EngineDisagreement, LimitMet, Refused, WorkbenchError, refuse_unknown
-from workbench.ir.compose import DEFAULT_CAPACITY, outline
+from workbench.errors import EngineDisagreement, LimitMet, Refused
+from workbench.ir.compose import outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
 from workbench.ir.system import System, instance_of
@@ -37,19 +34,16 @@ from workbench.verify.answer.rests_on import (
     grounds,
     misfortunes,
 )
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.vacuity import find_vacuity
 from workbench.verify.answer.verdict import Depth, Outcome, Trace, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import atom, weaken
 from workbench.verify.ask.properties import Property, Question
-from workbench.verify.ask.scope import LARGEST_N, SMALLEST_N, Adjustable, numbers_for, power_of_two, texts_of
+from workbench.verify.ask.scope import Adjustable
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.decision import Decision, limits_left
 from workbench.verify.decide.part import Asked, Part
-
-if TYPE_CHECKING:
-    from workbench.language import PropertySyntax
-    from workbench.tesla.model.build import RuleBounds
 
 OPPOSITE = {
     Outcome.FAILS: Outcome.HOLDS,
@@ -65,101 +59,6 @@ PATIENT = "steps without input, while no event is delayed,"
 """The steps that are left out of a model where that is sound."""
 REPLAYING = 2.0
 """Seconds that are kept for replaying what is found, at most a tenth of those that there are."""
-MORE = 2, 4, 8
-"""How many times the capacity of queues that a check begins with larger models have."""
-GROWING = 5.0
-"""Seconds for models with larger bounds than those a check begins with."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a check is made.
-
-    Parameters
-    ----------
-    q: capacity of every queue in events, or per queue name; if not given, 2, and more where that says little (`grow`).
-    n: size of the integer domain 0..n-1; if not given, 4, and more where constants need it (`fitted`).
-    integers: what integer arithmetic does at the ends of the domain.
-    texts: what stands for `str`, beside the texts that a pipeline names; empty: n letters, at most 26.
-    floats: the least and the greatest of the whole numbers that stand for `float`; None: those around the constants
-        that floats are compared with, else nothing does.
-    environment: what is assumed of the inputs.
-    engine: `auto`, `all`, or the name of one (`deciders.NAMES`).
-    seconds, memory_mb: limits of one call, with all that it does: by how much this process may grow, and what an engine
-        may have of what is left of that. None: none.
-    count_states: also report the number of reachable states.
-    rules: what bounds the models of rules in pipelines, beside `q`; None: what is usual.
-    grow: seconds for larger models where the bounds leave little to say and nobody has chosen them; 0: none.
-    strict: verdicts within bounds have the exit code 3.
-    strict_vacuity: vacuous ones, too.
-    """
-
-    q: int | Mapping[str, int] = Adjustable(DEFAULT_CAPACITY)
-    n: int = Adjustable(SMALLEST_N)
-    integers: Overflowing | Literal["modular", "saturating", "checked"] = Overflowing.MODULAR
-    environment: Environment = field(default_factory=Environment)
-    engine: str = "auto"
-    seconds: float | None = None
-    memory_mb: int | None = None
-    count_states: bool = False
-    rules: RuleBounds | None = None
-    texts: Sequence[str] = ()
-    floats: tuple[int, int] | None = None
-    grow: float = GROWING
-    strict: bool = False
-    strict_vacuity: bool = False
-
-    def __post_init__(self) -> None:
-        refuse_unknown("arithmetic", self.integers, Overflowing)
-
-    @property
-    def domain(self) -> Integer:
-        """The domain that `int` stands for."""
-        return Integer(int(self.n), Overflowing(self.integers))
-
-    def fitted(self, *programs: Program, syntax: PropertySyntax | None = None) -> Settings:
-        """These, with the N and floats that these programs, and a property, need where nobody has chosen any."""
-        n, floats = numbers_for(programs, syntax)
-        found = replace(self, floats=floats) if self.floats is None else self
-        while isinstance(self.n, Adjustable):
-            found = replace(found, n=max(found.n, n))
-            try:
-                found.over(*programs)
-            except DomainError as error:  # of a constant that nothing is compared with
-                if error.needs is not None and found.n < error.needs <= LARGEST_N:
-                    n = Adjustable(power_of_two(error.needs), f"there is a constant {error.needs - 1}")
-                    continue
-            except WorkbenchError:  # as who asks will find
-                pass
-            break
-        return found
-
-    def larger(self) -> Iterator[Settings]:
-        """The same with longer and longer queues, where nobody has chosen their capacity."""
-        if isinstance(self.q, Adjustable):
-            yield from (replace(self, q=Adjustable(self.q * more)) for more in MORE)
-
-    def scope(self, *programs: Program) -> ModelScope:
-        """What stands for the types without a bound in a model of these programs."""
-        floats = FLOAT if self.floats is None else SomeFloats(*self.floats)
-        letters = SMALLEST_N if isinstance(self.n, Adjustable) else self.n
-        return ModelScope(self.domain, texts_of(programs, self.texts, letters), floats)
-
-    def over(self, *programs: Program) -> tuple[Pipeline, ...]:
-        """The pipelines over finite domains, those of a model in which they are together."""
-        if not any(each.pipeline.clocks for each in programs):
-            scope = self.scope(*programs)
-            return tuple(each.pipeline.resolve(scope) for each in programs)
-        from workbench.tesla.model.build import RuleBounds
-        from workbench.tesla.model.in_pipelines import over
-
-        bounds = self.rules or RuleBounds()
-        if isinstance(self.q, Adjustable):
-            bounds = replace(bounds, growth=max(self.q // DEFAULT_CAPACITY, 1))
-        elif isinstance(self.q, int):
-            bounds = replace(bounds, room=self.q)
-        still = bounds.still or self.environment.arrivals in ("synchronised", "always")
-        return over(programs, self.domain, bounds, still=still)
 
 
 @dataclass(frozen=True)
@@ -191,7 +90,7 @@ class Prepared:
 def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     """Everything up to the engine; `pipeline` is resolved to finite domains."""
     alone = next((node for node in flatten(pipeline).nodes if node.processor.singly), None)
-    if alone is not None and settings.environment.arrivals != "one":
+    if alone is not None and not settings.environment.row.single:
         given = settings.environment.arrivals
         what = f"the model of `{alone.processor}` takes one event at a step, and the inputs are {given}"
         raise Refused(what, hint='ask with Settings(environment=Environment("one")), as `rule_problem` does')
@@ -220,7 +119,7 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
             asked[role] = _never(term, side=role != "overflow")._replace(unless="property" if question.wanted else "")
     if question.in_bounds and hidden is not FALSE:
         asked["in bounds"] = Asked(question.kind, question.in_bounds(hidden), side=True)
-    if not structure and not question.wanted and settings.environment.arrivals != "one":
+    if not structure and not question.wanted and not settings.environment.row.single:
         for role, _, term in _cases(question):
             if variables([term]).keys() <= model.system.domains.keys():
                 case = weaken(atom(NOT(term)), hidden, optimistic=True)
@@ -401,7 +300,7 @@ def _verdict(
     cases = [(words, Answer(True) if term is FALSE else answers.get(role)) for role, words, term in _cases(question)]
     never = [words for words, answer in cases if answer is not None and answer.truth is True]
     # of rules by themselves `verify.rules.grown` looks for it
-    looked_for = not prepared.trivial and (never or not prepared.structure) and env.arrivals != "one"
+    looked_for = not prepared.trivial and (never or not prepared.structure) and not env.row.single
     if not looked_for or outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
         return found
     vacuity = find_vacuity(pipeline, prepared.model, settings, never, outcome, prop.conditions)

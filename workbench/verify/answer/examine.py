@@ -21,8 +21,9 @@ from workbench.errors import WorkbenchError
 from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.check import Prepared, Settings, prepare
+from workbench.verify.answer.check import Prepared, prepare
 from workbench.verify.answer.problem import Problem, check
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question, invariant, is_full

@@ -19,8 +19,9 @@ from workbench.language.faults import faulty
 from workbench.language.properties import PROPERTIES
 from workbench.processors.held.group import flatten
 from workbench.processors.held.lags import warn_of_lags
-from workbench.verify.answer.check import NO_RUN, OPPOSITE, UNDECIDED, Settings, decide, prepare, undecided
+from workbench.verify.answer.check import NO_RUN, OPPOSITE, UNDECIDED, decide, prepare, undecided
 from workbench.verify.answer.growth import grow
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import COMPARISONS, Equivalence, EquivalenceMode, equivalent_to, tolerating

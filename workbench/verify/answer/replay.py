@@ -216,7 +216,7 @@ def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environme
     if over in smv.names and smv.value(over, state[smv.names[over]]):
         return found
     # inputs outside the cone: as the environment demands, else silent
-    if environment.arrivals == "always" or (environment.arrivals == "synchronised" and any(seen)):
+    if environment.row.together and (any(seen) or not environment.row.idle):
         found.update((source.name, source.domain.default) for source in unseen)
     return found
 

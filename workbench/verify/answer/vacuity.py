@@ -20,7 +20,7 @@ from workbench.verify.answer.verdict import Outcome, Vacuity
 from workbench.verify.ask.reach import ConstantComparison, bodies_in, comparisons_in, inputs_of, reaches, terms_in
 
 if TYPE_CHECKING:
-    from workbench.verify.answer.check import Settings
+    from workbench.verify.answer.settings import Settings
 
 Conditions = Callable[[Pipeline], Iterable[Any]]
 """What a property compares itself, as terms over the pipes of a pipeline."""

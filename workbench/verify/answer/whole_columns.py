@@ -10,8 +10,8 @@ from dataclasses import replace
 from workbench.core.kinds import Deferring, Keeping
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import Refused
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.properties import no_overflow

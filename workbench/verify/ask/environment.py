@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from random import Random
+from typing import ClassVar, Literal
 
 from workbench.core.ops import AND, NOT, OR, conjunction, disjunction, either, negate
 from workbench.core.term import FALSE, TRUE, Term
@@ -19,13 +20,61 @@ Arrivals = Literal["free", "synchronised", "always", "one"]
 
 
 @dataclass(frozen=True)
+class ArrivalsRow:
+    """A way for events to come.
+
+    Attributes
+    ----------
+    words: what a verdict rests on.
+    assume: conditions of every step, from whether each input carries an event, and whether the streams have ended.
+    draw: the inputs of these that carry an event at a random step at which some does; each does with a probability.
+    idle: there are steps without input.
+    together: where an input carries an event, all do.
+    single: at most one input carries an event, as those of rules that are a model by themselves.
+    """
+
+    words: str
+    assume: Callable[[Sequence[Term], Term], list[Term]]
+    draw: Callable[[Random, Sequence[str], float], Sequence[str]]
+    idle: bool = True
+    together: bool = False
+    single: bool = False
+
+
+def _all_or_none(present: Sequence[Term], _: Term) -> list[Term]:
+    nothing = conjunction(negate(each) for each in present)
+    return [either(conjunction(present), nothing)] if len(present) > 1 else []
+
+
+ARRIVALS: dict[Arrivals, ArrivalsRow] = {
+    "free": ArrivalsRow(
+        "inputs free: each may carry any event, or none, at each step", lambda *_: [],
+        lambda chosen, names, weight: [n for n in names if chosen.random() < weight] or [chosen.choice(names)],
+    ),
+    "synchronised": ArrivalsRow(
+        "inputs synchronised: all carry an event, or none", _all_or_none, lambda _, names, __: names, together=True
+    ),
+    "always": ArrivalsRow(
+        "inputs always present", lambda present, ended: [either(conjunction(present), ended)],
+        lambda _, names, __: names, idle=False, together=True,
+    ),
+    "one": ArrivalsRow(
+        "one input at a time carries an event",
+        lambda present, _: [negate(AND(one, other)) for one, other in itertools.combinations(present, 2)],
+        lambda chosen, names, _: [chosen.choice(names)], single=True,
+    ),
+}  # fmt: skip
+"""Every way for events to come."""
+
+
+@dataclass(frozen=True)
 class Environment:
     """How events come.
 
     Parameters
     ----------
     arrivals: `free` (each input may carry an event at each step or not), `synchronised` (all inputs or none),
-        `always` (all inputs at every step), `one` (at most one input).
+        `always` (all inputs at every step), `one` (at most one input); `row` says what that means.
     fair: every input carries an event infinitely often.
     """
 
@@ -35,12 +84,17 @@ class Environment:
     """Whether something outside of the pipeline decides what comes, which only SMV text tells."""
 
     def __post_init__(self) -> None:
-        refuse_unknown("way for events to come", self.arrivals, get_args(Arrivals))
+        refuse_unknown("way for events to come", self.arrivals, ARRIVALS)
+
+    @property
+    def row(self) -> ArrivalsRow:
+        """What is assumed of how events come."""
+        return ARRIVALS[self.arrivals]
 
     @property
     def reducible(self) -> bool:
         """Whether there are steps without input, which can be left out where they change nothing."""
-        return self.arrivals != "always"
+        return self.row.idle
 
     @property
     def may_end(self) -> bool:
@@ -82,12 +136,10 @@ class Environment:
             assume.append(NOT(end.now))
         if not present:
             return [a for a in assume if a is not TRUE]
-        if self.arrivals == "always":
-            return [either(conjunction(present), ended), *assume]
-        if self.arrivals == "synchronised" and len(present) > 1:
-            assume.append(either(conjunction(present), nothing))
-        if self.arrivals == "one":
-            assume += [negate(AND(one, other)) for one, other in itertools.combinations(present, 2)]
+        own = self.row.assume(present, ended)
+        if not self.row.idle:
+            return [*own, *assume]
+        assume += own
         if stutter_reduced:
             assume.append(either(disjunction(present), either(ended, system.waits)))
         return assume
@@ -100,10 +152,4 @@ class Environment:
 
     def describe(self, question: Question | None = None) -> str:
         """For people: what the verdict (on `question`) rests on."""
-        words = {
-            "free": "inputs free: each may carry any event, or none, at each step",
-            "synchronised": "inputs synchronised: all carry an event, or none",
-            "always": "inputs always present",
-            "one": "one input at a time carries an event",
-        }[self.arrivals]
-        return words + (", each infinitely often" if self.fair else "")
+        return self.row.words + (", each infinitely often" if self.fair else "")

@@ -26,9 +26,9 @@ from workbench.errors import DomainError, LimitMet, Overflow, PipelineError
 from workbench.executors.reference.executor import Reference
 from workbench.language import program_of
 from workbench.processors.held.group import flatten, with_room
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.replay import CONFIRMED, contents, heard
 from workbench.verify.answer.rests_on import FOR_EVERY_N, depends_on_no_n, ending, explain_numbers, misfortunes
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Trace, TraceStep
 from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.buffers.pending import waiting

@@ -17,8 +17,8 @@ from workbench.ir.simulate import Simulator
 from workbench.ir.system import instance_of
 from workbench.processors.held.group import with_room
 from workbench.processors.held.waiting_copies import waiting_place
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.properties import invariant, overflow_of
 from workbench.verify.buffers.pumping import Pump, cone

@@ -21,7 +21,7 @@ from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose
 from workbench.ir.reduce import domains_in
 from workbench.ir.system import System
-from workbench.verify.answer.check import Settings
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
 from workbench.verify.buffers.search import Found, InputSteps, QueueSearch, upstream
 

@@ -19,8 +19,8 @@ from workbench.ir.compose import outline
 from workbench.language import PROPERTIES, PropertySyntax
 from workbench.processors.held.group import flatten
 from workbench.smv.system import SmvSystem, read_system
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import Problem, problem
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import Equivalence

@@ -15,7 +15,7 @@ from workbench.tesla.engines.publisher import LONGEST_CHAIN
 from workbench.tesla.model.build import RuleBounds, longest_chain
 from workbench.tesla.model.ticks import CHAIN
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.check import Settings
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import Finding, findings_in_turn, limits, not_known

@@ -16,8 +16,8 @@ from workbench.tesla.model.build import RuleBounds, modelled
 from workbench.tesla.model.ticks import output_of
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Rule
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant
 from workbench.verify.finding import Finding, findings_in_turn, limits, not_known

@@ -13,7 +13,7 @@ from functools import partial
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.check import Settings
+from workbench.verify.answer.settings import Settings
 from workbench.verify.finding import Finding, findings_in_turn
 from workbench.verify.rules.problems import WITH_TIME
 from workbench.verify.rules.variants import compared

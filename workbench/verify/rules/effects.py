@@ -18,7 +18,7 @@ from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.check import Settings
+from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import Finding, findings_in_turn
 from workbench.verify.rules.capacities import MOST_KEPT, CapacitySearch, SearchedMost

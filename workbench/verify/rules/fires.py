@@ -13,7 +13,7 @@ from functools import partial
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Rule
-from workbench.verify.answer.check import Settings
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.finding import Finding, findings_in_turn, not_known
 from workbench.verify.rules.problems import WITH_TIME, can_fire, growing

@@ -14,8 +14,8 @@ from typing import Any
 from workbench.budget import Budget, share
 from workbench.errors import LimitMet, Refused
 from workbench.tesla.model.build import RuleBounds
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.growth import deeper
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Vacuity, Verdict
 
 ROOMIER, VARIED = ((2, 1), (4, 1), (8, 1), (4, 4), (16, 1)), ((1, 2), (1, 4))

@@ -23,9 +23,9 @@ from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
 from workbench.tesla.model.needs import computes
 from workbench.tesla.model.ticks import output_of
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.growth import deeper
 from workbench.verify.answer.problem import Problem, comparison, problem
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import EquivalenceMode

@@ -28,9 +28,9 @@ from workbench.tesla.model.shown import COMES
 from workbench.tesla.model.swap import SwappedEvents, both_orders
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.growth import deeper
 from workbench.verify.answer.problem import check
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question

@@ -10,8 +10,8 @@ from workbench.ir.system import System
 from workbench.tesla.model.build import RuleBounds, modelled
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check, comparison
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import side_by_side
 from workbench.verify.ask.properties import invariant
