@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from workbench.budget import phase, share
+from workbench.budget import lengthen, phase, share
 from workbench.core.domain import FLOAT, Integer, ModelScope, Overflowing, SomeFloats
 from workbench.core.fields import within
 from workbench.core.fold import postorder, substitute, variables
@@ -56,6 +56,8 @@ PATIENT = "steps without input, while no event is delayed,"
 """The steps that are left out of a model where that is sound."""
 REPLAYING = 2.0
 """Seconds that are kept for replaying what is found, at most a tenth of those that there are."""
+SHOWING = 5.0
+"""Seconds at least for a run that was found, beyond the time for larger models or a share of it."""
 MORE = 2, 4, 8
 """How many times the capacity of queues that a check begins with larger models have."""
 GROWING = 5.0
@@ -352,6 +354,7 @@ def _verdict(
         from workbench.verify.answer.replay import decode  # the reference executor, for verdicts that show a run
 
         part = prepared.bound if role == "overflow" and prepared.bound else prepared.main
+        lengthen(SHOWING)
         try:
             with share(1):  # a budget of its own: what is decided stays so
                 return decode(
