@@ -138,10 +138,12 @@ def share(parts: int, kept: float = 0.0) -> Budget:
 
 
 def lengthen(seconds: float) -> None:
-    """Give soft budgets of the current thread at least so many seconds from now on; others stay as they are."""
+    """Give soft budgets of the current thread, up to the innermost other one, so many seconds at least from now on."""
     end = time.monotonic() + seconds
-    for each in work().budgets:
-        if each.soft and each.deadline is not None:
+    for each in reversed(work().budgets):
+        if each.deadline is not None:
+            if not each.soft:
+                break
             each.deadline = max(each.deadline, end)
 
 

@@ -354,7 +354,8 @@ def _verdict(
         from workbench.verify.answer.replay import decode  # the reference executor, for verdicts that show a run
 
         part = prepared.bound if role == "overflow" and prepared.bound else prepared.main
-        lengthen(SHOWING)
+        if role == "property":
+            lengthen(SHOWING)
         try:
             with share(1):  # a budget of its own: what is decided stays so
                 return decode(
