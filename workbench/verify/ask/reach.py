@@ -148,7 +148,7 @@ def reaches(flat: Pipeline, conditions: Iterable[Term] = (), cone: Container[str
                 needs[term].add_to(pipes, pipe)
 
     for term in conditions:
-        go_back(term, (), lambda name: (name,))
+        go_back(term, (), partial(_pipe_of, flat))
     for node in [node for node in flat.nodes[::-1] if cone is None or node.name in cone]:
         wanted = [pipes[pipe] for pipe in node.outputs if pipe in pipes]
         for body in bodies_in(flat.typed[node.name]):
@@ -160,6 +160,13 @@ def reaches(flat: Pipeline, conditions: Iterable[Term] = (), cone: Container[str
         for part in within(flat.domains[pipe]):
             reach.whole.add_to(spans, type(part))
     return pipes, spans
+
+
+def _pipe_of(flat: Pipeline, variable: str) -> tuple[str, ...]:
+    """The pipe that a variable of a condition is, or is a part of, as of records."""
+    while variable and variable not in flat.domains:
+        variable = variable.rpartition(".")[0]
+    return (variable,) if variable else ()
 
 
 def _computed(term: Term, needs: dict[Term, NumberReach]) -> Iterator[NumberReach]:

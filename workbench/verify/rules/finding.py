@@ -61,7 +61,8 @@ class RuleFinding:
 
 def limits_of(verdict: Verdict) -> str:
     """That more room could change a finding, and the room that there was; empty where none could."""
-    return f", within these bounds (Q = {verdict.q})" if verdict.within_bounds else ""
+    room = f" (Q = {verdict.q})" if isinstance(verdict.q, int) else ""
+    return f", within these bounds{room}" if verdict.within_bounds else ""
 
 
 def not_known(about: str, verdict: Verdict) -> RuleFinding:
