@@ -132,9 +132,19 @@ def remaining() -> Remaining:
 def share(parts: int, kept: float = 0.0) -> Budget:
     """One of so many equal parts of the time that is left but for `kept` seconds, and all the memory."""
     rest = remaining()
-    found = Budget(None if rest.seconds is None else max(rest.seconds - kept, 0.0) / parts, rest.memory_mb)
+    found = Budget(None if rest.seconds is None else max(rest.seconds - kept, 0.0) / parts, rest.memory_mb, soft=True)
     found.said = rest.of_seconds if parts == 1 else found.seconds, rest.of_memory_mb
     return found
+
+
+def lengthen(seconds: float) -> None:
+    """Give soft budgets of the current thread, up to the innermost other one, so many seconds at least from now on."""
+    end = time.monotonic() + seconds
+    for each in reversed(work().budgets):
+        if each.deadline is not None:
+            if not each.soft:
+                break
+            each.deadline = max(each.deadline, end)
 
 
 class Budget:
@@ -144,13 +154,15 @@ class Budget:
     ----------
     seconds: wall-clock time. None: any.
     memory_mb: megabytes (2**20 bytes) by which resident memory of this process may grow. None: any.
+    soft: what was found may take longer to show (`lengthen`): nobody has asked for this limit itself.
 
     Raises
     ------
     LimitMet: at the end of the block that was interrupted. Budgets nest; an inner one is met before an outer one.
     """
 
-    def __init__(self, seconds: float | None = None, memory_mb: int | None = None) -> None:
+    def __init__(self, seconds: float | None = None, memory_mb: int | None = None, *, soft: bool = False) -> None:
+        self.soft = soft
         self.seconds, self.memory_mb = self.said = seconds, memory_mb
         """`said`: the limits as messages speak of them, those of which these are what is left."""
         self.deadline: float | None = None

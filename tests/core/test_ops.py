@@ -137,8 +137,11 @@ def test_a_constant_outside_the_domain_is_refused(constant):
 
 
 def test_the_hint_names_a_domain_that_is_large_enough():
-    with pytest.raises(DomainError, match="-N 9"):
+    """0..7 for a sum; 0..8 for a comparison, which can then be true and false."""
+    with pytest.raises(DomainError, match="-N 8"):
         var("x", M(4)) + 7
+    with pytest.raises(DomainError, match="-N 9"):
+        _ = var("x", M(4)) > 7
 
 
 def test_true_is_not_one():

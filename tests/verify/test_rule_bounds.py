@@ -1,6 +1,8 @@
 """Bounds of models of rules: what rules need to fire, and no verdict on what cannot happen within them."""
 
 import random
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +13,13 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from tests.verify.counting import another, counting_rules, fired
-from workbench.errors import Refused
+from workbench.budget import Budget, remaining
+from workbench.errors import LimitMet, Refused
 from workbench.tesla.check import load_rules, rules
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.needs import chain_needed, needs
 from workbench.verify import rules as r
+from workbench.verify.answer import check, replay
 from workbench.verify.answer.check_all import check_all
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.rules.problems import WITH_TIME, RuleProblem, rule_comparison, rule_problem
@@ -189,6 +193,60 @@ def test_values_are_those_that_conditions_ask_for(condition):
     """Rules compute with what they compare: differences, products, and what is greater than what is great."""
     text = f"{DECLARED}from T and last A within 1 from T where {condition} emit D(x = 1)"
     assert asked(text, "can(D)", "never(D)") == [("holds", 2), ("fails", 2)]
+
+
+@pytest.mark.parametrize(("condition", "steps"), [("$a - $b > 20", 3), ("$b - $a < -20", 3), ("$a + $b < 3", 2)])
+def test_values_are_as_far_apart_as_what_is_computed_asks_for(condition, steps):
+    """Two of A that are 21 apart, and the trigger; or one of 1 or less: in the first model, whatever its room."""
+    text = f"""{DECLARED}from T and $a = MAX(A.x within 10 from T) and $b = MIN(A.x within 10 from T)
+    where {condition} emit D(x = 1)"""
+    assert asked(text, "can(D)", "never(D)", deepen=False) == [("holds", steps), ("fails", steps)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "values", "said"),
+    [
+        ("$a - $b > 20", range(19, 22), "--values prevents it"),  # of 19 to 21 none are so far apart, of others some
+        ("$a - $b < 0", range(3), "may be why"),  # no values are, and no room helps
+    ],
+)
+def test_a_bound_prevents_only_what_happens_without_it(condition, values, said):
+    text = f"""{DECLARED}from T and $a = MAX(A.x within 10 from T) and $b = MIN(A.x within 10 from T)
+    where {condition} emit D(x = 1)"""
+    bounds = RuleBounds(room=2, values={("A", "x"): values})
+    verdict = rule_problem(rules(text, "asked"), "never(D)", bounds, deepen=False).decide()
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert str(verdict.vacuity).endswith(f"{said})")
+
+
+def test_the_order_of_events_is_asked_of_models_in_which_rules_fire():
+    """Five events, and whether a B is before the last of them: with room for four nothing would be said of it."""
+    text = f"""{DECLARED}rule one: from A as T and $n = COUNT(A within 10 from T) where $n >= 5 emit D(x = 1)
+    rule two: from D as T and last B within 10 from T emit F(x = 1)"""
+    found = r.order(rules(text, "ordered"), settings=replace(WITH_TIME, grow=30))
+    assert [each.answer for each in found if each.about == "simultaneous events"] == ["depends"]
+
+
+@pytest.mark.parametrize("soft", [True, False])
+def test_a_run_that_was_found_has_time_to_be_shown(monkeypatch, soft):
+    """Where the time for larger models is over when it is found; a limit that people give stays what it is."""
+    left, limit = list[float](), Budget(600, soft=soft)
+    asked, decode = check._asked, replay.decode
+
+    def ask(*given):
+        found = asked(*given)
+        limit.deadline = time.monotonic() + 0.5
+        return found
+
+    def show(*given):
+        left.append(remaining().seconds or 0.0)
+        return decode(*given)
+
+    monkeypatch.setattr(check, "_asked", ask)
+    monkeypatch.setattr(replay, "decode", show)
+    with suppress(LimitMet), limit:
+        rule_problem(rules(DECLARED + "from A emit D(x = 1)", "asked"), "never(D)", deepen=False).decide()
+    assert (left[0] > 1) is soft
 
 
 def test_what_computing_leaves_open_is_vacuous():

@@ -41,13 +41,13 @@ TypingRule = Callable[["Operator", tuple[Term, ...]], Domain]
 """The domain of an operator's result, from its arguments."""
 
 
-def literal_domain(value: Any, like: Domain | None = None) -> Domain:
-    """The domain a literal takes beside an operand of domain `like`."""
+def literal_domain(value: Any, like: Domain | None = None, *, compared: bool = False) -> Domain:
+    """The domain a literal takes beside an operand of domain `like`, which it may be compared with."""
     value = python_value(value)
     if isinstance(like, Integer | Enum | Reals | Integers | Anything) and not isinstance(value, bool):
         if value not in like and isinstance(like, Integer):
             what = f"the constant {value} is not in the domain {like}"
-            raise outside(what, value, like, "use a domain that has this value", more=1)
+            raise outside(what, value, like, "use a domain that has this value", more=compared)
         if value in like:
             return like
     if isinstance(value, bool):
@@ -82,7 +82,7 @@ def coerce(op: Operator, args: Sequence[Any]) -> tuple[Term, ...]:
         elif isinstance(like, SomeFloats) and isinstance(arg, float) and arg.is_integer():
             out.append(const(int(arg), Range(int(arg), int(arg))))
         else:
-            out.append(const(arg, literal_domain(arg, like)))
+            out.append(const(arg, literal_domain(arg, like, compared=op.result in (order, equality))))
     return tuple(out)
 
 

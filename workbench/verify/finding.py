@@ -103,7 +103,8 @@ def plain_form(value: Any) -> Any:
 
 def limits(verdict: Verdict) -> str:
     """The words that more room could change a verdict on rules, and the room that there was; empty where none could."""
-    return f", within these bounds (Q = {verdict.q})" if verdict.within_bounds else ""
+    room = f" (Q = {verdict.q})" if isinstance(verdict.q, int) else ""
+    return f", within these bounds{room}" if verdict.within_bounds else ""
 
 
 def lines_of(findings: Iterable[Finding]) -> Iterator[str]:

@@ -127,7 +127,16 @@ def _leaves(
             shifts += [(each.operator, leaf.value) for leaf in each.operands if isinstance(leaf, t.Literal)]
     bare = whole.operands if is_comparison(whole) else ()
     constants += [each for each in map(_constant, bare) if each is not None]
+    if constants and any(map(_computed, bare)):  # as of 20 in `A.x - B.x > 20`: values as far apart
+        constants.append(0)
     return attributes, constants, shifts, ordered
+
+
+def _computed(expression: t.Expression) -> bool:
+    """Whether it computes with attributes or parameters alone."""
+    if not isinstance(expression, t.Operation) or expression.operator not in ("+", "-", "*", "/"):
+        return False
+    return not any(isinstance(each, t.Literal) for each in expression.operands)
 
 
 def _constant(expression: t.Expression) -> Value | None:

@@ -38,6 +38,12 @@ def needs(rules: RuleSet) -> dict[str, int]:
     return found
 
 
+def growth_for(rules: RuleSet) -> int:
+    """How many times as much room as at first the rule that needs least has to have, by the text of rules alone."""
+    least = min((max(_needs(rules, rule, 1, frozenset()).values(), default=0) for rule in rules.rules), default=0)
+    return int(next((growth for growth in (1, 2, 4, 8) if AT_FIRST * growth >= least), 16))
+
+
 def _needs(rules: RuleSet, rule: t.Rule, times: int, inside: frozenset[str]) -> dict[str, int]:
     """What a rule needs to fire so many times, with those that emit what it looks at."""
     own, counted = Counter[str](), Counter[str]()

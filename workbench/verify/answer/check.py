@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from workbench.budget import phase, share
+from workbench.budget import lengthen, phase, share
 from workbench.core.fields import within
 from workbench.core.fold import postorder, substitute, variables
 from workbench.core.ops import AND, IMPLIES, NOT
@@ -59,6 +59,8 @@ PATIENT = "steps without input, while no event is delayed,"
 """The steps that are left out of a model where that is sound."""
 REPLAYING = 2.0
 """Seconds that are kept for replaying what is found, at most a tenth of those that there are."""
+SHOWING = 5.0
+"""Seconds at least for a run that was found, beyond the time for larger models or a share of it."""
 
 
 @dataclass(frozen=True)
@@ -260,6 +262,8 @@ def _verdict(
         from workbench.verify.answer.replay import decode  # the reference executor, for verdicts that show a run
 
         part = prepared.bound if role == "overflow" and prepared.bound else prepared.main
+        if role == "property":
+            lengthen(SHOWING)
         try:
             with share(1):  # a budget of its own: what is decided stays so
                 return decode(

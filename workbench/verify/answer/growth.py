@@ -31,7 +31,7 @@ def grow(
         if enough(verdict) or left <= 0:
             break
         try:
-            with Budget(left):
+            with Budget(left, soft=True):
                 found = decide()
         except (LimitMet, Refused):  # with larger bounds there may be too many values
             break

@@ -115,11 +115,6 @@ def inputs_of(node: Node, variable: str) -> tuple[str, ...]:
     return (node.inputs[int(variable[1:].partition(".")[0])],) if applied else node.inputs
 
 
-def _pipe_of(flat: Pipeline, variable: str) -> str:
-    """The pipe that a variable of a condition is, or is a part of."""
-    return variable if variable in flat.domains else _pipe_of(flat, variable.rpartition(".")[0])
-
-
 Reaches = tuple[dict[str, NumberReach], dict[type[Domain], NumberReach]]
 """How far numbers must reach: by pipe, and by type with all that is computed."""
 
@@ -147,7 +142,7 @@ def reaches(flat: Pipeline, conditions: Iterable[Term] = (), cone: Container[str
                 needs[term].add_to(pipes, pipe)
 
     for term in conditions:
-        go_back(term, (), lambda name: (_pipe_of(flat, name),))
+        go_back(term, (), partial(_pipe_of, flat))
     for node in [node for node in flat.nodes[::-1] if cone is None or node.name in cone]:
         wanted = [pipes[pipe] for pipe in node.outputs if pipe in pipes]
         for body in bodies_in(flat.typed[node.name]):
@@ -159,6 +154,13 @@ def reaches(flat: Pipeline, conditions: Iterable[Term] = (), cone: Container[str
         for part in within(flat.domains[pipe]):
             reach.whole.add_to(spans, type(part))
     return pipes, spans
+
+
+def _pipe_of(flat: Pipeline, variable: str) -> tuple[str, ...]:
+    """The pipe that a variable of a condition is, or is a part of, as of records."""
+    while variable and variable not in flat.domains:
+        variable = variable.rpartition(".")[0]
+    return (variable,) if variable else ()
 
 
 def _computed(term: Term, needs: dict[Term, NumberReach]) -> Iterator[NumberReach]:

@@ -18,12 +18,14 @@ from workbench.verify.answer.growth import deeper
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Vacuity, Verdict
 
-ROOMIER, VARIED = ((2, 1), (4, 1), (8, 1), (4, 4), (16, 1)), ((1, 2), (1, 4))
+ROOMIER, VARIED = ((2, 1), (1, 2), (4, 1), (8, 1), (4, 4), (16, 1)), ((1, 2), (1, 4))
 """How many times as much room, and as many values larger models have: where a bound is met, and where none is."""
-ALWAYS = 2
-"""So many roomier ones are asked even where something happens in the first model."""
+ALWAYS = 3
+"""So many of the first are asked even where something happens in the first model."""
 LOOKING = 2.0
 """The least number of seconds for whether anything happens."""
+ENOUGH = 4
+"""How many times as much room as at first is asked about where people have given less."""
 RELEASED: Mapping[str, tuple[str, Any]] = {
     "values": ("--values", {}), "tick": ("--tick", None), "count": ("-N", None), "rates": ("--rate", {}),
     "room": ("-Q", None),
@@ -66,7 +68,7 @@ class GrowingQuestion:
         """
         verdict, bounds = self.ask(self.bounds) if first is None else first, self.bounds
         if self._open(verdict) and self.deepen and self.settings.grow:
-            with suppress(LimitMet), Budget(self.settings.grow):
+            with suppress(LimitMet), Budget(self.settings.grow, soft=True):
                 for verdict, bounds in self._larger(verdict, bounds):  # noqa: B007, B020 - the last one counts
                     pass
         if self.never and self._open(verdict) and not (happens := self._happens(bounds)):
@@ -81,25 +83,28 @@ class GrowingQuestion:
         return verdict.within_bounds or verdict.outcome not in (shown, Outcome.UNKNOWN)
 
     def _larger(self, verdict: Verdict, bounds: RuleBounds) -> Iterator[tuple[Verdict, RuleBounds]]:
-        """The verdicts of larger models that say more."""
+        """The verdicts of larger models that say more: where nothing happens in the first, of those in which it may."""
         roomier = verdict.within_bounds
-        quiet: bool | None = None
+        quiet = bool(self.never) and not self._happens(bounds)
         for number, (growth, variety) in enumerate(ROOMIER if roomier else VARIED):
-            if quiet is None and (number >= ALWAYS or not roomier):
-                quiet = bool(self.never) and not self._happens(bounds)
-            if quiet is False:
+            if not quiet and (number >= ALWAYS or not roomier):
                 return
-            larger = replace(self.bounds, growth=growth, variety=variety)
+            larger = replace(self.bounds, growth=self.bounds.growth * growth, variety=variety)
+            speaks = not quiet or self.itself
             try:
-                with share(1 if number else 2):
+                if not speaks and self._happens(larger) is False:
+                    continue
+                with share(1 if number or not speaks else 2):
                     found = self.ask(larger)
             except (LimitMet, Refused):  # with so much room there are too many values
                 continue
             if not self._open(found) and found.outcome is Outcome.UNKNOWN:  # a limit was met
-                if verdict.outcome is Outcome.UNKNOWN:
+                if not speaks:  # of a model in which nothing happens less is known
+                    verdict, bounds = found, larger
+                elif verdict.outcome is Outcome.UNKNOWN:
                     verdict = replace(verdict, depth=deeper(verdict.depth, found.depth))
             elif roomier or not found.within_bounds:  # else less is known than before
-                verdict, bounds = found, larger
+                verdict, bounds, quiet = found, larger, quiet and self.itself
             yield verdict, bounds
             if not self._open(verdict) or verdict.within_bounds is not roomier:
                 return
@@ -118,18 +123,21 @@ class GrowingQuestion:
             return verdict
         never = self.never if happens is False else f"as far as is known {self.never}"
         values = next((said.partition(";")[0] for said in verdict.rests_on if said.endswith(" null")), "")
-        least = _met(verdict) if verdict.within_bounds else values if self.computes else ""
-        if bound := (self._preventing(verdict) if happens is False else "") or least:
-            return replace(verdict.mark_vacuous(Vacuity(never, bound), unknown=True), depth=verdict.depth)
+        least = _met(verdict) if verdict.within_bounds else ""
+        bound = self._preventing(verdict) if happens is False else ""
+        if may := bound or " or ".join(filter(None, [least, values if self.computes else ""])):
+            vacuity = Vacuity(never, least if bound == "-Q" else may, certain=bool(bound))
+            return replace(verdict.mark_vacuous(vacuity, unknown=True), depth=verdict.depth)
         return verdict if self.itself else verdict.mark_vacuous(Vacuity(never))
 
     def _preventing(self, verdict: Verdict) -> str:
         """What was given without which something happens; empty if that is not known."""
         facts = {name: 2 * most for name, most in self.bounds.any_facts.items()}
         for name, (option, value) in {**RELEASED, "any_facts": ("--facts-any", facts)}.items():
-            if getattr(self.bounds, name) != value and (name != "room" or not verdict.within_bounds):
+            growth = ENOUGH if name == "room" else self.bounds.growth
+            if getattr(self.bounds, name) != value:
                 with suppress(LimitMet, Refused), Budget(LOOKING):
-                    if self.happens(replace(self.bounds, **{name: value})):
+                    if self.happens(replace(self.bounds, growth=growth, **{name: value})):
                         return option
         return ""
 

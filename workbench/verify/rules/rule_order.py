@@ -8,22 +8,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise
 from typing import Any
 
-from workbench.budget import remaining, share
+from workbench.budget import Budget, remaining, share
 from workbench.core.domain import Value
 from workbench.core.ops import EQ, both, conjunction, either, ite, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Maybe
 from workbench.core.term import FALSE, const, leaves, var
+from workbench.errors import LimitMet
 from workbench.ir.reduce import observe
 from workbench.ir.system import StateVariable, System
 from workbench.processors.held.group import Group
 from workbench.tesla.model.build import RuleBounds, modelled
 from workbench.tesla.model.machine import ModelledRules
+from workbench.tesla.model.needs import computes, growth_for
 from workbench.tesla.model.shown import COMES
 from workbench.tesla.model.swap import SwappedEvents, both_orders
 from workbench.tesla.rule_processor import ALL
@@ -120,19 +123,22 @@ def _exchanged_in(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, dee
         if settings.engine == "auto":
             limits = [each / 2 for each in (settings.seconds, remaining().seconds) if each is not None]
             seconds = min([EXPLICIT, *limits])
-            first = check(both_ways, same, replace(settings, engine="explicit", seconds=seconds))
-            if first.outcome is not Outcome.UNKNOWN:
+            with suppress(LimitMet), Budget(seconds, soft=True):
+                first = check(both_ways, same, replace(settings, engine="explicit"))
+            if first is not None and first.outcome is not Outcome.UNKNOWN:
                 return first
         verdict = check(both_ways, same, settings)
         if verdict.outcome is not Outcome.UNKNOWN:
             return verdict
         return replace(verdict, depth=_of_events(deeper(verdict.depth, first.depth if first else None)))
 
+    if deepen and bounds.room is None:
+        bounds = replace(bounds, growth=growth_for(rules))
     about, model = EVENTS, modelled_in(*modelled([rules], bounds))
     orders = _two_events(model)
     names = rules.rule_names
     happens_in, never = partial(happens, [rules], names, settings), "no rule fires"
-    question = GrowingQuestion(asked, bounds, settings, happens_in, never, deepen=deepen)
+    question = GrowingQuestion(asked, bounds, settings, happens_in, never, computes=computes(rules), deepen=deepen)
     verdict, bounds = (None, bounds) if orders else question.decide()
     if verdict is not None and verdict.counterexample is not None:
         inputs = [step.inputs for step in verdict.counterexample.steps]
