@@ -25,8 +25,9 @@ from workbench import (
 )
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.held.group import flatten
-from workbench.verify.buffers.buffers import Buffer, QueueStatus, event_bits, overflowing, pumping
+from workbench.verify.buffers.buffers import Buffer, QueueStatus, event_bits
 from workbench.verify.buffers.pumping import Pump, _same_events_taken
+from workbench.verify.buffers.queue_runs import overflowing, pumping
 from workbench.verify.buffers.search import _spread, never_ahead
 
 

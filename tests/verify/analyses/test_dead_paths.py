@@ -18,7 +18,8 @@ from workbench.errors import Overflow
 from workbench.processors.held.group import flatten
 from workbench.processors.passthrough import Passthrough
 from workbench.verify.analyses import dead_paths
-from workbench.verify.analyses.dead_paths import BEHIND, FULLER, DeadPaths, compare
+from workbench.verify.analyses.as_good import BEHIND, FULLER, compare
+from workbench.verify.analyses.dead_paths import DeadPaths
 from workbench.verify.analyses.truncate import truncations, without_unread
 from workbench.verify.answer.problem import BOUNDS_EARLY
 

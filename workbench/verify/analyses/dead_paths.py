@@ -18,33 +18,22 @@ import itertools
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from workbench.budget import Budget
-from workbench.core.domain import BOOL
-from workbench.core.ops import EQ, LE, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
-from workbench.core.term import FALSE, var
 from workbench.errors import LimitMet
-from workbench.ir.held import DEFAULT_CAPACITY
-from workbench.ir.reduce import FLAG
-from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.verify.analyses.constants import PROVED, never_speaks
+from workbench.verify.analyses.as_good import FULLER, MODES, PathMode, as_good, compare
+from workbench.verify.analyses.constants import never_speaks
 from workbench.verify.analyses.sampling import Sampled, fitting
 from workbench.verify.analyses.truncate import Truncation, reached, short_cut, truncations, without_unread
 from workbench.verify.answer.problem import BOUNDS_EARLY, check, discount_early
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
-from workbench.verify.ask.equivalence import EquivalenceMode, side_by_side
-from workbench.verify.ask.formula import atom, build
-from workbench.verify.ask.properties import Property, Question, always, conjoined, invariant, overflow_of
 from workbench.verify.finding import BEFORE_OVERFLOW, Finding
-
-PathMode = Literal["stepwise", "up to pace"]
-MODES: tuple[PathMode, ...] = ("stepwise", "up to pace")
 
 
 @dataclass(frozen=True)
@@ -187,114 +176,6 @@ def _lines(found: DeadPaths, needed: Sequence[Finding]) -> Iterator[str]:
         yield _reduced_finding(found.reduced).line
 
 
-def lead(settings: Settings) -> int:
-    """By how many events a truncation may be ahead: the capacity of queues, one at least."""
-    return max(settings.q if isinstance(settings.q, int) else DEFAULT_CAPACITY, 1)
-
-
-ROOMS = 1, 2, 4
-"""How many times the room of the pipeline's queues those of a truncation have, in turn."""
-
-
-def compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: Settings) -> Verdict:
-    """Whether a truncation is as good as the pipeline, both flat and resolved.
-
-    Within bounds a verdict is about the runs on which no queue of the pipeline overflows; where it is not, since one of
-    the truncation overflows first whatever room it has, nothing is known.
-    """
-    for times in ROOMS:
-        verdict = discount_early(_compare(pipeline, truncated, mode, settings, times))
-        if not verdict.meets_bounds:
-            return verdict
-        both, _, sizes = _beside(pipeline, truncated, "stepwise", settings, times)
-        if check(both, _fits(), replace(settings, q=sizes)).outcome is Outcome.HOLDS:
-            return verdict
-    return replace(verdict, outcome=Outcome.UNKNOWN, reason=FULLER)
-
-
-def _fits() -> Property:
-    """Where a queue of the truncation overflows, one of the whole pipeline does at that step, or has."""
-
-    def term(system: System) -> Any:
-        ours = [queue for name, queue in system.queues.items() if name.startswith("whole.")]
-        theirs = [queue for name, queue in system.queues.items() if not name.startswith("whole.")]
-        return either(negate(overflow_of(theirs)), overflow_of(ours))
-
-    return invariant("fits", term, "a queue of the truncation overflows first", about_overflow=True)
-
-
-def _compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: Settings, times: int) -> Verdict:
-    sense: EquivalenceMode = "stepwise" if mode == "stepwise" else "sequence"
-    both, same, sizes = _beside(pipeline, truncated, sense, settings, times)
-    given = replace(settings, q=sizes)
-    if mode == "stepwise":
-        return check(both, same, given)
-    comparisons = [name for name, _ in both.outputs]
-    verdict = check(both, conjoined("the same, earlier", [same, *_pace(comparisons, lead(settings))]), given)
-    for name in comparisons:
-        if verdict.outcome in PROVED:
-            later = check(both, _catches_up(name), given)
-            verdict = later if later.outcome is not Outcome.HOLDS else verdict
-            strict = later.within_bounds and check(both, _catches_up(name, strictly=True), given)
-            if strict and strict.outcome is not Outcome.HOLDS:  # an overflow may be all that would let it catch up
-                verdict = replace(verdict, outcome=Outcome.UNKNOWN, reason=BEHIND)
-    return verdict
-
-
-def _beside(
-    pipeline: Pipeline, truncated: Pipeline, mode: EquivalenceMode, settings: Settings, times: int = 1
-) -> tuple[Pipeline, Property, dict[str, int]]:
-    """Both side by side, that they agree, and the capacities of the queues; see `ROOMS`."""
-    both, same = side_by_side(replace(pipeline, name="whole"), replace(truncated, name="truncated"), mode)
-    sizes = _spread(flatten(both), settings)
-    sizes |= {queue: sizes[queue] * times for queue in sizes if queue.startswith("truncated.")}
-    for node in both.nodes if mode == "sequence" else ():
-        if node.queues:  # overflow would hide that more wait than may
-            left, right = (both.widths[pipe] or 1 for pipe in node.inputs)
-            sizes |= {f"{node.name}.left": left, f"{node.name}.right": lead(settings) + right}
-    return both, same, sizes
-
-
-def _pace(comparisons: Iterable[str], most: int) -> Iterator[Property]:
-    """No event of the whole pipeline waits for the truncated one, and few the other way round."""
-
-    def bounded(queue: str, size: int) -> Property:
-        return always(lambda s: LE(s.queues[queue].length, size), f"queue({queue}).length <= {size}")
-
-    for name in comparisons:
-        yield bounded(f"{name}.left", 0)
-        yield bounded(f"{name}.right", most)
-
-
-def _catches_up(name: str, *, strictly: bool = False) -> Property:
-    """Whenever events of the truncated pipeline wait, the whole pipeline can still emit the next of them.
-
-    strictly: before a queue overflows, where else it is enough that one does.
-    """
-
-    def question(system: System) -> Question:
-        over = var(f"{FLAG}:now", BOOL) if strictly else FALSE
-        none = either(over, EQ(system.queues[f"{name}.right"].length, 0))
-        emits = build("EF", atom(conjunction([system.pipes[name].present, negate(over)])))
-        text = "the truncated pipeline has emitted what the whole one never will"
-        formula = build("AG", build("or", atom(none), emits))
-        return Question(system, "ctl", formula, failure=text, about_overflow=strictly)
-
-    return Property(f"{name} catches up", question)
-
-
-def _spread(flat: Pipeline, settings: Settings) -> dict[str, int]:
-    """Capacities of the queues side by side (`whole.add.left`), from those of the pipeline's queues (`add.left`)."""
-    found = dict(flat.capacities)
-    for queue in flat.queues:
-        own = queue.partition(".")[2]
-        if isinstance(settings.q, int):
-            found.setdefault(queue, settings.q)
-        elif own in settings.q:
-            found[queue] = settings.q[own]
-    return found
-
-
 def dead_paths(pipeline: Program, settings: Settings | None = None) -> DeadPaths:
     """Everything that can be deleted without changing the output, and a counterexample for everything that cannot.
 
@@ -341,10 +222,6 @@ def _silent(pipeline: Pipeline, settings: Settings) -> tuple[dict[str, Verdict],
     return silent, {name: verdict for name, verdict in verdicts.items() if name not in silent}
 
 
-BEHIND = "with less in it, events come that the pipeline may never emit"
-FULLER = "with less in it, the pipeline needs longer queues"
-
-
 def _short_cuts(
     pipeline: Pipeline, speaking: Mapping[str, Verdict], settings: Settings
 ) -> tuple[tuple[Dead, ...], dict[str, str]]:
@@ -355,30 +232,13 @@ def _short_cuts(
     for cut in truncations(pipeline):
         for mode in _not_refuted(sampled, cut.pipeline, settings):
             verdict = compare(pipeline, cut.pipeline, mode, settings)
-            if _as_good(verdict, pipeline, cut.pipeline, speaking, settings):
+            if as_good(verdict, pipeline, cut.pipeline, speaking, settings):
                 found.append(Dead(cut, mode, verdict))
                 break
             if verdict.outcome is not Outcome.FAILS:
                 early = not verdict.reason or (verdict.vacuity and verdict.meets_bounds)
                 undecided |= dict.fromkeys(cut.removed, BOUNDS_EARLY if early else verdict.reason)
     return tuple(found), undecided
-
-
-def _as_good(
-    verdict: Verdict, pipeline: Pipeline, truncated: Pipeline, speaking: Mapping[str, Verdict], settings: Settings
-) -> bool:
-    """Whether the verdict of a comparison is worth something.
-
-    Within bounds it is if something was compared: each output that speaks can come from both pipelines before a queue
-    overflows.
-    """
-    if verdict.outcome is not Outcome.WITHIN_BOUNDS:
-        return verdict.outcome is Outcome.HOLDS
-    both, _, sizes = _beside(pipeline, truncated, "sequence", settings)
-    given = replace(settings, q=sizes)
-    comparisons = zip((name for name, _ in pipeline.outputs), (name for name, _ in both.outputs), strict=True)
-    asked = [same for name, same in comparisons if name in speaking]
-    return all(check(both, never_speaks(same), given).outcome is Outcome.FAILS for same in asked)
 
 
 def _not_refuted(sampled: Sampled, truncated: Pipeline, settings: Settings) -> list[PathMode]:
@@ -437,6 +297,6 @@ def _reduced(
         mode = found.mode if best is None or best.mode == "stepwise" else best.mode
         smaller = short_cut(current, current.node(cut.node), cut.source).pipeline
         verdict = found.verdict if best is None else compare(pipeline, smaller, mode, settings)
-        if best is None or _as_good(verdict, pipeline, smaller, speaking, settings):
+        if best is None or as_good(verdict, pipeline, smaller, speaking, settings):
             best = Reduced(smaller, (), mode, verdict)
     return best

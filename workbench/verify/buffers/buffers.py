@@ -9,37 +9,32 @@ depend on each other (docs/buffers.md has the proofs).
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from workbench.budget import Budget, share
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import Domain
 from workbench.core.fields import scalars
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import END
 from workbench.core.program import Program
 from workbench.display import Displayed
-from workbench.errors import DomainError, LimitMet, Overflow, PipelineError
-from workbench.executors.reference.executor import Reference
+from workbench.errors import DomainError, LimitMet, PipelineError
 from workbench.language import program_of
 from workbench.processors.held.group import flatten, with_room
-from workbench.verify.answer.replay import CONFIRMED, contents, heard
 from workbench.verify.answer.rests_on import FOR_EVERY_N, depends_on_no_n, ending, explain_numbers, misfortunes
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Trace, TraceStep
+from workbench.verify.answer.verdict import Trace
 from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.buffers.pending import waiting
-from workbench.verify.buffers.pumping import Pump
+from workbench.verify.buffers.queue_runs import ROUNDS, overflowing, pumping
 from workbench.verify.buffers.region import Regions
-from workbench.verify.buffers.search import Found, InputSteps, QueueSearch, upstream
+from workbench.verify.buffers.search import QueueMost, QueueSearch, upstream
 
 MOST = 64
 """The largest capacity that is asked about when nothing else is said."""
-ROUNDS = 4
-"""How often the cycle of a pumping stream is run to confirm it."""
 
 
 class QueueStatus(StrEnum):
@@ -270,62 +265,62 @@ def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: S
     start, pipeline = time.monotonic(), regions.pipeline
     boundless = [node.pending for node in upstream(pipeline, queue).nodes if node.boundless]
     if boundless:
-        found = Found(reason=f"it depends on queues that have no proven capacity: {', '.join(boundless)}")
+        found = QueueMost(reason=f"it depends on queues that have no proven capacity: {', '.join(boundless)}")
     else:
         found = (
             regions.found(queue, proven, settings, most) or QueueSearch(pipeline, queue, proven, settings, most).run()
         )
-    status, growth = QueueStatus.UNKNOWN, 0
     witness = None
     if found.pumping:
-        status, growth = QueueStatus.UNBOUNDED, found.pumping[1].growth
         witness = pumping(pipeline, queue, *found.pumping)
-    elif not found.reason:
-        status = QueueStatus.BOUNDED
-    if witness is None and found.at_least:
+    elif found.at_least:
         witness = overflowing(pipeline, queue, found.at_least - 1, found.reaching, shortest=found.shortest)
-    return Buffer(
-        queue=queue,
-        status=status,
-        capacity=found.at_least if status is QueueStatus.BOUNDED else None,
-        at_least=None if status is QueueStatus.UNBOUNDED else found.at_least,
-        for_every_n=bool(found.argument) or (found.model is not None and depends_on_no_n(found.model, settings.domain)),
-        event_bits=event_bits(pipeline.domains[pipeline.sources[queue]]),
-        witness=witness,
-        growth=growth,
-        rests_on=_rests_on(found, settings),
-        engine=found.engine,
-        seconds=time.monotonic() - start,
-        reason="" if found.pumping else found.reason,
-    )
+    every = bool(found.argument) or (found.model is not None and depends_on_no_n(found.model, settings.domain))
+    bits = event_bits(pipeline.domains[pipeline.sources[queue]])
+    return _known(queue, found, start, witness, _rests_on(found, settings), for_every_n=every, bits=bits)
 
 
 def _inside(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
     """What is known of a queue inside a processor; its positions need no memory but their number."""
     start = time.monotonic()
     found = waiting(pipeline, queue, proven, settings, most)
-    status = (
-        QueueStatus.UNBOUNDED if found.pumping else QueueStatus.UNKNOWN if found.enough is None else QueueStatus.BOUNDED
-    )
     verdict, witness = found.verdict, found.witness
-    if found.pumping:
+    if found.pumping and found.part is not None:
         inputs, pump = found.pumping
         room = (ROUNDS + 1) * (found.at_least + pump.growth)
         witness = pumping(with_room(found.part, {queue: room}), queue, inputs, pump)
+    every, rests_on = verdict is not None and verdict.for_every_n, verdict.rests_on[1:] if verdict else ()
+    return _known(queue, found, start, witness, rests_on, for_every_n=every, inside=True)
+
+
+def _known(
+    queue: str,
+    found: QueueMost,
+    start: float,
+    witness: Trace | None,
+    rests_on: tuple[str, ...],
+    *,
+    for_every_n: bool,
+    bits: int = 0,
+    inside: bool = False,
+) -> Buffer:
+    """What is reported of a queue."""
+    settled = QueueStatus.UNKNOWN if found.reason else QueueStatus.BOUNDED
+    status = QueueStatus.UNBOUNDED if found.pumping else settled
     return Buffer(
         queue=queue,
         status=status,
-        capacity=found.enough,
-        at_least=None if found.pumping else found.at_least,
-        for_every_n=verdict is not None and verdict.for_every_n,
-        event_bits=0,
+        capacity=found.at_least if status is QueueStatus.BOUNDED else None,
+        at_least=None if status is QueueStatus.UNBOUNDED else found.at_least,
+        for_every_n=for_every_n,
+        event_bits=bits,
         witness=witness,
         growth=found.pumping[1].growth if found.pumping else 0,
-        rests_on=verdict.rests_on[1:] if verdict else (),
-        engine=verdict.engine if verdict else "none needed",
+        rests_on=rests_on,
+        engine=found.engine,
         seconds=time.monotonic() - start,
-        reason=found.reason,
-        inside=True,
+        reason="" if found.pumping else found.reason,
+        inside=inside,
     )
 
 
@@ -334,7 +329,7 @@ def event_bits(domain: Domain) -> int:
     return sum(((part.size or 1) - 1).bit_length() for _, part in scalars(domain))
 
 
-def _rests_on(found: Found, settings: Settings) -> tuple[str, ...]:
+def _rests_on(found: QueueMost, settings: Settings) -> tuple[str, ...]:
     model = found.model
     if found.argument:
         return f"counting: {found.argument}", FOR_EVERY_N
@@ -345,74 +340,3 @@ def _rests_on(found: Found, settings: Settings) -> tuple[str, ...]:
         said.append(f"it is enough for any events on '{found.region}', which all of the queue's events come from")
     env = settings.environment
     return (*said, env.describe(), *ending(model.system, may=env.may_end))
-
-
-# --- runs that show it, on the reference executor ---------------------------------------------------------------
-
-
-def overflowing(pipeline: Pipeline, queue: str, capacity: int, inputs: InputSteps, *, shortest: bool = False) -> Trace:
-    """The run of a flat pipeline at whose last step the queue, of this capacity, overflows; replayed.
-
-    All other queues have room for everything.
-    """
-    steps = _recorded(pipeline, inputs)
-    if len(steps) == len(inputs):
-        last = steps[-1]
-        held = {**last.contents, queue: last.contents[queue][:capacity]}
-        steps[-1] = replace(last, queues={**last.queues, queue: capacity}, overflows=(queue,), contents=held)
-    shows = f"an event arrives at queue({queue}), which holds {capacity} already"
-    replay = _first_overflow(pipeline, queue, capacity, inputs)
-    return Trace(tuple(steps), None, shows, shortest, replay, dict(pipeline.domains), {queue: capacity}, (), pipeline)
-
-
-def pumping(pipeline: Pipeline, queue: str, inputs: InputSteps, pump: Pump) -> Trace:
-    """The run of a flat pipeline that makes the queue longer with each round of its cycle; replayed."""
-    prefix, cycle = inputs[: pump.prefix], inputs[pump.prefix : pump.prefix + pump.cycle]
-    steps = _recorded(pipeline, (*prefix, *cycle * ROUNDS))
-    events = "event" if pump.growth == 1 else "events"
-    shows = f"each round leaves {pump.growth} more {events} in queue({queue})"
-    replay = _grows(steps, queue, pump)
-    domains = dict(pipeline.domains)
-    return Trace(tuple(steps[: len(inputs)]), pump.prefix, shows, False, replay, domains, {}, (queue,), pipeline)
-
-
-def _recorded(pipeline: Pipeline, inputs: Sequence[Mapping[str, Value]]) -> list[TraceStep]:
-    """What the executor shows with unbounded queues, up to where a number leaves its checked domain."""
-    executor = Reference(pipeline, {})
-    steps: list[TraceStep] = []
-    for events in inputs:
-        try:
-            record = executor.step(events)
-        except Overflow:
-            break
-        pipes = {name: maybe.value if maybe.present else None for name, maybe in record.pipes.items()}
-        given = heard(pipeline, events, pipes)
-        steps.append(TraceStep(given, pipes, record.queues, (), {}, events is END))
-    held = contents(pipeline, steps)
-    return [replace(step, contents=waiting) for step, waiting in zip(steps, held, strict=True)]
-
-
-def _escaped(step: int) -> str:
-    return f"{CONFIRMED} up to step {step}, where a number that the queue does not depend on leaves its domain"
-
-
-def _first_overflow(pipeline: Pipeline, queue: str, capacity: int, inputs: InputSteps) -> str:
-    executor = Reference(pipeline, {queue: capacity})
-    for step, events in enumerate(inputs):
-        try:
-            executor.step(events)
-        except Overflow as error:
-            if error.queue != queue:
-                return _escaped(step)
-            return CONFIRMED if step == len(inputs) - 1 else f"model gap at step {step}"
-    return f"model gap at step {len(inputs) - 1}"
-
-
-def _grows(steps: Sequence[TraceStep], queue: str, pump: Pump) -> str:
-    lengths = [0, *(step.queues[queue] for step in steps)]
-    for end in range(pump.prefix + pump.cycle, pump.prefix + ROUNDS * pump.cycle + 1, pump.cycle):
-        if end >= len(lengths):
-            return _escaped(len(steps))
-        if lengths[end] - lengths[end - pump.cycle] != pump.growth:
-            return f"model gap at step {end - 1}"
-    return CONFIRMED

@@ -8,7 +8,7 @@ keeps of positions (its copies) has to come back as far as it was there: then th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from workbench.core.ops import negate
 from workbench.core.pipeline import Pipeline
@@ -22,39 +22,17 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.properties import invariant, overflow_of
 from workbench.verify.buffers.pumping import Pump, cone
-from workbench.verify.buffers.search import InputSteps, upstream
+from workbench.verify.buffers.search import QueueMost, upstream
+from workbench.verify.most import InputSteps
 
 
-@dataclass(frozen=True)
-class InnerQueue:
-    """What was found out about one queue inside a processor.
-
-    Attributes
-    ----------
-    part: the pipeline up to this processor.
-    enough: the smallest capacity that is proven to be enough; None where there is none, or it is not known.
-    at_least: a capacity that is needed.
-    verdict: the one that says so.
-    witness: the run that overflows the next smaller capacity.
-    pumping: a run that can be repeated for ever, and how.
-    reason: why nothing is known.
-    """
-
-    part: Pipeline
-    enough: int | None = None
-    at_least: int = 1
-    verdict: Verdict | None = None
-    witness: Trace | None = None
-    pumping: tuple[InputSteps, Pump] | None = None
-    reason: str = ""
-
-
-def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> InnerQueue:
+def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> QueueMost:
     """The smallest capacity of this queue of a flat and resolved pipeline; other queues have their proven ones."""
     part = upstream(pipeline, queue)
     others = {*part.queues, *(node.pending for node in part.nodes if node.pending)} - {queue}
     if unknown := sorted(others - set(proven)):
-        return InnerQueue(part, reason=f"it depends on queues that have no proven capacity: {', '.join(unknown)}")
+        reason = f"it depends on queues that have no proven capacity: {', '.join(unknown)}"
+        return QueueMost(at_least=1, part=part, reason=reason)
     part = with_room(part, {name: proven[name] for name in others})
     q = {name: proven[name] for name in part.queues}
     settings = replace(settings, q=q)
@@ -62,11 +40,12 @@ def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings:
     too_short: Trace | None = None
     while (verdict := _asked(part, queue, fits, settings)).outcome is Outcome.FAILS:
         short, too_short = fits, verdict.counterexample
+        found = QueueMost(at_least=short + 1, part=part, verdict=verdict, engine=verdict.engine, witness=too_short)
         if pumping := _pump(part, queue, q, verdict):
-            return InnerQueue(part, None, short + 1, verdict, too_short, pumping)
+            return replace(found, pumping=pumping)
         if fits >= most:
             text = f"{fits + 1} positions can wait, and no stream was found that makes ever more wait"
-            return InnerQueue(part, None, fits + 1, verdict, too_short, reason=text)
+            return replace(found, reason=text)
         fits = min(most, 2 * fits)
     while verdict.outcome is Outcome.HOLDS and fits - short > 1:
         middle = (short + fits) // 2
@@ -75,10 +54,13 @@ def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings:
             fits, verdict = middle, between
         else:
             short, too_short = middle, between.counterexample
+    found = QueueMost(at_least=short + 1, part=part, verdict=verdict, engine=verdict.engine, witness=too_short)
     if verdict.outcome is Outcome.HOLDS:
-        return InnerQueue(part, fits, fits, verdict, too_short)
-    reason = verdict.reason or "a number can leave its checked domain, and nothing is concluded from what follows"
-    return InnerQueue(part, None, short + 1, verdict, too_short, reason=reason)
+        return replace(found, at_least=fits, at_most=fits)
+    return replace(
+        found,
+        reason=verdict.reason or "a number can leave its checked domain, and nothing is concluded from what follows",
+    )
 
 
 def _asked(part: Pipeline, queue: str, capacity: int, settings: Settings) -> Verdict:

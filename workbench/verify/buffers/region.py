@@ -9,6 +9,7 @@ Capacities proven of queues in the part may be too small for some events on the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -23,7 +24,8 @@ from workbench.ir.reduce import domains_in
 from workbench.ir.system import System
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
-from workbench.verify.buffers.search import Found, InputSteps, QueueSearch, upstream
+from workbench.verify.buffers.search import QueueMost, QueueSearch, upstream
+from workbench.verify.most import InputSteps
 
 LONG = 12
 """From this many processors before a queue on; with fewer, all of them are asked about, which gives a shortest run."""
@@ -35,7 +37,7 @@ class Regions:
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
 
-    def found(self, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Found | None:
+    def found(self, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> QueueMost | None:
         """What the part between a pipe and the queue says, where that is the whole answer, for every N."""
         before = upstream(self.pipeline, queue)
         if len(before.nodes) < LONG or before.late or before.oracles:
@@ -46,15 +48,16 @@ class Regions:
         part = upstream(self.pipeline, queue, source)
         free = replace(settings, environment=Environment())
         found = QueueSearch(part, queue, proven, free, most).run()
-        if found.at_most is None or found.reason or found.model is None or found.model.integers or found.model.instead:
+        if found.at_most == math.inf or found.reason or found.model is None:
+            return None
+        if found.model.integers or found.model.instead:
             return None
         lengths = [held[queue] for held in self._busy]
         if max(lengths, default=-1) < found.at_most:
             return None
-        reaching: InputSteps = ()
-        if found.at_most:
-            reaching = (self._events,) * (1 + lengths.index(found.at_most))
-        return replace(found, at_least=found.at_most, reaching=reaching, shortest=False, region=source)
+        capacity = int(found.at_most)
+        reaching: InputSteps = (self._events,) * (1 + lengths.index(capacity)) if capacity else ()
+        return replace(found, at_least=capacity, reaching=reaching, shortest=False, region=source)
 
     def _source(self, last: Node) -> str | None:
         """The nearest pipe, not read by the processor itself alone, that every path to this processor goes through."""

@@ -8,12 +8,13 @@ everything; only what then happens counts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from workbench.budget import phase, share
-from workbench.core.domain import BOOL, Value
+from workbench.core.domain import BOOL
 from workbench.core.ops import AND, GT, NOT, disjunction
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import FALSE, Term, var
@@ -26,13 +27,14 @@ from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.answer.replay import inputs_of
 from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.verdict import Trace
 from workbench.verify.ask.formula import atom
 from workbench.verify.buffers.pumping import Course, Pump
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.decision import limits_left
 from workbench.verify.decide.part import Asked, Part
+from workbench.verify.most import InputSteps, Most
 
-InputSteps = tuple[Mapping[str, Value], ...]
 GROWTH = 4
 """By how much the next capacity that is asked about is larger than the last one."""
 TOGETHER = 8
@@ -50,35 +52,29 @@ class Longer(NamedTuple):
     inputs: InputSteps
 
 
-@dataclass
-class Found:
-    """What is known of one queue; it grows while the search runs.
+@dataclass(kw_only=True)
+class QueueMost(Most):
+    """What is known of the length of one queue.
 
     Attributes
     ----------
-    at_least: the greatest length that some run reaches.
-    at_most: a length that no run exceeds, None where none is known.
-    reaching: a run to that length.
     shortest: whether no shorter run reaches it.
     pumping: a run that can be pumped, and how.
     model: the last model that was asked.
     wraps: whether arithmetic that decides the length can wrap; None where that was not decided.
-    argument: what proves that no event ever waits, where that is not the engine.
     region: the pipe behind which the queue was asked about, for any events on it; empty: from the inputs on.
-    reason: why the search was given up.
+    witness: of a queue inside a processor, the run that overflows the next smaller capacity.
+    part: of such a queue, the pipeline up to that processor.
     """
 
-    at_least: int = 0
-    at_most: int | None = None
-    reaching: InputSteps = ()
     shortest: bool = True
     pumping: tuple[InputSteps, Pump] | None = None
     model: Model | None = None
     wraps: bool | None = False
     engine: str = "none needed"
-    argument: str = ""
     region: str = ""
-    reason: str = ""
+    witness: Trace | None = None
+    part: Pipeline | None = None
 
 
 NEVER_AHEAD = "its events derive one by one from those that they meet, so none of them ever waits"
@@ -157,9 +153,9 @@ class QueueSearch:
         self.most = most
         self.room = 1
         """The capacity of open queues: with more, the model allows fewer runs that there are not."""
-        self.found = Found()
+        self.found = QueueMost()
 
-    def run(self) -> Found:
+    def run(self) -> QueueMost:
         """Everything that can be found out within the limits."""
         try:
             with share(1), phase(f"looking for the capacity of queue '{self.queue}'"):
@@ -195,9 +191,9 @@ class QueueSearch:
     def _narrow(self) -> None:
         """The smallest capacity between one that overflows and one that is enough."""
         found = self.found
-        while found.at_most is not None and found.at_least < found.at_most:
-            lengths = _spread(found.at_least, found.at_most - 1)
-            for length, answer in zip(lengths, self._ask(found.at_most, lengths), strict=True):
+        while found.at_least < found.at_most < math.inf:
+            lengths = _spread(found.at_least, int(found.at_most) - 1)
+            for length, answer in zip(lengths, self._ask(int(found.at_most), lengths), strict=True):
                 if not answer.truth:
                     found.at_most = min(found.at_most, length)
                 elif length >= found.at_least:
@@ -211,9 +207,7 @@ class QueueSearch:
         room |= {**sizes, self.queue: length + widths[self.queue]}
         course = Course(self.pipeline, self.queue, answer.inputs, room)
         reached = max(course.lengths)
-        if reached > self.found.at_least:
-            self.found.at_least = reached
-            self.found.reaching = answer.inputs[: course.lengths.index(reached)]
+        if self.found.learn(reached, answer.inputs[: course.lengths.index(reached)]):
             self.found.shortest = reached > length
         pump = course.pump()
         if pump is not None:

@@ -26,9 +26,10 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import RULES, Finding, findings_in_turn
+from workbench.verify.most import InputSteps, Most
 from workbench.verify.rules.fires import firing
 from workbench.verify.rules.growth import Growth, StepMeasure, growths
-from workbench.verify.rules.measured import MOST_IN_TURN, MOST_TRIED, MeasuredRules, MeasuredStep, ModelInputs
+from workbench.verify.rules.measured import MOST_IN_TURN, MOST_TRIED, MeasuredRules, MeasuredStep
 from workbench.verify.rules.problems import WITH_TIME, rule_problem
 from workbench.verify.rules.relevant import relevant
 from workbench.verify.rules.stream import RuleStream, modelled_in
@@ -52,36 +53,23 @@ known; no less than `at_least` is, None where none at all is; `growth`: where it
 further event of the stream has added at least."""
 
 
-@dataclass
-class SearchedMost:
-    """The greatest value that something takes, between what a stream reaches and what is proved.
+@dataclass(kw_only=True)
+class RuleMost(Most):
+    """The same of what rules hold or cause.
 
     Attributes
     ----------
     about, unit: what it is, and what is counted.
-    at_least, inputs: what this stream reaches.
-    at_most: no stream reaches more; by `argument`, or by the model if there is none.
-    surely: nor does one that brings other values than the model has.
+    surely: what not even a stream exceeds that brings other values than the model has.
     growth: a stream that makes it grow.
     """
 
     about: str
     unit: str
-    at_most: float = WITHOUT_END
     surely: float = WITHOUT_END
     argument: str = COUNTED
-    at_least: int = 0
-    inputs: ModelInputs = ()
     growth: Growth | None = None
-    verdict: Verdict | None = None
     reason: str = "no more were asked about"
-
-    def learn(self, value: int, inputs: ModelInputs) -> bool:
-        """Take in what a stream reaches; whether that is more than was known."""
-        if value <= self.at_least:
-            return False
-        self.at_least, self.inputs = value, inputs
-        return True
 
     @property
     def known(self) -> bool:
@@ -98,7 +86,7 @@ class SearchedMost:
         else:
             grounds = () if self.verdict else (*model.assumes, *([self.argument] if self.known else []))
             counted = "" if self.at_most == WITHOUT_END else f", at most {int(self.at_most)}"
-            least, stream = f"{self.at_least} {self.unit}{'s' * (self.at_least != 1)}", self.inputs
+            least, stream = f"{self.at_least} {self.unit}{'s' * (self.at_least != 1)}", self.reaching
             says = f"not known, at least {least}{counted}: {self.reason}"
             found = Finding(self.about, "unknown", says, decided=self.known, grounds=grounds)
             if self.known:
@@ -156,7 +144,7 @@ class CapacitySearch:
         self.measured = MeasuredRules(self.model)
         self.counted, self.surely = (RuleCounting(self.model.frame, valued).rooms() for valued in (True, False))
         self.bounds = settled([self.rules], self.bounds)  # so that streams of parts are streams of the whole
-        self.firings: dict[str, ModelInputs] = {}
+        self.firings: dict[str, InputSteps] = {}
         if remaining().seconds is None and self.settings.seconds is None:
             self.settings = replace(self.settings, seconds=PATIENCE)
 
@@ -168,7 +156,9 @@ class CapacitySearch:
 
     def found(self, queue: str) -> Iterator[Finding]:
         """What is known of one of them."""
-        searched = SearchedMost(f"{self.rules.name}.{queue}", "event", self.counted[queue], self.surely[queue])
+        searched = RuleMost(
+            about=f"{self.rules.name}.{queue}", unit="event", at_most=self.counted[queue], surely=self.surely[queue]
+        )
 
         def longest(step: MeasuredStep) -> int:
             return step.lengths[queue]
@@ -188,7 +178,7 @@ class CapacitySearch:
             self.blocked.add(queue)
         yield searched.finding(self.model)
 
-    def _outside(self, type: str, searched: SearchedMost) -> None:
+    def _outside(self, type: str, searched: RuleMost) -> None:
         """A column of events from outside: what is kept of them depends on them alone."""
         values, whole = self.measured.kept(type)
         column = self.model.frame.layout.columns[type]
@@ -202,7 +192,7 @@ class CapacitySearch:
         inputs = self.measured.paced({type: values[number % len(values)]} for number in range(count))
         searched.learn(self.measured.reached(type, inputs), inputs)
 
-    def filled(self, rules: Sequence[t.Rule], searched: SearchedMost, measure: StepMeasure) -> None:
+    def filled(self, rules: Sequence[t.Rule], searched: RuleMost, measure: StepMeasure) -> None:
         """Streams on which rules fire as often as rates let them, which may be all that is to be found."""
         bounded = searched.at_most != WITHOUT_END
         most = int(min(searched.at_most, self.most or MOST_KEPT)) if bounded else MOST_IN_TURN
@@ -217,19 +207,19 @@ class CapacitySearch:
                 self._tried(self.measured.fuller(richer, most), searched, measure)
         self._tried(self.measured.in_two(), searched, measure)
 
-    def _tried(self, streams: Iterable[ModelInputs], searched: SearchedMost, measure: StepMeasure) -> None:
+    def _tried(self, streams: Iterable[InputSteps], searched: RuleMost, measure: StepMeasure) -> None:
         for each in streams:
             if searched.known:
                 return
             searched.learn(*self._reached(each, measure))
 
-    def _reached(self, inputs: ModelInputs, measure: StepMeasure) -> tuple[int, ModelInputs]:
+    def _reached(self, inputs: InputSteps, measure: StepMeasure) -> tuple[int, InputSteps]:
         """The most that is reached on a stream, and the part of it up to there."""
         values = list(map(measure, self.measured.run(inputs)))
         most = max(values, default=0)
         return most, inputs[: values.index(most) + 1] if values else ()
 
-    def _enriched(self, inputs: ModelInputs, measure: StepMeasure) -> ModelInputs:
+    def _enriched(self, inputs: InputSteps, measure: StepMeasure) -> InputSteps:
         """A stream like one, with more events, on which more is reached with each of them."""
         reached, found = self._reached(inputs, measure)
         for _ in range(MOST_RICHER):
@@ -262,13 +252,13 @@ class CapacitySearch:
 
     # --- the model ---
 
-    def firing(self, rule: t.Rule) -> ModelInputs:
+    def firing(self, rule: t.Rule) -> InputSteps:
         """A stream on which a rule fires, if one is found among those that can be tried, or by the model."""
         if rule.name not in self.firings:
             self.firings[rule.name] = self.measured.firing(rule) or self._modelled_firing(rule)
         return self.firings[rule.name]
 
-    def _modelled_firing(self, rule: t.Rule) -> ModelInputs:
+    def _modelled_firing(self, rule: t.Rule) -> InputSteps:
         with suppress(Refused):
             asked, bounds = relevant(self.rules, [rule.name], self.bounds)
             verdict = firing(asked, rule, bounds, self.settings, deepen=bool(self.most))
@@ -278,7 +268,7 @@ class CapacitySearch:
 
     def ask(
         self,
-        searched: SearchedMost,
+        searched: RuleMost,
         more_than: Callable[[int], Property],
         measure: StepMeasure,
         about: Sequence[t.Rule],
@@ -314,7 +304,7 @@ class CapacitySearch:
                 searched.verdict, searched.reason = verdict, self._reason(verdict, searched)
                 return
 
-    def _learned(self, searched: SearchedMost, verdict: Verdict, measure: StepMeasure, queue: str) -> bool:
+    def _learned(self, searched: RuleMost, verdict: Verdict, measure: StepMeasure, queue: str) -> bool:
         """Whether a run of the model reaches more: one that shows it, or to where the column itself is full."""
         run = verdict.counterexample or (verdict.witness if queue and queue in _full(verdict) else None)
         if run is None:
@@ -346,7 +336,7 @@ class CapacitySearch:
         rooms |= more
         return True
 
-    def _reason(self, verdict: Verdict, searched: SearchedMost) -> str:
+    def _reason(self, verdict: Verdict, searched: RuleMost) -> str:
         if not verdict.within_bounds:
             return verdict.reason
         if searched.growth is not None:

@@ -21,7 +21,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import Finding, findings_in_turn
-from workbench.verify.rules.capacities import MOST_KEPT, CapacitySearch, SearchedMost
+from workbench.verify.rules.capacities import MOST_KEPT, CapacitySearch, RuleMost
 from workbench.verify.rules.growth import touched
 from workbench.verify.rules.measured import ELAPSED, MeasuredStep
 from workbench.verify.rules.problems import WITH_TIME
@@ -56,7 +56,7 @@ def _about(name: str) -> str:
 def _caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
     countings = (RuleCounting(search.model.frame, valued) for valued in (True, False))
     counted, surely = (each.due() if name == ELAPSED else each.caused(name) for each in countings)
-    searched = SearchedMost(_about(name), "composite", counted, surely, STATIC)
+    searched = RuleMost(about=_about(name), unit="composite", at_most=counted, surely=surely, argument=STATIC)
 
     def caused(step: MeasuredStep) -> int:
         return step.caused if step.name == name else 0

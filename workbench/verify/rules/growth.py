@@ -16,7 +16,8 @@ from typing import NamedTuple
 from workbench.tesla import tree as t
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.rules.measured import MeasuredRules, MeasuredStep, ModelInputs
+from workbench.verify.most import InputSteps
+from workbench.verify.rules.measured import MeasuredRules, MeasuredStep
 from workbench.verify.rules.relevant import sources
 
 ROUNDS = 4
@@ -34,14 +35,14 @@ class Growth(NamedTuple):
     length: how many steps these are.
     """
 
-    inputs: ModelInputs
+    inputs: InputSteps
     place: int
     by: int
     endless: bool = True
     length: int = 1
 
     @property
-    def again(self) -> ModelInputs:
+    def again(self) -> InputSteps:
         """The events that are repeated."""
         return self.inputs[self.place : self.place + self.length]
 
@@ -55,13 +56,13 @@ class Growth(NamedTuple):
         """What is repeated, in words."""
         return self.types if self.length == 1 else f"round of {self.types}"
 
-    def repeated(self, rounds: int = ROUNDS) -> ModelInputs:
+    def repeated(self, rounds: int = ROUNDS) -> InputSteps:
         """The stream with so many more of them."""
         return (*self.inputs[: self.place], *self.again * rounds, *self.inputs[self.place :])
 
 
 def growths(
-    measured: MeasuredRules, rules: RuleSet, rule: t.Rule, inputs: ModelInputs, measure: StepMeasure
+    measured: MeasuredRules, rules: RuleSet, rule: t.Rule, inputs: InputSteps, measure: StepMeasure
 ) -> Iterator[Growth]:
     """The events of a stream on which a rule fires last that make more of it the more often they come, or all of it."""
     free = set(rules.primitives) - set(measured.model.frame.rates)

@@ -20,6 +20,7 @@ from workbench.tesla.engines.publisher import LONGEST_CHAIN
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.shown import ticks_of
 from workbench.tesla.occurrence import Occurrence
+from workbench.verify.most import InputSteps
 
 MOST_TRIED = 512
 """The most events of a type that are tried."""
@@ -33,8 +34,6 @@ MOST_IN_TURN = 8
 """Up to which number each is tried when parts of a stream come several times; more are tried by doubling."""
 MOST_PAIRED = 64
 """The most kinds of events of which each two are tried."""
-ModelInputs = tuple[Mapping[str, Value], ...]
-"""What comes at each step of a model of rules."""
 
 
 class MeasuredStep(NamedTuple):
@@ -104,7 +103,7 @@ class MeasuredRules:
                     return found, True
         return found, len(tried) <= MOST_TRIED
 
-    def paced(self, inputs: Iterable[Mapping[str, Value]]) -> ModelInputs:
+    def paced(self, inputs: Iterable[Mapping[str, Value]]) -> InputSteps:
         """The same, waiting where rates do not let an event come yet."""
         now, times, found = 0, dict[str, list[int]](), list[Mapping[str, Value]]()
         for step in inputs:
@@ -120,7 +119,7 @@ class MeasuredRules:
             found.append(step)
         return tuple(found)
 
-    def fuller(self, inputs: ModelInputs, count: int) -> Iterator[ModelInputs]:
+    def fuller(self, inputs: InputSteps, count: int) -> Iterator[InputSteps]:
         """Streams like one on which something happens at the last step, on which more may: parts come several times."""
         *before, last = inputs
         numbers = {*range(2, min(count, MOST_IN_TURN) + 1), *(2**each for each in range(count.bit_length())), count}
@@ -130,14 +129,14 @@ class MeasuredRules:
             for place in range(len(before)):
                 yield self.paced([*before[:place], *[before[place]] * number, *before[place + 1 :], last])
 
-    def richer(self, inputs: ModelInputs) -> Iterator[ModelInputs]:
+    def richer(self, inputs: InputSteps) -> Iterator[InputSteps]:
         """Streams like one, with one event more, or with another one in place of the last events."""
         for event in self.events():
             for place in range(len(inputs)):
                 yield self.paced([*inputs[:place], event, *inputs[place:]])
                 yield self.paced([*inputs[:place], *[event] * (len(inputs) - place)])
 
-    def firing(self, rule: t.Rule) -> ModelInputs:
+    def firing(self, rule: t.Rule) -> InputSteps:
         """A stream on which a rule fires at the last step: of few events and pauses, or of equal events."""
         for inputs in itertools.chain(self._short(), self.alike()):
             place = next((i for i, step in enumerate(self.run(inputs), 1) if rule.name in step.rules), None)
@@ -145,7 +144,7 @@ class MeasuredRules:
                 return inputs[:place]
         return ()
 
-    def _short(self) -> Iterator[ModelInputs]:
+    def _short(self) -> Iterator[InputSteps]:
         """All streams of the same few events and pauses, as far as they are not too many."""
         pauses = [{ELAPSED: each} for each in sorted(self.model.shapes[0].values(), key=ticks_of) if ticks_of(each)]
         steps = [*self.events(), *pauses[:1], *pauses[1:][-1:]]
@@ -153,11 +152,11 @@ class MeasuredRules:
             if len(steps) ** length <= MOST_SHORT:
                 yield from map(self.paced, itertools.product(steps, repeat=length))
 
-    def alike(self) -> Iterator[ModelInputs]:
+    def alike(self) -> Iterator[InputSteps]:
         """Streams of events of one kind."""
         return (self.paced([one] * MOST_ALIKE) for one in self.events())
 
-    def in_two(self) -> Iterator[ModelInputs]:
+    def in_two(self) -> Iterator[InputSteps]:
         """Streams of events of one kind, and then one of another."""
         events = list(self.events())
         if len(events) <= MOST_PAIRED:
