@@ -40,9 +40,6 @@ BLOCK = 4096
 """Rows of a block of a file, where the format does not say how many."""
 InputEvents = dict[str, Value]
 """What a row holds: input name to event."""
-NumbersWriter = Callable[[Sequence[Any], str], "memoryview | None"] | None
-"""What makes lines of arrays of whole numbers and truth values with something between them, where something does that
-sooner than Arrow does; it may leave some to Arrow."""
 Taker = Callable[[Sequence[Any]], "Value | None"]
 """What reads an event from the cells of a row."""
 
@@ -357,8 +354,6 @@ class RowReader(ABC):
 class RowWriter(ABC):
     """Writes what the outputs of a program show, one row (or object) a step; see `write_events`."""
 
-    numbers: NumbersWriter = None
-
     def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
         self.domains, self.stream, self.idle, self.shown = program.ports.shown, stream, idle, shown
         self.live, self._flushed = is_stream(shown), monotonic()
@@ -379,7 +374,7 @@ class RowWriter(ABC):
         self.ready(table)()
 
     def ready(self, table: Any) -> Callable[[], object]:
-        """What writes these rows, until the same thread makes another table ready.
+        """What writes these rows, which owns their bytes.
 
         All that needs no turn is done: several threads may have tables made ready at the same time.
         """

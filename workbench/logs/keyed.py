@@ -21,7 +21,6 @@ from workbench.events.files import is_terminal, shown_name
 from workbench.events.inputs import named_files
 from workbench.events.row_batches import batches
 from workbench.events.rows import RowWriter
-from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps, keyless, told
 from workbench.executors.table import Start, given
 from workbench.logs.fallback import Fallback
@@ -70,9 +69,7 @@ def run_keyed_log(
     progress = contextlib.nullcontext() if quiet else start.progress(start.tally.shown)
     blocks = read(rows)
     with (
-        write_events(
-            args.output, rows, format=written, numbers=number_lines(backend, args.output), live=start.live
-        ) as into,
+        write_events(args.output, rows, format=written, live=start.live) as into,
         progress,
     ):
         threads = getattr(backend, "threads", 1)
