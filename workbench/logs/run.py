@@ -25,8 +25,8 @@ from workbench.events.rows import LogBlock
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind, refuse_missing
 from workbench.interrupts import checkpoint
 from workbench.logs.fallback import Fallback, may_exceed_words
+from workbench.logs.overlap import OverlappedWriter, overlap
 from workbench.logs.pipeline_facts import with_facts
-from workbench.logs.relay import BlockTask, WriterInTurn, write_blocks, writer_in_turn
 
 if TYPE_CHECKING:
     from workbench.events.rows import RowWriter
@@ -318,20 +318,20 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
         write_events(
             options.output, run.program, format=written, idle=options.steps, live=run.start.live
         ) as into,
-        progress, run.closing,
+        progress, run.closing, overlap(blocks, into, run.start, threads) as (given, writer),
     ):  # fmt: skip
         run.keep()
-        writer = writer_in_turn(into, run.start, threads)
-        if isinstance(writer, WriterInTurn) and hasattr(run.backend, "share"):
-            run.backend.share(writer.work)
+        if isinstance(writer, OverlappedWriter) and hasattr(run.backend, "share"):
+            run.backend.share(writer.pool)
+        for block in given:
+            _write(run, run.of_block(block, reuse=threads == 1), writer)
+            writer.flush()
+            tally.tell()
+            checkpoint()
+        _write(run, run.ended(), writer)
 
-        def task(block: LogBlock) -> BlockTask:
-            return BlockTask(lambda: _write(run, run.of_block(block, reuse=threads == 1), writer), alone=False)
 
-        write_blocks(blocks, task, lambda: _write(run, run.ended(), writer), writer, run.start, threads)
-
-
-def _write(run: LogRun, made: BlockOutputs, writer: RowWriter | WriterInTurn) -> None:
+def _write(run: LogRun, made: BlockOutputs, writer: RowWriter | OverlappedWriter) -> None:
     """Write what comes out of a block."""
     tally = run.start.tally
     if isinstance(made, Mapping):
