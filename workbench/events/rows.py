@@ -53,14 +53,12 @@ class LogBlock:
     steps: reads them one by one, with every rule and message that there is.
     columns: reads the events of every input, where each cell is plainly an event or none; None where rows must tell.
     lists: reads them as Python values, where all rows have all of them; None where rows must tell.
-    ahead: reads some rows that come later, for who has to wait; whether there were any to be read.
     rows: how many there are, lines that are no steps among them; None where only reading them tells.
     """
 
     steps: Callable[[], Iterator[InputEvents]]
     columns: Callable[[], Mapping[str, EventArray] | None] = lambda: None
     lists: Callable[[], Mapping[str, list[Value]] | None] = lambda: None
-    ahead: Callable[[], bool] = lambda: False
     rows: int | None = None
 
 

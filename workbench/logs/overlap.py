@@ -93,15 +93,17 @@ def overlap(
 
 
 def _read_ahead(blocks: Iterator[LogBlock], pool: Pool, count: int) -> Iterator[LogBlock]:
-    """The same blocks; the columns of so many are being read, or have been. What fails is told in its turn."""
-    coming = deque[tuple[Done[LogBlock | None], Submitted[Any] | None]]()
-    more = True
-    while more or coming:
-        while more and len(coming) < count:
-            block = Done(partial(next, blocks, None))
-            found = None if block.failed else block.wait_for()
-            coming.append((block, found and pool.start(found.columns)))
-            more = found is not None
-        read, columns = coming.popleft()
-        if (found := read.wait_for()) is not None and columns is not None:
-            yield replace(found, columns=columns.wait_for)
+    """The same blocks; so many have been read, and the next one is being read. What fails is told in its turn."""
+    coming = deque[LogBlock]()
+    read = pool.start(partial(next, blocks, None))
+    while True:
+        block = Done(read.wait_for)
+        found = None if block.failed else block.wait_for()
+        if found is None:
+            break
+        read = pool.start(partial(next, blocks, None))
+        coming.append(replace(found, columns=pool.start(found.columns).wait_for))
+        if len(coming) == count:
+            yield coming.popleft()
+    yield from coming
+    block.wait_for()
