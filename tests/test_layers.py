@@ -93,8 +93,6 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/rules/engine.py", "numpy"),
     ("executors/compiled/rules/matching_program.py", "numpy"),
     ("executors/compiled/rules/matching_rules.py", "numpy"),
-    ("executors/compiled/rules/count_source.py", "numpy"),
-    ("executors/compiled/rules/counted_rules.py", "numpy"),
     ("executors/compiled/rules/arrays.py", "numpy"),
     ("executors/compiled/rules/pages.py", "numpy"),
     ("executors/compiled/rules/outputs.py", "numpy"),

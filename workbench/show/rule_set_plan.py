@@ -153,18 +153,16 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:MOST_LISTED]) + (f" and {len(names) - MOST_LISTED} more" * (len(names) > MOST_LISTED))
 
 
-SUMS, WALKED, MADE = "are counted by sums", "are looked for one by one", "are made as composites"
+WALKED, MADE = "are looked for one by one", "are made as composites"
 """How matches are found where no composite is wanted (`workbench run --matches`)."""
 
 
 def _matches(plan: SetPlan) -> list[dict[str, str]]:
-    """Of each rule how matches are counted, and why not otherwise."""
-    matched = MatchedRules(plan.rules)
+    """Of each rule how matches are found, and why not otherwise."""
     return [
-        {"rule": rule.name, "found": MADE if made else WALKED if isinstance(summed, str) else SUMS,
-         "reason": summed if isinstance(summed, str) else ""}
-        for rule, made, summed in zip(plan.rules.rules, matched.reasons, matched.summed, strict=True)
-    ]  # fmt: skip
+        {"rule": rule.name, "found": MADE if reason else WALKED, "reason": reason}
+        for rule, reason in zip(plan.rules.rules, MatchedRules(plan.rules).reasons, strict=True)
+    ]
 
 
 def _devices(plan: SetPlan) -> list[dict[str, Any]]:
