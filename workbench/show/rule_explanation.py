@@ -133,14 +133,8 @@ class _Teller:
         lines = []
         if found.consumed:
             lines.append(f"consumes {self.labels(found.consumed)}")
-        rows, minimal = found.needed.rows, found.needed.minimal
-        how = {
-            "no smaller set": "they alone give it, and no part of them does",
-            "no row less": "they alone give it, and without any one of them they do not",
-            "": "there are too many to find out which can be left out",
-        }[minimal]
-        named = _listed([str(each) for each in rows])
-        lines.append(f"needs row {named}: it alone gives it" if len(rows) == 1 else f"needs rows {named}: {how}")
+        named = _listed([str(each) for each in found.rows])
+        lines.append(f"consists of row{'s' * (len(found.rows) != 1)} {named}")
         if found.users:
             lines.append(f"is part of {self.labels(found.users)}")
         causes = tuple(self.composite(each) for each in found.causes)
@@ -255,17 +249,6 @@ class _Teller:
         yield f"{what or f'none of {found.looked:,}{more}; '}the nearest:"
         for each in found.near:
             yield f"  {self.fit(each.fit)}: {'; '.join(hindrance.text for hindrance in each.hindrances)}"
-        for only in found.alone:
-            (hindrance,) = only.nearest.hindrances
-            what = hindrance.condition.text if hindrance.condition is not None else _ALONE[hindrance.kind]
-            last = self.fit(only.nearest.fit).partition(":")[0]
-            yield f"  all but {what}: {only.count:,}, the nearest {last}: {hindrance.text}"
-
-
-_ALONE: Mapping[str, str] = {
-    "window": "the window", "match": "that it is in the match", "consumed": "that it was consumed",
-}  # fmt: skip
-"""What the one thing is that is lacking."""
 
 
 def _values(values: Mapping[str, Any]) -> str:
