@@ -7,6 +7,7 @@ expression is text that reads back as the same tree.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -40,6 +41,16 @@ class Expression(Placed):
         return show(self)
 
 
+def walk(e: Expression) -> Iterator[Expression]:
+    """An expression and everything in it, outermost first."""
+    todo = [e]
+    while todo:
+        found = todo.pop()
+        yield found
+        if found.within:
+            todo += reversed(found.parts)
+
+
 @dataclass(frozen=True)
 class Literal(Expression):
     """A number, truth value or text."""
@@ -70,6 +81,10 @@ class AppliedOperator(Expression):
     within: ClassVar[tuple[str, ...]] = ("operands",)
     operator: str
     operands: tuple[Expression, ...]
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return self.operands
 
 
 class Operation(AppliedOperator):

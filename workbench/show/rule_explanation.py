@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from workbench.core.readable import plural
 from workbench.show.rule_time_line import WindowLine, drawn_lines, html_lines, window_lines
 from workbench.show.style import style
 from workbench.tesla.explain.hindrances import ABSENT, MOST_NEAR, NOT, Hindrance, Nearest
@@ -99,7 +100,7 @@ def pieces(found: RuleExplanation) -> list[ToldPiece]:
     told = [] if found.missing is None else [tell.missing(found.missing)]
     if found.event is not None:
         count = len(found.composites) + found.more
-        what = f"is part of {count:,} composite{'s' * (count != 1)}"
+        what = f"is part of {plural(f'{count:,}', 'composite')}"
         lines = () if count else ("it is bound in no match; --missing tells why something did not come",)
         told.append(ToldPiece(f"{tell.event(found.event)} {what}", lines))
     told += [tell.composite(each) for each in found.composites]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from workbench.core.readable import plural
 from workbench.core.units import MICROSECONDS
 from workbench.errors import Refused
 from workbench.executors.compiled.rules.asked_source import rivals_of
@@ -277,7 +278,7 @@ def _indexes(plan: SetPlan, type: str) -> Iterator[str]:
         name = plan.rules.declarations[type].attributes[index.attribute].name if index else ""
         how = f"found by {name} {index.operator} a constant" if index else "asked each time"
         groups[how] = groups.get(how, 0) + 1
-    yield from (f"{count} rule{'s' * (count != 1)} {how}" for how, count in groups.items())
+    yield from (f"{plural(count, 'rule')} {how}" for how, count in groups.items())
 
 
 def _reach(column: PlannedColumn, timed: bool) -> str:

@@ -11,7 +11,6 @@ bare `$x` binds the attribute at its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,7 +76,7 @@ def translated(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
             conditions += condition
         else:
             predicates.append(_bound(part, bound))
-    evaluations = [_evaluation(each, findings) for each in _each_conjunct(rule.assignments)]
+    evaluations = [_evaluation(each, findings) for each in t.conjuncts(*rule.assignments)]
     for i, each in enumerate(evaluations):
         if each is not None:
             evaluations[i] = replace(each, value=_hoisted(each.value, bound, predicates))
@@ -99,7 +98,7 @@ def _bound(part: t.Predicate, bound: set[str]) -> t.Predicate:
     """The predicate with its assignments apart from its constraints."""
     assignments, constraints = list(part.assignments), []
     new = set(bound) | {each.name for each in assignments}
-    for position, constraint in enumerate(_each_conjunct(part.constraints)):
+    for position, constraint in enumerate(t.conjuncts(*part.constraints)):
         name, value = _binding(constraint, position, new)
         if name:
             assignments.append(t.Assigned(name, value, where=constraint.where))
@@ -123,7 +122,7 @@ def _binding(constraint: t.Expression, position: int, bound: set[str]) -> tuple[
 
 
 def _aggregated(part: OlderAggregate, bound: set[str], number: int) -> tuple[t.Aggregate, list[t.Expression]]:
-    constraints = tuple(_compared(each) for each in _each_conjunct(part.constraints))
+    constraints = tuple(_compared(each) for each in t.conjuncts(*part.constraints))
     name = part.parameter or f"aggregate{number}"
     bound.add(name)
     condition: list[t.Expression] = []
@@ -153,19 +152,6 @@ def _evaluation(assignment: t.Expression, findings: Findings) -> t.Evaluation | 
     hint = "write attribute = value; conditions stand in the predicates, or in a rule that ends with emit"
     findings.add(LanguageError(f"'{assignment}' assigns nothing", where=assignment.where, hint=hint))
     return None
-
-
-def _each_conjunct(constraints: tuple[t.Expression, ...]) -> Iterator[t.Expression]:
-    for constraint in constraints:
-        yield from _conjuncts(constraint)
-
-
-def _conjuncts(expression: t.Expression) -> Iterator[t.Expression]:
-    if isinstance(expression, t.Operation) and expression.operator == "and":
-        for operand in expression.operands:
-            yield from _conjuncts(operand)
-    else:
-        yield expression
 
 
 def _compared(expression: t.Expression) -> t.Expression:

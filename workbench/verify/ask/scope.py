@@ -22,7 +22,6 @@ from workbench.core.processor import Processor
 from workbench.core.program import Program
 from workbench.core.term import Term, leaves
 from workbench.language import syntax as s
-from workbench.language.evaluate import walk
 from workbench.processors.moore import Transition, Variable
 
 VALUES = "Value", "Value | None"
@@ -143,10 +142,10 @@ def _is_number(value: object) -> bool:
 def _written(syntax: s.PropertySyntax | None) -> Iterator[ConstantComparison]:
     """The comparisons with numbers in the text of a property, but for those of queues."""
     whole = syntax.argument if syntax is not None else None
-    for e in walk(whole) if isinstance(whole, s.Expression) else ():
+    for e in s.walk(whole) if isinstance(whole, s.Expression) else ():
         if isinstance(e, s.AppliedOperator) and (row := COMPARISONS.get(e.operator)) and len(e.operands) == 2:
             for symbol, one, other in zip((row.symbol, row.mirror), e.operands, e.operands[::-1], strict=True):
-                queue = any(isinstance(part, s.Call) for part in walk(one))
+                queue = any(isinstance(part, s.Call) for part in s.walk(one))
                 if isinstance(other, s.Literal) and _is_number(other.value) and not queue:
                     yield ConstantComparison(symbol, other.value, None)
 

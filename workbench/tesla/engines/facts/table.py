@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value, sort_key
 from workbench.errors import FactsError, did_you_mean
 from workbench.tesla.declared import SPELLED, Declaration
 from workbench.tesla.engines.facts.database import FactDatabase
-from workbench.tesla.engines.facts.order import rank
 
 FactRow = tuple[Value | None, ...]
 NOT_A_NUMBER = "nan"
@@ -112,7 +111,7 @@ class FactTable:
         limit = "" if most is None or not self.ordered else f" LIMIT {most}"
         order = f" ORDER BY {self.order()}" if self.ordered else ""
         found = self.read(self.database.rows(f"SELECT {self.shown} FROM {quoted(self.name)}{order}{limit}"))
-        return found if self.ordered else sorted(found, key=lambda row: [*map(rank, row)])[:most]
+        return found if self.ordered else sorted(found, key=lambda row: [*map(sort_key, row)])[:most]
 
     def order(self, *, last: bool = False) -> str:
         """The order of rows as SQL."""
