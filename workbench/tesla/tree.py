@@ -18,7 +18,7 @@ from typing import ClassVar, TypeGuard
 from workbench.errors import Location
 from workbench.language.syntax import NOWHERE, Expression, Literal, Operation, Placed
 from workbench.language.syntax import walk as within
-from workbench.tesla.declared import SPELLED, TYPES, Attribute, Declaration, DeclaredAggregate
+from workbench.tesla.declared import NAMED, SPELLED, Attribute, Declaration, DeclaredAggregate
 from workbench.tesla.declared import listed as _listed
 
 # --- expressions ----------------------------------------------------------------------------------------
@@ -406,7 +406,7 @@ def conjuncts(*expressions: Expression) -> Iterator[Expression]:
 
 
 __all__ = [
-    "SPELLED", "TYPES", "AfterWindow", "Aggregate", "Assigned", "Attribute", "BetweenWindow", "BoundParameter",
+    "NAMED", "SPELLED", "AfterWindow", "Aggregate", "Assigned", "Attribute", "BetweenWindow", "BoundParameter",
     "Declaration", "DeclaredAggregate", "Duration", "Evaluation", "EventWindow", "Expression", "Literal", "Operation",
     "OrderedBy", "OtherAttribute", "OwnAttribute", "Placed", "Policy", "Predicate", "Rule", "RuleFile", "TimeOf",
     "WithinWindow", "binds", "conjuncts", "expressions_of", "within",
