@@ -28,9 +28,8 @@ def stored(declared: Declaration, rows: Iterable[FactRow], shown: str) -> FactTa
     OverflowError, UnicodeEncodeError: a whole number has more than 64 bits, or a text is none that can be written.
     """
     memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    columns = [f"{quoted(name)} {type_row(domain).fitting[0]}" for name, domain in declared.domains.items()] or [
-        "nothing"
-    ]
+    kinds = {name: type_row(domain).fitting[0] for name, domain in declared.domains.items()}
+    columns = [f"{quoted(name)} {kind}" for name, kind in kinds.items()] or ["nothing"]
     memory.execute(f"CREATE TABLE {quoted(declared.name)} ({', '.join(columns)})")
     reals = [i for i, domain in enumerate(declared.domains.values()) if domain == FLOAT]
     found: list[int] = []
