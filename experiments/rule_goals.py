@@ -160,9 +160,6 @@ GOALS = {
         5, lambda: matches("columns", 1_000, each=True), {"CORE": 4300, "Esper": 590, "hard-wired loop": 2.4}),
     "W2, 100,000 ticks, first match of each trigger, µs an event": Goal(
         0.1, lambda: matches("first", 100_000, each=False), {"CORE": 6.3}),
-    "W2, 100 ticks, matches counted, µs an event": Goal(None, lambda: matches("count", 100, each=False), {"CORE": 6.3}),
-    "W2, 100,000 ticks, matches counted, µs an event": Goal(
-        None, lambda: matches("count", 100_000, each=False), {"CORE": 6.3}),
     "200 rules with `each`, a tenth relevant, µs an event": Goal(
         5, lambda: full(Scenario("each", rules=200, groups=10).load(300_000)), {"T-Rex": 2848}),
     "200 rules with `last`, a tenth relevant, µs an event": Goal(
@@ -211,13 +208,6 @@ def reached(data: Data) -> Judgement:
     missed = [f"{name}: {found[name]:.2f}, goal {most:g}" for name, most in asked.items() if found.get(name, 0) > most]
     words = f"{sum(name in found for name in asked) - len(missed)} of {len(asked)}"
     return (ok if not missed and found.keys() >= asked.keys() else warns)("; ".join([words, *missed]))
-
-
-@suite.claim("Counting matches costs the same whatever the window")
-def flat(data: Data) -> Judgement:
-    found = measured(data)
-    short, long = (found[f"W2, {ticks} ticks, matches counted, µs an event"] for ticks in ("100", "100,000"))
-    return (ok if long < 1.5 * short else warns)(f"{short:.3f} µs for 100 ticks, {long:.3f} for 100,000")
 
 
 @suite.claim("No other engine for streams is faster")

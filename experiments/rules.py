@@ -5,17 +5,18 @@ workbench lab run rules --where events=10000
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import workbench as wb
+from workbench.core.domain import FLOAT, Value
 from workbench.lab import Limits, NoData, Output, Region, Suite, fails, median, most, ok, only
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
-from workbench.lab.rule_runs import RULE_OUTPUTS, event_values, rule_events, rule_run
+from workbench.lab.rule_runs import RULE_OUTPUTS, rule_run
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.table import rule_engines
 from workbench.tesla.occurrence import Occurrence
@@ -98,6 +99,24 @@ def models(model: str, engine: str, events: int) -> dict[str, Any]:
         if name in rules.declarations
     }
     return measured(rules, rule_events(rules, log_rows(model, events)), engine, facts=facts)
+
+
+def rule_events(rules: RuleSet, rows: Iterable[Mapping[str, Value | None]], time: str = "time") -> list[Occurrence]:
+    """Rows of a log as events, each with its `type`; times are whole numbers, what is missing is null."""
+    domains = {name: rules.declarations[name].domains for name in rules.events}
+    found = []
+    for row in rows:
+        kind, at = row["type"], row[time]
+        assert isinstance(kind, str)
+        assert isinstance(at, int)
+        found.append(Occurrence(kind, at, event_values(domains[kind], row)))
+    return found
+
+
+def event_values(domains: Mapping[str, Any], row: Mapping[str, Value | None]) -> tuple[Value | None, ...]:
+    """The attributes of a row, in their order; whole numbers are floats where attributes are."""
+    values = ((row.get(name), domain) for name, domain in domains.items())
+    return tuple(float(value) if domain == FLOAT and isinstance(value, int) else value for value, domain in values)
 
 
 def anchored(shape: str, window: int, events: int) -> dict[str, Any] | None:

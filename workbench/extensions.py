@@ -26,8 +26,8 @@ def later(module: str, name: str, *given: Any) -> Callable[..., Any]:
     return lambda *more, **named: getattr(importlib.import_module(module), name)(*given, *more, **named)
 
 
-def rows(package: str) -> dict[str, Any]:
-    """The `ROW` of each module of a package, by its name and in the order of its rank.
+def rows(package: str, own: Iterable[Any] = ()) -> dict[str, Any]:
+    """The rows of a table by their names: its own, then the `ROW` of each module of a package in the order of its rank.
 
     The package is given by its name: what its rows start reads the table of them.
 
@@ -42,7 +42,8 @@ def rows(package: str) -> dict[str, Any]:
             raise WorkbenchError("there is no ROW that says what it is", where=path)
         listed.append((row, path))
     found: dict[str, Any] = {}
-    for row, path in sorted(listed, key=lambda each: (each[0].rank, each[0].name)):
+    others = sorted(listed, key=lambda each: (each[0].rank, each[0].name))
+    for row, path in [*((row, package) for row in own), *others]:
         if row.name in found:
             raise WorkbenchError(f"'{row.name}' is there already", where=path)
         found[row.name] = row

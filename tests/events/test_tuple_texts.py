@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +12,18 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from workbench.conformance.generate.domains import values
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Enum, Range
-from workbench.core.fields import Record, Tuple, scalars
+from workbench.core.fields import Record, Tuple
 from workbench.core.program import Port, Ports
 from workbench.events.arrays import shown_events
 from workbench.events.columns import arrays_of
 from workbench.events.read import read_events
-from workbench.events.values import UnreadableError, dump_json, from_text, to_json
+from workbench.events.values import dump_json, to_json
 from workbench.events.write import write_events
 
-pa = pytest.importorskip("pyarrow")  # what is imported below needs it
-from workbench.events.tuple_texts import tuple_parts  # noqa: E402
+pa = pytest.importorskip("pyarrow")
 
 FLOATS = st.floats(width=64) | st.integers(-(2**53), 2**53).map(float)
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=4) | st.sampled_from(['"', "\\", "a,b", "\n", "\u2028", "\x7f"])
-ODD = ["", "", " ",
-       "\u00a0", "0", "-", "+", ".", "1", "e", "\\", '"', "\\u0041", "\\ud800", "\t", "\n", "\x1f", ",", "]",
-       "}", "1" * 20]  # fmt: skip
-"""What a text is damaged by."""
 INNER = Record((STR, Range(-3, 9)), ("na me", "size"))
 DOMAINS: dict[str, Tuple] = {
     "record": Record((STR, INT, BOOL), ("user", 'q"', "{}")),
@@ -54,32 +48,6 @@ def test_written_as_one_by_one(name: str, data: st.DataObject) -> None:
     arrays = arrays_of(domain, found)
     assert arrays is not None
     assert shown_events(domain, arrays).to_pylist() == [dump_json(to_json(each, domain)) for each in found]
-
-
-@pytest.mark.parametrize("name", DOMAINS)
-@given(data=st.data())
-@examples(200)
-def test_read_as_one_by_one(name: str, data: st.DataObject) -> None:
-    """Texts that are damaged, too: what is taken for a tuple is one, and the same."""
-    domain = DOMAINS[name]
-    text = dump_json(to_json(data.draw(events(domain)), domain))
-    plain = "NaN" not in text and "Infinity" not in text
-    at, odd, cut = data.draw(st.integers(0, len(text))), data.draw(st.sampled_from(ODD)), data.draw(st.integers(0, 1))
-    text = text[:at] + odd + text[at + cut * bool(odd) :]
-    parts = tuple_parts(domain, pa.array([text]))
-    if parts is None:
-        assert odd or not plain
-        return
-    kept = [part.to_pylist()[0] for part in parts]
-    try:
-        assert repr(_flat(from_text(text, domain))) == repr(kept)
-    except UnreadableError:  # a number that has no place in its domain is found by who knows the domain
-        pairs = zip(scalars(domain), kept, strict=True)
-        assert any(value not in part or value in (math.inf, -math.inf) for (_, part), value in pairs)
-
-
-def _flat(value: Any) -> list[Any]:
-    return [leaf for each in value for leaf in _flat(each)] if isinstance(value, tuple) else [value]
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "parquet"])

@@ -69,9 +69,9 @@ TYPED = ["parquet", "arrow", "arrows"]
 WRITTEN = ["csv", "csv", "tsv", "jsonl", "parquet", "arrow", "arrows"]
 LEFT = "out", "bad", "late", "unfinished"
 """What the files that a run leaves are called."""
-SPEED = re.compile(r"\d+\.\d\d s, [\d,]+ rows a second|(?<=: engine )\w+: .*|.*, running the log, .*\n")
+SPEED = re.compile(r"\d+\.\d\d s, [\d,]+ rows a second|(?<=: engine )\w+: .*|.*running the log.*\n")
 """What is measured, or estimated from a part of the log."""
-UNFINISHED = re.compile(r"\.[0-9a-f]{8}\.(?=out\.)")
+UNFINISHED = re.compile(rf"\.[0-9a-f]{{8}}\.(?=({'|'.join(LEFT)})\.)")
 """What begins the name of a file that a run has not finished."""
 
 Rows = list[dict[str, Any]]
@@ -242,13 +242,31 @@ def without(options: Sequence[str], *flags: str) -> list[str]:
     return [word for before, word in pairs if word not in flags and before not in flags]
 
 
+def typed_rows(name: str, data: bytes) -> object:
+    """The rows of a file of columns; of another its bytes."""
+    import pyarrow as pa
+    from pyarrow import ipc, parquet
+
+    read = {"parquet": parquet.read_table, "arrow": lambda x: ipc.open_file(x).read_all()}
+    read["arrows"] = lambda x: ipc.open_stream(x).read_all()
+    kind = name.rpartition(".")[2]
+    whole = kind in TYPED and not name.startswith("unfinished")
+    return read[kind](pa.BufferReader(data)).to_pylist() if whole else data
+
+
+def batchless(name: str, data: bytes, run: RandomRun) -> object:
+    """What a file holds, of rules without how its rows are cut: that is decided by when machine code is there."""
+    return typed_rows(name, data) if run.program == "rules" else data
+
+
 def _serve(read: Callable[[], str], write: Callable[[str], object]) -> None:
     """Run the seeds that come, each in a folder of its own in this one; say what each leaves."""
     while seed := read().strip():
         folder = Path(seed).absolute()
         folder.mkdir(exist_ok=True)
-        found = outcome(random_run(int(seed), large=True).command(folder), folder)
-        shown = {k: v.hex() if isinstance(v, bytes) else v for k, v in found.items()}
+        run = random_run(int(seed), large=True)
+        found = outcome(run.command(folder), folder)
+        shown = {k: v if isinstance(v, str | int) else str(batchless(k, v, run)) for k, v in found.items()}
         write(json.dumps(shown) + "\n")
         sys.stdout.flush()
 

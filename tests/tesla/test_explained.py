@@ -1,9 +1,8 @@
-"""Why something came of rules, and why not: every reason is true of what rules mean, and the rows named are needed."""
+"""Why something came of rules, and why not: every reason is true of what rules mean, as are the rows of a match."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import combinations
 
 import pytest
 
@@ -21,7 +20,6 @@ from workbench.tesla.explain.order import EventOrder
 from workbench.tesla.explain.view import RuleView, RunRecord
 from workbench.tesla.explain.why import composite_reason
 from workbench.tesla.explain.why_not import PartialReason, TriggerReason, trigger_reason
-from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence
 
 SOME = 300
@@ -55,34 +53,10 @@ def identity(record: RunRecord, number: int) -> tuple:
     return (event.rule, event.time, repr(event.values), *(identity(record, each) for each in event.sources))
 
 
-def made(case: RuleCase, record: RunRecord, chosen: list[int], number: int) -> set[tuple]:
-    """The composites that some rows give when the clock has come to the time of an event."""
-    events = [case.events[row] for row in chosen]
-    told = meaning(case.rules, events, case.facts, until=int(record.order.times[number]), compat=record.compat)
-    composites, rest, found = {each.number: each for each in told}, iter(chosen), list[tuple]()
-    for place in range(len(events) + len(told)):
-        each = composites.get(place)
-        if each is None:
-            found.append(("row", next(rest)))
-        else:
-            found.append((each.rule, each.time, repr(each.values), *(found[source] for source in each.sources)))
-    return set(found)
-
-
-def test_the_rows_that_are_named_give_the_composite_and_no_fewer_do():
-    met = Counter()
-    depend = (330, 627, 752)  # on events of other matches, which have consumed, or kept something from being told
-    for case, record in records((*range(SOME), *depend)):
-        for number in record.order.composites[:6]:
-            needed = composite_reason(record, number).needed
-            rows = [each - 1 for each in needed.rows]
-            wanted = identity(record, number)
-            assert needed.minimal == "no smaller set"
-            assert wanted in made(case, record, rows, number)
-            for smaller in (list(some) for size in range(len(rows)) for some in combinations(rows, size)):
-                assert wanted not in made(case, record, smaller, number)
-            met[len(rows)] += 1
-    assert sum(met[size] for size in met if size > 1) > 25
+def rows_of(found: tuple) -> set[int]:
+    """The numbers of the rows in what is told of a composite."""
+    kind, *rest = found
+    return {rest[0] + 1} if kind == "row" else set().union(*map(rows_of, rest[2:]))
 
 
 def test_all_that_is_told_of_a_match_is_so():
@@ -91,6 +65,7 @@ def test_all_that_is_told_of_a_match_is_so():
             reason = composite_reason(record, number)
             bound = [p.bound.number for p in reason.parts if p.bound is not None and p.bound.event is not None]
             assert tuple(bound) == reason.event.sources
+            assert set(reason.rows) == rows_of(identity(record, number))
             conditions = [each for part in reason.parts for each in part.conditions]
             assert all(each.result is True for each in (*conditions, *reason.where))
             assert not any(part.fits for part in reason.parts if part.kind in ("not", "absent"))
@@ -283,7 +258,7 @@ def why_missing(log, what):
 def test_a_composite_is_explained_with_its_causes():
     found = wb.rules(TEXT).explain(LOG, output="Alarm at 110", time_unit="s")
     (alarm,) = found.composites
-    assert alarm.needed.rows == (1, 2, 3, 4, 5)  # $n >= 2 in two fires, of which the second takes what is left
+    assert alarm.rows == (2, 3, 4, 5)  # two fires of a smoke each, of which the second takes what is left
     assert [cause.rule for cause in alarm.causes] == ["fire", "fire"]
     fire = alarm.causes[0]
     assert [part.kind for part in fire.parts] == ["trigger", "last", "not", "aggregate"]
@@ -311,11 +286,11 @@ def test_a_window_that_is_missed_is_told_with_what_it_lacks():
     log = [temp(0, 50.0), temp(200, 30.0), temp(300, 40.0), smoke(303)]
     found, text, fires = why_missing(log, 'Fire(area = "hall") at 303')
     assert fires == []
-    assert "all but the window: 1, the nearest event 1: it comes 3 s too early for within 5 min from Smoke" in text
-    assert "all but value > 45.0: 2, the nearest event 3: value > 45.0: 40.0 > 45.0 is false" in text
+    assert "it comes 3 s too early for within 5 min from Smoke" in text
+    assert "value > 45.0: 40.0 > 45.0 is false" in text
     (reason,) = found.to_json()["missing"]["rules"][0]["triggers"][0]["reasons"]
-    assert [(each["event"], each["count"], each["reasons"][0].get("by")) for each in reason["but_for_one"]] == [
-        ("3", 2, None), ("1", 1, 3_000_000),
+    assert sorted((each["event"], each["reasons"][0].get("by")) for each in reason["nearest"]) == [
+        ("1", 3_000_000), ("2", None), ("3", None),
     ]  # fmt: skip
     assert why_missing([temp(3, 50.0), *log[1:]], "Fire at 303")[2] != []
 

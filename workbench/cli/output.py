@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 from workbench.budget import share
 from workbench.cli.attended import report_missing
 from workbench.cli.progress import Progress
+from workbench.core.readable import plural
 from workbench.errors import LimitMet, WorkbenchError
 from workbench.events.files import unwritten
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
@@ -59,7 +60,7 @@ def headline(verdict: Verdict, *, bounded: bool = False) -> str:
     known, limited = verdict.known_steps, verdict.outcome is Outcome.WITHIN_BOUNDS
     if (bounded or limited) and (bounds := _bounds(verdict)):
         line += f"  ({bounds})"
-    beyond = f"nothing is known beyond {known} step{'s' * (known != 1)}" if limited and known is not None else ""
+    beyond = f"nothing is known beyond {plural(known, 'step')}" if limited and known is not None else ""
     said = "; ".join(filter(None, [beyond, str(verdict.depth or ""), verdict.reason]))
     return f"{line}: {said}" if said else line
 

@@ -1,11 +1,10 @@
 """The determinism contract: how exactly what a pipe carries is fixed, and so how two runs of it are compared.
 
-An operator is **exact** unless it says otherwise: the same events, in the same order, in the same steps. Two things may
-be left open, and each is declared by the processor that leaves it (`Processor.determinism`):
+An operator is **exact** unless it says otherwise: the same events, in the same order, in the same steps. One thing may
+be left open, which the processor declares that leaves it (`Processor.determinism`):
 
 - *tolerance*: it adds or multiplies floats one after the other, and an executor that groups them otherwise rounds
   otherwise. Declared by cumulations whose function `rounds` (`+` and `*` on floats).
-- *reorderable*: the events of one step come in any order.
 
 The rule of this module: a contract is what an operator leaves open to executors, not a licence. An executor that does
 not regroup is compared exactly; and only floats are ever compared with a tolerance, never what is decided by them.
@@ -20,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from workbench.core.domain import Value
 from workbench.core.fields import FrozenMap
-from workbench.errors import PipelineError
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
@@ -34,7 +32,6 @@ class Determinism(Flag):
 
     EXACT = 0
     TOLERANCE = 1
-    REORDERABLE = 2
 
     def __str__(self) -> str:
         return " and ".join(each.name.lower() for each in Determinism if each in self and each.name) or "exact"
@@ -46,25 +43,12 @@ EXACT = Determinism.EXACT
 def contracts(flat: Pipeline) -> Mapping[str, Determinism]:
     """The contract of every pipe of a pipeline without groups.
 
-    What a processor reads is left as open as what its inputs carry, and it adds what it leaves open itself. A free
-    order survives only processors that look at one event at a time.
-
-    Raises
-    ------
-    PipelineError: a processor depends on an order that is free, so that nothing fixes what it emits.
+    What a processor reads is left as open as what its inputs carry, and it adds what it leaves open itself.
     """
     found = dict.fromkeys((name for name, _ in flat.inputs), EXACT)
     for node in flat.nodes:
-        processor = flat.typed[node.name]
-        contract = processor.determinism
+        contract = flat.typed[node.name].determinism
         for pipe in node.inputs:
-            if Determinism.REORDERABLE in found[pipe] and (processor.initial() != () or len(node.inputs) > 1):
-                raise PipelineError(
-                    f"{flat.ports.of}: the events of a step come on '{pipe}' in any order, and the output of"
-                    f" '{node.name}' ({processor}) depends on it",
-                    where=node.where,
-                    hint="only processors without a state, with one input, may read it",
-                )
             contract |= found[pipe]
         found.update(dict.fromkeys(node.outputs, contract))
     return found
@@ -72,8 +56,6 @@ def contracts(flat: Pipeline) -> Mapping[str, Determinism]:
 
 def same(a: Value, b: Value, contract: Determinism = EXACT) -> bool:
     """Whether two values, or what two pipes carry in a step, agree under a contract. `True` is not `1`."""
-    if isinstance(a, list) and isinstance(b, list) and Determinism.REORDERABLE in contract:
-        return len(a) == len(b) and _matched(a, list(b), contract & ~Determinism.REORDERABLE)
     if isinstance(a, tuple | list) and type(a) is type(b):
         return len(a) == len(b) and all(same(x, y, contract) for x, y in zip(a, b, strict=True))
     if isinstance(a, FrozenMap) and isinstance(b, FrozenMap):
@@ -85,13 +67,3 @@ def same(a: Value, b: Value, contract: Determinism = EXACT) -> bool:
         if Determinism.TOLERANCE in contract and math.isfinite(a) and math.isfinite(b):
             return abs(a - b) <= TOLERANCE * max(1.0, abs(a), abs(b))
     return type(a) is type(b) and bool(a == b)
-
-
-def _matched(left: list[Value], right: list[Value], contract: Determinism) -> bool:
-    """Whether each event on the left has one of its own on the right."""
-    for value in left:
-        place = next((i for i, other in enumerate(right) if same(value, other, contract)), None)
-        if place is None:
-            return False
-        del right[place]
-    return True

@@ -351,6 +351,11 @@ WORDS = (Integers, Reals, Texts)
 ANY = Anything()
 
 
+def sort_key(value: Value | None) -> tuple[Any, ...]:
+    """What orders values of one type: null before all of them, NaN behind them."""
+    return (0,) if value is None else (2,) if value != value else (1, value)
+
+
 def outside(what: str, value: Value, domain: Domain, otherwise: str, more: int = 0) -> DomainError:
     """The error about a constant that a domain does not have: the N with it (and `more`), or what to do `otherwise`."""
     needs = value + 1 if isinstance(domain, Integer) and _is_int(value) and value >= 0 else None

@@ -19,6 +19,7 @@ from workbench.core.fields import resolve
 from workbench.core.kinds import Clocked, Deferring, Holder, Keeping
 from workbench.core.processor import END, Processor, Stream
 from workbench.core.program import Port, Ports, unknown
+from workbench.core.readable import plural
 from workbench.core.unfolding import Unfolding
 from workbench.display import Displayed
 from workbench.errors import Location, PipelineError, WorkbenchError
@@ -349,7 +350,7 @@ class Pipeline(Displayed):
             for ports in (self.ports.inputs, self.ports.outputs)
         )
         count = len(self.nodes)
-        return f"<{self.name}({inputs}) -> {outputs}, {count} processor{'s' * (count != 1)}>"
+        return f"<{self.name}({inputs}) -> {outputs}, {plural(count, 'processor')}>"
 
 
 # --- validation -------------------------------------------------------------------------------------------------

@@ -6,6 +6,11 @@ from workbench.core.domain import Domain, Value
 from workbench.core.fields import Map, Record, Tuple
 
 
+def plural(number: float | str, noun: str) -> str:
+    """`1 step`, `2 steps`."""
+    return f"{number} {noun}{'' if number in (1, '1') else 's'}"
+
+
 def show_value(value: Value, domain: Domain | None = None) -> str:
     """A value as a `.pipe` file would write it."""
     if isinstance(value, list):  # what a wide pipe carries

@@ -261,6 +261,11 @@ def _exactly(value: Value) -> Any:
     return tuple((type(item), _exactly(item)) for item in value) if type(value) is tuple else value
 
 
+def exactly(value: Value | None) -> Any:
+    """A key that tells values of different types, and -0.0 from 0.0, and in which NaN is itself."""
+    return type(value), _exactly(value)
+
+
 def intern(op: Operator | None, args: tuple[Term, ...], domain: Domain, payload: Value = None) -> Term:
     """The one term with this content. Does not simplify: use the functions of `core.ops`."""
     key = (op, args, domain, type(payload), payload if op is not None else _exactly(payload))

@@ -20,7 +20,7 @@ from workbench.events.clock import Times
 from workbench.events.columns import arrays_of, arrow_type
 from workbench.events.text_column import StoredTexts, TextColumn
 from workbench.events.times import times_in
-from workbench.events.tuple_texts import tuple_parts, tuple_texts
+from workbench.events.tuple_texts import tuple_texts
 from workbench.events.values import UnreadableError, Words, from_text
 
 
@@ -238,12 +238,7 @@ def _given_json(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
 
 
 def _of_texts(domain: Tuple, texts: Any) -> list[Any] | None:
-    """An array per scalar field of tuples that are JSON texts, with at least one entry; one by one if some are odd."""
-    plain = tuple_parts(domain, texts) if len(texts) else None
-    if plain is not None:
-        given = [given_array(part, each) for (_, part), each in zip(scalars(domain), plain, strict=True)]
-        if None not in given:
-            return [each.events for each in given if each is not None]
+    """An array per scalar field of tuples that are JSON texts, with at least one entry."""
     try:
         known = [from_text(text, domain) for text in texts.to_pylist()]
     except (UnreadableError, AttributeError):

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from workbench.errors import InputError
-from workbench.events import batches
 from workbench.events.batches import BatchReader, BatchWriter
-from workbench.events.pieces import BatchPiece, pieces_of
 
 
 class ArrowFileReader(BatchReader):
@@ -16,7 +14,7 @@ class ArrowFileReader(BatchReader):
 
     called = "a file of Arrow"
 
-    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[BatchPiece]]]:
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         from pyarrow import ipc
 
         if file.read(4) == b"FEA1":
@@ -24,7 +22,7 @@ class ArrowFileReader(BatchReader):
             raise InputError("this is Feather of version 1, from before Arrow had a format", where=shown, hint=hint)
         file.seek(0)
         found = ipc.open_file(file)
-        return found.schema, lambda _: pieces_of(map(found.get_batch, range(found.num_record_batches)), batches.LARGE)
+        return found.schema, lambda _: map(found.get_batch, range(found.num_record_batches))
 
 
 class ArrowStreamReader(BatchReader):
@@ -33,11 +31,11 @@ class ArrowStreamReader(BatchReader):
     called = "a stream of Arrow"
     streamed = True
 
-    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[BatchPiece]]]:
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         from pyarrow import ipc
 
         found = ipc.open_stream(file)
-        return found.schema, lambda _: pieces_of(iter(found), batches.LARGE)
+        return found.schema, lambda _: iter(found)
 
 
 class ArrowFileWriter(BatchWriter):

@@ -7,7 +7,6 @@ columns are those of `columns`; what is read may also have structs, lists and ma
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import json
 from abc import abstractmethod
@@ -25,7 +24,6 @@ from workbench.errors import DomainError, InputError
 from workbench.events.column_map import has_columns
 from workbench.events.columns import arrays_of, arrow_type, as_json, to_column
 from workbench.events.files import sought
-from workbench.events.pieces import BatchPiece
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
 from workbench.events.values import Unheld, UnreadableError, Words, from_json, from_text, short
 from workbench.interrupts import hold
@@ -39,10 +37,10 @@ ODD = (date, time, timedelta, bytes)
 """What cells of Arrow may be, and events are not."""
 LARGE = 1 << 18
 """Rows that are read at a time."""
+LARGEST = 1 << 25
+"""Bytes that they have, about, where they are long."""
 BatchColumns = Mapping[int, Any]
 """Arrow columns of successive rows by their positions."""
-ReadPiece = Callable[[], Sequence[BatchColumns]]
-"""Reads successive rows: columns of all of them, but where Arrow gives them in several batches."""
 
 
 @contextmanager
@@ -72,8 +70,8 @@ class BatchReader(RowReader):
     typed = True
 
     @abstractmethod
-    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[BatchPiece]]]:
-        """The schema of a file, and what reads its rows, of which these columns are needed."""
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+        """The schema of a file, and what reads its record batches, of which these columns are needed."""
 
     def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
         with self._sought(file) as found, batches_of(self.called, shown):
@@ -87,33 +85,17 @@ class BatchReader(RowReader):
         return INT if pa.types.is_integer(kind) and kind != pa.uint64() else Words()
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
-        for first, piece, *_ in self._pieces(lines, shown):
-            for columns in piece():
-                yield from self._numbered(first, columns)
-                first += len(next(iter(columns.values()), ()))
+        for first, columns, _ in self._batches(lines, shown):
+            yield from self._numbered(first, columns)
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        for first, piece, ahead, count in self._pieces(lines, shown):
+        for first, columns, count in self._batches(lines, shown):
             yield LogBlock(
-                partial(self._piece_steps, first, piece, shown),
-                partial(self._piece_arrays, piece),
-                partial(self._piece_lists, piece),
-                ahead,
+                partial(self._steps, first, columns, shown),
+                partial(self._arrays, columns),
+                partial(self.lists_of, columns.__getitem__),
                 count,
             )
-
-    def _piece_steps(self, first: int, piece: ReadPiece, shown: str) -> Iterator[InputEvents]:
-        for columns in piece():
-            yield from self._steps(first, columns, shown)
-            first += len(next(iter(columns.values()), ()))
-
-    def _piece_arrays(self, piece: ReadPiece) -> dict[str, EventArray] | None:
-        columns = piece()
-        return self._arrays(columns[0]) if len(columns) == 1 else None
-
-    def _piece_lists(self, piece: ReadPiece) -> Mapping[str, list[Value]] | None:
-        columns = piece()
-        return self.lists_of(columns[0].__getitem__ if len(columns) == 1 else None)
 
     def _steps(self, first: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
         steps = self.steps_of(columns.__getitem__) if self.flat else None
@@ -126,8 +108,8 @@ class BatchReader(RowReader):
 
         return self.arrays(lambda i, domain: given_array(domain, columns[i], stored=True))
 
-    def _pieces(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, ReadPiece, Callable[[], bool], int]]:
-        """Successive rows: the number of the first one, what reads their columns, and what does so with others."""
+    def _batches(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, BatchColumns, int]]:
+        """Successive rows: the number of the first one, their columns, and how many they are."""
         with self._sought(cast(IO[bytes], lines.buffer)) as file:
             if not (self.streamed or file.seekable()):
                 hint = "give the file, or write CSV, JSON lines or a stream of Arrow"
@@ -138,25 +120,21 @@ class BatchReader(RowReader):
         """The same where any place is found, if the format needs that."""
         return contextlib.nullcontext(file) if self.streamed else sought(file)
 
-    def _taken(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, ReadPiece, Callable[[], bool], int]]:
+    def _taken(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, BatchColumns, int]]:
         with batches_of(self.called, shown):
             schema, read = self.source(file, shown)
         self.named(schema.names, shown)
         assert self.columns is not None
         used = {i: self.columns.names[i] for i in self.columns.used}
-        begun = first = 1 + self.part.skipped
-
-        def decoded(piece: BatchPiece) -> Sequence[BatchColumns]:
-            with batches_of(self.called, shown):
-                return [{i: batch.column(name) for i, name in used.items()} for batch in piece.batches()]
-
+        first = 1 + self.part.skipped
         with batches_of(self.called, shown):
-            for piece in read(list(used.values())):
-                columns = functools.cache(partial(decoded, piece))
-                if first == begun:  # what is wrong with the first rows is told before anything is done with them
-                    columns()
-                yield first, columns, piece.ahead, piece.rows
-                first += piece.rows
+            for batch in read(list(used.values())):
+                batch.validate(full=True)  # that buffers are what they say, and texts are UTF-8
+                size = rows_at_once(LARGE, batch.num_rows, batch.nbytes)
+                for start in range(0, batch.num_rows, size):
+                    part = batch.slice(start, size)
+                    yield first, {i: part.column(name) for i, name in used.items()}, part.num_rows
+                    first += part.num_rows
 
     def named(self, names: Sequence[str], shown: str) -> None:
         """The same as `opened`, with the file in its error."""
@@ -168,12 +146,12 @@ class BatchReader(RowReader):
     def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
         with self._sought(cast(IO[bytes], lines.buffer)) as file, batches_of(self.called, shown):
             schema, read = self.source(file, shown)
-            piece = next(iter(read(schema.names)), None)
+            batch = next(iter(read(schema.names)), None)
             kinds = {field.name: str(field.type) for field in schema}
-            if piece is None or not (batches := piece.batches()):
+            if batch is None:
                 return kinds, {name: [] for name in schema.names}
-            first = batches[0].slice(0, count)
-            return kinds, {name: cells_of(first.column(name)) for name in kinds}
+            batch.validate(full=True)
+            return kinds, {name: cells_of(batch.column(name).slice(0, count)) for name in kinds}
 
     def _numbered(self, first: int, columns: Mapping[int, Any]) -> Iterator[tuple[int, Sequence[Any]]]:
         assert self.columns is not None
@@ -195,6 +173,11 @@ class BatchReader(RowReader):
     def text(self, number: int, row: Sequence[Any]) -> str:
         assert self.columns is not None
         return json.dumps({self.columns.names[i]: row[i] for i in sorted(self.columns.used)}, default=str)
+
+
+def rows_at_once(most: int, rows: int, size: int) -> int:
+    """How many rows are read at a time, at most so many, where some rows have so many bytes."""
+    return max(1, min(most, LARGEST * rows // max(1, size)))
 
 
 def cells_of(column: Any) -> list[Any]:
@@ -293,21 +276,17 @@ class BatchWriter(RowWriter):
             for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]) if len(rows) > 1 else ():
                 self._put(half)
             raise
-        self.packed(pa.table(columns, schema=self._schema))()
+        self._writer.write_table(pa.table(columns, schema=self._schema))
 
     def ready(self, table: Any) -> Callable[[], object]:
-        packed = self.packed(table if table.schema == self._schema else table.cast(self._schema))
+        cast_table = table if table.schema == self._schema else table.cast(self._schema)
 
         def put() -> None:
             with hold():
                 self.end()
-                packed()
+                self._writer.write_table(cast_table)
 
         return put
-
-    def packed(self, table: Any) -> Callable[[], object]:
-        """What puts a table of the schema behind what has been written, packed already where the format allows that."""
-        return partial(self._writer.write_table, table)
 
     def close(self) -> None:
         with hold():

@@ -208,11 +208,6 @@ class CsvReader(RowReader):
     def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
         if not self.plain:
             return None
-        cells = self._cells(block)
-        if cells is not None:
-            assert self.columns is not None
-            used = self.columns.used
-            return self.arrays(lambda i, domain: cells[i] if used[i] == domain else None)
         table = self._table(block)
         if table is None:
             return None
@@ -226,14 +221,6 @@ class CsvReader(RowReader):
             return given_texts(column) if apart else given_array(domain, column, stored=True)
 
         return self.arrays(given)
-
-    def _cells(self, lines: bytes) -> dict[int, EventArray] | None:
-        """The columns that are used, where something reads them sooner than Arrow does."""
-        assert self.columns is not None
-        cells = self.reading.cells
-        if cells is None or len(lines) < lines_of.FEW or b'"' in lines or lines.startswith(BOM) or not is_text(lines):
-            return None
-        return cells(lines, self.between, len(self.columns.names), self.columns.used)
 
     def _table(self, lines: bytes) -> Any:
         """The columns that are used, by position; None where Arrow finds less in the lines, or more, than we do."""

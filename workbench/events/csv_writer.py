@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from workbench.core.domain import BOOL, INT, Bool, Domain, Integer, Integers, Range, Reals, Value
+from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.program import Ported
 from workbench.errors import InputError, listed
 from workbench.events.files import opened
@@ -85,8 +85,6 @@ class CsvWriter(RowWriter):
         from workbench.events.texts import cell_texts, is_quoted, line_texts, written
 
         given = list(map(whole, table.columns))
-        if (numbers := self._numbers(given)) is not None:
-            return [numbers]
         columns = [cell_texts(column, self.between) for column in given]
         if any(column is None for column in columns):
             return None
@@ -103,16 +101,6 @@ class CsvWriter(RowWriter):
         pieces = ([column.slice(at, WRITTEN) for column in columns] for at in range(0, table.num_rows, WRITTEN))
         return [written(line_texts(some, self.between)) for some in pieces]
 
-    def _numbers(self, columns: Sequence[Any]) -> memoryview | None:
-        """The lines of columns of whole numbers and truth values, all of which are there, if something makes them."""
-        kinds = [_WRITTEN_FAST.get(str(column.type)) for column in columns]
-        if self.numbers is None or None in kinds or any(column.null_count for column in columns):
-            return None
-        from workbench.events.arrays import given_array
-
-        arrays = [given_array(kind, column) for kind, column in zip(kinds, columns, strict=True) if kind]
-        return self.numbers([each.events for each in arrays if each is not None], self.between)
-
 
 class TsvWriter(CsvWriter):
     """The same with tabs."""
@@ -120,8 +108,6 @@ class TsvWriter(CsvWriter):
     between = "\t"
 
 
-_WRITTEN_FAST: Mapping[str, Domain] = {"int64": INT, "bool": BOOL}
-"""Of columns of Arrow that `NumbersWriter` takes, by their types: what they hold."""
 _PLAIN: Mapping[type[Domain], Callable[[Value], str]] = {
     Bool: {True: "true", False: "false"}.__getitem__,
     **dict.fromkeys((Range, Reals, Integer, Integers), str),

@@ -5,22 +5,17 @@ from __future__ import annotations
 import io
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import IO, Any
 
 from workbench.errors import InputError
 from workbench.events import batches
-from workbench.events.batches import BatchReader, BatchWriter, batches_of
-from workbench.events.parquet_parts import ParquetParts
+from workbench.events.batches import BatchReader, BatchWriter, batches_of, rows_at_once
 from workbench.events.parts import FilePart
-from workbench.events.pieces import BatchPiece, RowSpan, RowSpans, rows_in_piece
 
 BUFFER = 1 << 20
 """Bytes of a column that are read at a time."""
 DICTIONARY = 1 << 17
 """Bytes of different texts in a column of a row group with which a table of them is given up."""
-SPAN = 4
-"""As many times the rows that are read at a time lie in row groups that are decoded one after the other, or more."""
 SAMPLED, SAMPLE = 8, 64
 """Row groups of which the first rows are looked at, and how many of them, to see how long they are."""
 LARGEST, DENSEST = 1 << 28, 15_000
@@ -32,7 +27,7 @@ class ParquetReader(BatchReader):
 
     called = "Parquet"
 
-    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[BatchPiece]]]:
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         from pyarrow import parquet
 
         # what pyarrow would read ahead it would keep to the end
@@ -45,16 +40,9 @@ class ParquetReader(BatchReader):
                 raise InputError(f"this is refused: {what}", where=shown, hint="write it with smaller row groups")
         groups = range(found.metadata.num_row_groups)[slice(*self.part.groups)]
 
-        def read(names: Sequence[str]) -> Iterator[BatchPiece]:
-            spans, waiting, rows = [], list[int](), 0
+        def read(names: Sequence[str]) -> Iterator[Any]:
             size = _rows_at_once(found, groups, names)
-            for number in groups:
-                waiting.append(number)
-                rows += found.metadata.row_group(number).num_rows
-                if rows >= SPAN * size or number == groups[-1]:
-                    spans.append(RowSpan(rows, partial(found.iter_batches, size, waiting, names, use_threads=False)))
-                    waiting, rows = [], 0
-            return iter(RowSpans(spans, size))
+            return iter(found.iter_batches(size, groups, names, use_threads=False))
 
         return found.schema_arrow, read
 
@@ -81,9 +69,9 @@ def _rows_at_once(file: Any, groups: Sequence[int], names: Sequence[str]) -> int
         group = file.metadata.row_group(number)
         chunks = map(group.column, range(group.num_columns))
         ours = (each for each in chunks if any(f"{each.path_in_schema}.".startswith(f"{name}.") for name in names))
-        found = rows_in_piece(found, group.num_rows, sum(each.total_uncompressed_size for each in ours))
+        found = rows_at_once(found, group.num_rows, sum(each.total_uncompressed_size for each in ours))
         for batch in itertools.islice(file.iter_batches(SAMPLE, [number], names, use_threads=False), 1):
-            found = rows_in_piece(found, batch.num_rows, batch.nbytes)  # texts may stand in a table, each once
+            found = rows_at_once(found, batch.num_rows, batch.nbytes)  # texts may stand in a table, each once
     return found
 
 
@@ -94,12 +82,10 @@ class ParquetWriter(BatchWriter):
 
     def target(self, file: IO[bytes], schema: Any) -> Any:
         import pyarrow as pa
+        from pyarrow import parquet
 
         numbers = [each.name for each in schema if pa.types.is_int64(each.type)]  # smaller as differences, and sooner
-        return ParquetParts(
+        return parquet.ParquetWriter(
             file, schema, use_dictionary=[name for name in schema.names if name not in numbers],
             column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED") or None, dictionary_pagesize_limit=DICTIONARY,
         )  # fmt: skip
-
-    def packed(self, table: Any) -> Callable[[], object]:
-        return partial(self._writer.append, self._writer.part(table))

@@ -16,7 +16,6 @@ from workbench.errors import InputError, LostRows, did_you_mean, listed
 from workbench.events.table import format_rows
 
 if TYPE_CHECKING:
-    from workbench.core.domain import Domain
     from workbench.core.program import Ported
     from workbench.events.arrays import EventArray
     from workbench.events.clock import Clock
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 
 Null = Literal["absent", "error", "zero"]
 """What an empty cell or a null is: no event at this step, or an error; or in a record that has others, 0 or no text."""
-CellsReader = Callable[[bytes, str, int, "Mapping[int, Domain]"], "dict[int, EventArray] | None"]
-"""Given rows of CSV without quotation marks, what is between cells, how many columns there are, and which are used for
-what, it reads these; None where others have to look."""
 _TELLING = Lock()
 """Held while ignored columns are noted, which threads may read at the same time."""
 SHAPES = ("header", "pattern", "xml")
@@ -50,7 +46,6 @@ class Reading:
     header: the names of columns in files (CSV) that begin with a row; empty: they begin with a line of names.
     pattern: what each line of a text matches as a whole, with a named group for each column.
     xml: the name of the elements of XML that are rows.
-    cells: what reads cells of CSV as arrays, if something does that sooner than Arrow does.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -64,7 +59,6 @@ class Reading:
     header: tuple[str, ...] = ()
     pattern: str = ""
     xml: str = ""
-    cells: CellsReader | None = None
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Self:

@@ -43,9 +43,6 @@ BLOCK = 4096
 """Rows of a block of a file, where the format does not say how many."""
 InputEvents = dict[str, Value]
 """What a row holds: input name to event."""
-NumbersWriter = Callable[[Sequence[Any], str], "memoryview | None"] | None
-"""What makes lines of arrays of whole numbers and truth values with something between them, where something does that
-sooner than Arrow does; it may leave some to Arrow."""
 Taker = Callable[[Sequence[Any]], "Value | None"]
 """What reads an event from the cells of a row."""
 
@@ -59,14 +56,12 @@ class LogBlock:
     steps: reads them one by one, with every rule and message that there is.
     columns: reads the events of every input, where each cell is plainly an event or none; None where rows must tell.
     lists: reads them as Python values, where all rows have all of them; None where rows must tell.
-    ahead: reads some rows that come later, for who has to wait; whether there were any to be read.
     rows: how many there are, lines that are no steps among them; None where only reading them tells.
     """
 
     steps: Callable[[], Iterator[InputEvents]]
     columns: Callable[[], Mapping[str, EventArray] | None] = lambda: None
     lists: Callable[[], Mapping[str, list[Value]] | None] = lambda: None
-    ahead: Callable[[], bool] = lambda: False
     rows: int | None = None
 
 
@@ -360,7 +355,6 @@ class RowReader(ABC):
 class RowWriter(ABC):
     """Writes what the outputs of a program show, one row (or object) a step; see `write_events`."""
 
-    numbers: NumbersWriter = None
     quotes = False
     """Whether cells may stand in quotation marks, and have ends of lines."""
 
@@ -384,7 +378,7 @@ class RowWriter(ABC):
         self.ready(table)()
 
     def ready(self, table: Any) -> Callable[[], object]:
-        """What writes these rows, until the same thread makes another table ready.
+        """What writes these rows, which owns their bytes.
 
         All that needs no turn is done: several threads may have tables made ready at the same time.
         """

@@ -17,7 +17,7 @@ from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError
 from workbench.events.files import UnwrittenError, destination, format_of, is_stream, is_terminal
 from workbench.events.reading import Reading, Tally
-from workbench.events.rows import NumbersWriter, RowWriter
+from workbench.events.rows import RowWriter
 from workbench.events.table import format_row
 
 
@@ -60,8 +60,7 @@ def kept_rows(reading: Reading, tally: Tally, *, live: bool = False) -> Iterator
 
 @contextmanager
 def write_events(
-    path: str | Path, program: Ported, *, format: str | None = None, idle: bool = False, numbers: NumbersWriter = None,
-    live: bool = False,
+    path: str | Path, program: Ported, *, format: str | None = None, idle: bool = False, live: bool = False
 ) -> Iterator[RowWriter]:  # fmt: skip
     """A writer into a file that appears, complete, when the block ends without an error.
 
@@ -71,7 +70,6 @@ def write_events(
     ----------
     format: overrides what the name says; CSV where neither says anything.
     idle: whether a step without output takes a row too.
-    numbers: see `RowWriter`.
     live: whether the log comes as somebody writes it.
     """
     row = format_row(format or output_format(path, None, "-"))
@@ -85,7 +83,6 @@ def write_events(
         destination(path, lambda: written, appended=appended) as stream,
         closing(row.writer(program, stream, idle=idle, shown=str(path))) as writer,
     ):
-        writer.numbers = numbers
         writer.live |= live and row.piped
         if appended and Path(path).stat().st_size:
             try:

@@ -6,7 +6,10 @@ The rule of this module: an error is carried to whoever waits for the result, in
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from typing import Generic, Protocol, TypeVar
+
+from workbench.interrupts import hold
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -54,3 +57,40 @@ class Done(Generic[T]):
     def ended(self) -> bool:
         """Whether the error is the end of what was iterated over."""
         return isinstance(self._error, StopIteration)
+
+
+class Submitted(Generic[T]):
+    """Work for a pool; who asks for the result does the work if nobody has begun it.
+
+    Parameters
+    ----------
+    executor: the pool.
+    """
+
+    def __init__(self, work: Callable[[], T], executor: Executor) -> None:
+        self._work = work
+        self._here: Done[T] | None = None
+        self._future = executor.submit(work)
+
+    @property
+    def done(self) -> bool:
+        """Whether nobody has to wait."""
+        return self._future.done()
+
+    def wait_for(self) -> T:
+        """See `Pending`."""
+        if self._future.cancel() and self._here is None:
+            self._here = Done(self._work)
+        return self._future.result() if self._here is None else self._here.wait_for()
+
+
+class Pool:
+    """Threads of `concurrent.futures`, which are asked as a `ThreadManager` is."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    def start(self, work: Callable[[], T]) -> Submitted[T]:
+        """The work, begun when a thread has time."""
+        with hold():
+            return Submitted(work, self._executor)

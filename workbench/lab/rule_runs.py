@@ -12,7 +12,6 @@ from time import process_time
 from typing import Any
 from zlib import crc32
 
-from workbench.core.domain import FLOAT, Value
 from workbench.lab.experiment import Output
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.table import rule_engine
@@ -71,24 +70,6 @@ def rule_run(
         "composites": composites,
         "told": f"{told:08x}",
     }
-
-
-def rule_events(rules: RuleSet, rows: Iterable[Mapping[str, Value | None]], time: str = "time") -> list[Occurrence]:
-    """Rows of a log as events, each with its `type`; times are whole numbers, what is missing is null."""
-    domains = {name: rules.declarations[name].domains for name in rules.events}
-    found = []
-    for row in rows:
-        kind, at = row["type"], row[time]
-        assert isinstance(kind, str)
-        assert isinstance(at, int)
-        found.append(Occurrence(kind, at, event_values(domains[kind], row)))
-    return found
-
-
-def event_values(domains: Mapping[str, Any], row: Mapping[str, Value | None]) -> tuple[Value | None, ...]:
-    """The attributes of a row, in their order; whole numbers are floats where attributes are."""
-    values = ((row.get(name), domain) for name, domain in domains.items())
-    return tuple(float(value) if domain == FLOAT and isinstance(value, int) else value for value, domain in values)
 
 
 def _stretches(events: Iterator[Occurrence]) -> Iterator[Sequence[Occurrence]]:

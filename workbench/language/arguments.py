@@ -18,10 +18,11 @@ from workbench.core.function import Function, TypedFunction
 from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
+from workbench.core.readable import plural
 from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language import evaluate
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, plural
+from workbench.language.evaluate import Evaluator
 from workbench.language.types import domain
 
 _INTERNAL = frozenset({"integers", "most", "ways"})
@@ -97,7 +98,7 @@ class Reader(Evaluator):
         for position, e in enumerate(arguments):
             name = keyword_argument(cls, e, self)
             if name is None and position >= len(order):
-                what = f"takes {plural(len(order), 'parameter')}, {len(arguments)} given"
+                what = f"takes {plural(len(order) or 'no', 'parameter')}, {len(arguments)} given"
                 raise self.miscounted(cls, what, where)
             slot = known[name] if name else order[position]
             if slot.name in values:

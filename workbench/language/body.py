@@ -19,11 +19,12 @@ from workbench.core.function import Function
 from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import type_node
 from workbench.core.processor import Processor
+from workbench.core.readable import plural
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import arguments as args
 from workbench.language import syntax as s
 from workbench.language import types
-from workbench.language.evaluate import at, plural, projection
+from workbench.language.evaluate import at, projection
 from workbench.language.findings import FollowUp
 from workbench.named_files import find_named
 from workbench.processors import PROCESSORS
@@ -161,8 +162,8 @@ class Body(args.Reader):
         values = list(value) if _is_many(value) else [value]
         if len(values) != len(statement.names):
             raise LanguageError(
-                f"'{statement.value}' gives {plural(len(values), 'stream')},"
-                f" {plural(len(statement.names), 'name')} on the left",
+                f"'{statement.value}' gives {plural(len(values) or 'no', 'stream')},"
+                f" {plural(len(statement.names) or 'no', 'name')} on the left",
                 where=statement.where,
                 hint=f"write {', '.join('abcdefgh'[: len(values)])} = ...",
             )
@@ -286,7 +287,7 @@ class Body(args.Reader):
         if processor.merges and count > 1 and hasattr(processor, "ways"):
             processor = replace(processor, ways=count)  # type: ignore[call-arg]
         if processor.in_arity != count:
-            what = f"takes {plural(processor.in_arity, 'stream')} here, {count or 'none'} given"
+            what = f"takes {plural(processor.in_arity or 'no', 'stream')} here, {count or 'none'} given"
             raise self.miscounted(cls, what, e.where)
         made = self._add(processor, [self._stream(a) for a in e.arguments[:count]], e.name, e.where)
         return self._note(made, e.arguments[:count])
@@ -392,7 +393,8 @@ class Body(args.Reader):
         syntax = self.file.pipelines[e.name]
         given = self.file.given(syntax, e.given, self)
         if len(e.arguments) != len(syntax.inputs):
-            what = f"pipeline {e.name} takes {plural(len(syntax.inputs), 'stream')}, {len(e.arguments) or 'none'} given"
+            takes = plural(len(syntax.inputs) or "no", "stream")
+            what = f"pipeline {e.name} takes {takes}, {len(e.arguments) or 'none'} given"
             raise LanguageError(what, where=e.where, hint=f"write {syntax.signature}")
         made = self.file.pipeline(e.name, given, e.where)
         return self._add(Group(made), [self._stream(a) for a in e.arguments], e.name, e.where)

@@ -12,10 +12,11 @@ from workbench.builder import BuiltStream
 from workbench.core.domain import Anything, Domain, Enum, Texts, Value
 from workbench.core.function import LIBRARY, Function, same_domain
 from workbench.core.pipeline import Pipeline
+from workbench.core.readable import plural
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language.body import Body
-from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, walk, words
+from workbench.language.evaluate import Evaluator, defined_functions, recursive, words
 from workbench.language.faults import fault
 from workbench.language.findings import Findings, FollowUp
 from workbench.language.machines import machine
@@ -32,7 +33,7 @@ class Elaborator:
         bodies = [e for p in file.pipelines for x in p.statements for e in x.values]
         machines = [p.machine for p in file.pipelines if p.machine is not None]
         ports += [v.type for p in file.pipelines for v in p.variables]
-        called = {part.name for e in bodies for part in walk(e) if isinstance(part, s.Call)}
+        called = {part.name for e in bodies for part in s.walk(e) if isinstance(part, s.Call)}
         made = (PROCESSORS[name].constants for name in sorted(called & set(PROCESSORS)))
         states = (tuple(dict.fromkeys(state.name for state in machine.states)) for machine in machines)
         self.labels = constants(
@@ -111,7 +112,7 @@ class Elaborator:
         values: dict[str, Value] = {}
         for position, item in enumerate(items):
             if item.name is None and position >= len(names):
-                what = f"pipeline {syntax.name} has {plural(len(names), 'parameter')}, {len(items)} given"
+                what = f"pipeline {syntax.name} has {plural(len(names) or 'no', 'parameter')}, {len(items)} given"
                 raise LanguageError(what, where=item.where, hint=f"write {syntax.signature}")
             name = item.name or names[position]
             if name in values:
@@ -177,7 +178,8 @@ class Elaborator:
         names = _output_names(syntax)
         if len(streams) != len(names):
             place = next(x.where for x in syntax.statements if isinstance(x, s.Return))
-            what = f"pipeline {syntax.name} returns {plural(len(streams), 'stream')}, its head declares {len(names)}"
+            returns = plural(len(streams) or "no", "stream")
+            what = f"pipeline {syntax.name} returns {returns}, its head declares {len(names)}"
             raise LanguageError(what, where=place, hint="write one type after '->' for each stream that is returned")
         outputs = dict(zip(names, streams, strict=True))
         made = body.builder.build(outputs, doc=syntax.doc)

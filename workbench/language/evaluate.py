@@ -13,6 +13,7 @@ from typing import Any
 from workbench.core.domain import Value
 from workbench.core.fold import map_leaves
 from workbench.core.function import LIBRARY, Function
+from workbench.core.readable import plural
 from workbench.core.term import Fields, Term, const, is_symbolic, leaves
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
@@ -127,7 +128,7 @@ class Evaluator:
         if e.given:
             raise LanguageError(f"the function '{e.name}' has no parameters in < >", where=e.where)
         if len(arguments) != function.arity:
-            what = f"the function '{e.name}' takes {plural(function.arity, 'argument')}, {len(arguments)} given"
+            what = f"the function '{e.name}' takes {plural(function.arity or 'no', 'argument')}, {len(arguments)} given"
             raise LanguageError(what, where=e.where, hint=f"write {e.name}({', '.join('abcdefgh'[: function.arity])})")
         return self.apply(function, arguments, e)
 
@@ -158,7 +159,7 @@ class FunctionBody(Evaluator):
 
     def check_names(self, body: s.Expression) -> None:
         """Everything in a body that is called by a name means something."""
-        for e in walk(body):
+        for e in s.walk(body):
             if isinstance(e, s.Identifier):
                 self.named(e)
             elif isinstance(e, s.Call) and e.name not in self.functions:
@@ -206,20 +207,11 @@ def _defined(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Map
     return Function(f.name, len(f.arguments), build)
 
 
-def walk(e: s.Expression) -> Iterator[s.Expression]:
-    """An expression and everything in it, outermost first."""
-    todo = [e]
-    while todo:
-        found = todo.pop()
-        yield found
-        todo += reversed(found.parts)
-
-
 def _cycle(f: s.FunctionSyntax, written: Mapping[str, s.FunctionSyntax]) -> tuple[str, ...]:
     """The functions through which one calls itself; none if it does not."""
 
     def visit(name: str, path: tuple[str, ...]) -> tuple[str, ...]:
-        called = [e.name for e in walk(written[name].body) if isinstance(e, s.Call) and e.name in written]
+        called = [e.name for e in s.walk(written[name].body) if isinstance(e, s.Call) and e.name in written]
         if f.name in called:
             return (*path, f.name)
         found = (visit(each, (*path, each)) for each in called if each not in path)
@@ -235,11 +227,6 @@ def recursive(kind: str, cycle: Sequence[str], where: Location) -> LanguageError
         where=where,
         hint="use cumulate for what depends on earlier events",
     )
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 stream`, `2 streams`."""
-    return f"{count} {noun}" if count == 1 else f"{count or 'no'} {noun}s"
 
 
 def _misplaced(e: s.Expression) -> str:

@@ -20,7 +20,7 @@ from workbench.core.term import const, is_symbolic
 from workbench.errors import LanguageError, PipelineError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language import types
-from workbench.language.evaluate import Evaluator, FunctionBody, at, walk
+from workbench.language.evaluate import Evaluator, FunctionBody, at
 from workbench.language.parser import parse_trouble
 from workbench.language.properties import dotted
 from workbench.processors.held.group import flatten
@@ -116,7 +116,7 @@ def _condition(syntax: s.FaultSyntax, e: s.Expression, domain: Domain, scope: Ev
 def _mentions(syntax: s.FaultSyntax, e: s.Expression, scope: Evaluator) -> None:
     """All names in a condition mean something."""
     first = syntax.pipe.partition(".")[0]
-    for part in walk(e):
+    for part in s.walk(e):
         if isinstance(part, s.Identifier) and part.name != first and part.name not in {*scope.scope, *scope.labels}:
             raise LanguageError(
                 f"a fault of '{syntax.pipe}' looks at its event, not at '{part.name}'",

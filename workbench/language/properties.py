@@ -12,7 +12,7 @@ from workbench.core.function import LIBRARY
 from workbench.errors import LanguageError, did_you_mean
 from workbench.extensions import later
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, walk
+from workbench.language.evaluate import Evaluator
 from workbench.language.parser import parse_check
 
 CTL = frozenset({"AG", "AF", "AX", "EG", "EF", "EX", "AU", "EU"})
@@ -117,7 +117,7 @@ def _pipeline(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -
 
 def _formula(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> s.Expression:
     kind = PROPERTIES[check.name].argument
-    for part in walk(e):
+    for part in s.walk(e):
         if kind is not None and isinstance(part, s.Temporal) and part.operator not in kind.operators:
             what = f"'{part.operator}' has no meaning in {check.name}(...)"
             logic = "ctl" if part.operator in CTL else "ltl"

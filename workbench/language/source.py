@@ -19,7 +19,6 @@ from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language import properties
 from workbench.language import syntax as s
 from workbench.language.elaborate import Elaborator
-from workbench.language.evaluate import walk
 from workbench.language.faults import faultless, faulty
 from workbench.language.findings import Findings, FollowUp
 from workbench.named_files import Folders, allow, find_named, follow_links
@@ -245,7 +244,7 @@ def check_names(e: s.Expression, pipeline: Pipeline, labels: Mapping[str, str]) 
     flat = flatten(pipeline)
     known = [*pipeline.domains, *dict(pipeline.outputs), *(n.name for n in pipeline.nodes)]
     inside = {word.partition(".")[0] for word in (*flat.domains, *(n.name for n in flat.nodes))}
-    for part in walk(e):
+    for part in s.walk(e):
         if isinstance(part, s.Identifier) and part.name not in {*known, *inside, *labels, "overflow"}:
             what = f"pipeline {pipeline.name} has no pipe '{part.name}'"
             raise LanguageError(what, where=part.where, hint=did_you_mean(part.name, dict.fromkeys(known)))

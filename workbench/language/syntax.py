@@ -7,6 +7,7 @@ expression is text that reads back as the same tree.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -45,6 +46,16 @@ def is_short(expression: Expression, levels: int = 4) -> bool:
     return levels > 0 and all(is_short(part, levels - 1) for part in expression.parts)
 
 
+def walk(e: Expression) -> Iterator[Expression]:
+    """An expression and everything in it, outermost first."""
+    todo = [e]
+    while todo:
+        found = todo.pop()
+        yield found
+        if found.within:
+            todo += reversed(found.parts)
+
+
 @dataclass(frozen=True)
 class Literal(Expression):
     """A number, truth value or text."""
@@ -75,6 +86,10 @@ class AppliedOperator(Expression):
     within: ClassVar[tuple[str, ...]] = ("operands",)
     operator: str
     operands: tuple[Expression, ...]
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return self.operands
 
 
 class Operation(AppliedOperator):

@@ -8,7 +8,7 @@ from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Enum, Inte
 from workbench.core.fields import Map, Nullable, Record, Tuple
 from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
-from workbench.language.evaluate import at, walk
+from workbench.language.evaluate import at
 
 PLAIN: dict[str, Domain] = {"bool": BOOL, "int": INT, "float": FLOAT, "str": STR, "any": ANY}
 """The types that are one word."""
@@ -74,7 +74,7 @@ def is_type(e: s.Expression) -> bool:
 def enumerations(e: s.Expression) -> list[Enum]:
     """The enumerations in a type, or in the types of an expression."""
     found: list[Enum] = []
-    for part in walk(e):
+    for part in s.walk(e):
         if isinstance(part, s.RecordType):
             found += [each for port in part.ports for each in enumerations(port.type)]
         elif isinstance(part, s.EnumType):

@@ -19,7 +19,6 @@ from workbench.events.batches import LARGE, BatchReader
 from workbench.events.clock import Times
 from workbench.events.columns import arrays_of, text_array
 from workbench.events.jsonl import JsonReader
-from workbench.events.pieces import BatchPiece, pieces_of
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import Words, from_json, is_encodable, short
@@ -47,9 +46,9 @@ class TableReader(BatchReader):
         self._given = schema, batches
         self.opened(schema.names)
 
-    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[BatchPiece]]]:
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         schema, batches = self._given
-        return schema, lambda _: pieces_of(batches, LARGE)
+        return schema, lambda _: batches
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         assert self.columns is not None

@@ -10,7 +10,6 @@ import contextlib
 import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import INT, Value
@@ -21,12 +20,12 @@ from workbench.events.files import is_terminal, shown_name
 from workbench.events.inputs import named_files
 from workbench.events.row_batches import batches
 from workbench.events.rows import RowWriter
-from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps, keyless, told
 from workbench.executors.table import Start, given
+from workbench.interrupts import checkpoint
 from workbench.logs.fallback import Fallback
 from workbench.logs.keys import Keys
-from workbench.logs.relay import BlockTask, WriterInTurn, write_blocks, writer_in_turn
+from workbench.logs.overlap import OverlappedWriter, overlap
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -70,15 +69,17 @@ def run_keyed_log(
     progress = contextlib.nullcontext() if quiet else start.progress(start.tally.shown)
     blocks = read(rows)
     with (
-        write_events(
-            args.output, rows, format=written, numbers=number_lines(backend, args.output), live=start.live
-        ) as into,
+        write_events(args.output, rows, format=written, live=start.live) as into,
         progress,
+        overlap(blocks, into, start, getattr(backend, "threads", 1)) as (given_blocks, writer),
     ):
-        threads = getattr(backend, "threads", 1)
-        writer = writer_in_turn(into, start, threads)
         run = _KeyedRun(pipeline, key, backend, writer, log, start.tally, fallback)
-        write_blocks(blocks, run.task, run.end, writer, start, threads)
+        for block in given_blocks:
+            run.block(block)
+            writer.flush()
+            start.tally.tell()
+            checkpoint()
+        run.end()
 
 
 class _KeyedRun:
@@ -89,7 +90,7 @@ class _KeyedRun:
         pipeline: Program,
         key: Port,
         backend: Any,
-        writer: RowWriter | WriterInTurn,
+        writer: RowWriter | OverlappedWriter,
         log: str,
         tally: Tally,
         fallback: Fallback,
@@ -100,21 +101,16 @@ class _KeyedRun:
         self.columns: KeyedColumns | None = backend if hasattr(backend, "feed") else None
         self.plain = all(map(has_columns, self.ports.shown.values()))
         self.keys = Keys(key.domain, machine=self.columns is not None)
-        self.seen = self.tally.rows
-        """The rows that have been looked at."""
 
-    def task(self, block: LogBlock) -> BlockTask:
-        """What runs the rows of a block, the keys of which have their numbers if it has columns."""
+    def block(self, block: LogBlock) -> None:
+        """Run the rows of a block."""
         columns = block.columns() if self.columns is not None else None
         if columns is not None:
-            return BlockTask(self._by_columns(columns), alone=False)
-        return BlockTask(partial(self._by_rows, block), alone=True)
-
-    def _by_rows(self, block: LogBlock) -> None:
+            self._by_columns(columns)
+            return
         numbered = ((self.tally.rows, step) for step in block.steps())
         for steps in [numbered] if self.columns is None else batches(numbered, BATCH):
             self._by_steps(steps) if self.columns is None else self._as_columns(list(steps))
-        self.seen = self.tally.rows
 
     def end(self) -> None:
         """Run the end of all keys' streams, when each row has been run."""
@@ -219,14 +215,17 @@ class _KeyedRun:
         if problem is not None:
             raise problem
 
-    def _by_columns(self, found: Mapping[str, EventArray]) -> Callable[[], None]:
+    def _by_columns(self, found: Mapping[str, EventArray]) -> None:
         import numpy as np
 
+        from workbench.executors.compiled.execute.columns import column
+
+        assert self.columns is not None
         given = dict(found)
         keys = given[self.key.name] if self.key.name in self.ports.domains else given.pop(self.key.name)
-        counted, first, problem = dict(given), self.seen + 1, None
-        self.seen += keys.rows
-        rows, last = np.arange(first, first + keys.rows), first + keys.rows - 1
+        first, problem = self.tally.rows + 1, None
+        self.tally.take(given)
+        rows, count = np.arange(first, first + keys.rows), keys.rows
         if keys.present is not None:
             there: Any = np.zeros(keys.rows, np.bool_)
             for each in given.values():
@@ -237,24 +236,12 @@ class _KeyedRun:
             given = {name: each.part(places) for name, each in given.items()}
             keys, rows = keys.part(places), rows[places]
         codes = self.keys.numbers(keys.events)
-        size = len(self.keys)
-
-        def run() -> None:
-            from workbench.executors.compiled.execute.columns import column
-
-            before = self.tally.rows
-            self.tally.take(counted)
-            if self.columns is None:  # a block before this one has been too much for it
-                self._by_steps(self.fallback.rows(first, last))
-                return
-            self.tally.apart += self.tally.rows - before - len(codes)
-            texts, domains = self.columns.one.texts, self.ports.domains
-            columns = {n: column(n, domains[n], each.fields, each.present, texts) for n, each in given.items()}
-            self._write(self.columns.feed(codes, columns, size), codes, rows, keys.events)
-            if problem is not None:
-                raise keyless(self.key.name, first + problem, self.log)
-
-        return run
+        self.tally.apart += count - len(codes)
+        texts, domains = self.columns.one.texts, self.ports.domains
+        columns = {n: column(n, domains[n], each.fields, each.present, texts) for n, each in given.items()}
+        self._write(self.columns.feed(codes, columns, len(self.keys)), codes, rows, keys.events)
+        if problem is not None:
+            raise keyless(self.key.name, first + problem, self.log)
 
     def _write(self, made: KeyedOutputs, codes: Any, rows: Any, keys: Any) -> None:
         """What has come out of rows, if it is of rows, and the error of the one that could not be made."""
@@ -321,7 +308,7 @@ def keyed_parts(
     kept = RowKeeper(rows)
     run = _KeyedRun(pipeline, rows.outputs[0], backend, kept, "the log", tally, fallback)
     for block in blocks:
-        run.task(block).run()
+        run.block(block)
         yield kept.taken()
     run.end()
     yield kept.taken()

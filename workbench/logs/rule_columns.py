@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain
 from workbench.core.program import Ports
+from workbench.core.types import type_row
 from workbench.events.clock import Times
-from workbench.tesla.event_block import COLUMN_KINDS, AttributeColumn, EventBlock
+from workbench.tesla.event_block import AttributeColumn, EventBlock
 from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def attribute_of_rows(given: EventArray | None, domain: Domain, rows: Any, count
     import numpy as np
 
     if given is None:
-        return AttributeColumn(np.zeros(count, COLUMN_KINDS[domain]), np.ones(count, bool) if count else None)
+        return AttributeColumn(np.zeros(count, type_row(domain).column), np.ones(count, bool) if count else None)
     nulls = None if given.present is None else ~given.present[rows]
     return AttributeColumn(given.events[rows], nulls if nulls is not None and nulls.any() else None)
 

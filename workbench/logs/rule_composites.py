@@ -11,10 +11,11 @@ from typing import Any
 
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
+from workbench.core.types import type_row
 from workbench.errors import InputError
 from workbench.events.clock import Clock
 from workbench.logs.rule_columns import TYPE
-from workbench.tesla.event_block import COLUMN_KINDS, EventBlock
+from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet, shared_domains
 
@@ -126,7 +127,7 @@ def attribute_values(block: EventBlock, name: str, domain: Domain, rules: RuleSe
     from workbench.events.text_column import TextColumn
     from workbench.executors.compiled.execute.text_codes import different
 
-    values: Any = np.zeros(len(block), COLUMN_KINDS[domain])
+    values: Any = np.zeros(len(block), type_row(domain).column)
     there: Any = np.zeros(len(block), bool)
     for type in set(block.types.tolist()):
         declared = rules.declarations[block.names[type]]

@@ -22,13 +22,11 @@ from workbench.events.inputs import LogPath, named_files
 from workbench.events.reading import Reading
 from workbench.events.row_batches import batches
 from workbench.events.rows import LogBlock
-from workbench.executors.compiled.code.cells import CellArrays
-from workbench.executors.compiled.code.number_lines import number_lines
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind, refuse_missing
 from workbench.interrupts import checkpoint
 from workbench.logs.fallback import Fallback, may_fail
+from workbench.logs.overlap import OverlappedWriter, overlap
 from workbench.logs.pipeline_facts import with_facts
-from workbench.logs.relay import BlockTask, WriterInTurn, write_blocks, writer_in_turn
 
 if TYPE_CHECKING:
     from workbench.events.rows import RowWriter
@@ -116,9 +114,8 @@ class LogRun:
         if getattr(options, "with_row", False) and options.key is None:
             raise InputError("rows are numbered where each has a key: --with-row", hint="add --key COLUMN")
         self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
-        compiled = self.row.like == "numba"
-        cells = CellArrays(patient=self.start.live) if compiled else None
-        self.reading = replace(Reading.of_run(options, self.program), words=compiled and not auto, cells=cells)
+        words = self.row.like == "numba" and not auto
+        self.reading = replace(Reading.of_run(options, self.program), words=words)
         self.auto, self.fallback = auto and self._made is not None, Fallback(self.program, self.start)
         if auto:
             start.say(f"the {self.row.name} backend runs it")
@@ -294,7 +291,7 @@ def blocks_of(path: LogPath | Sequence[LogPath], run: LogRun, program: Ported | 
 
     read_from = partial(read_blocks, path, program or run.program)
     if run.auto and not run.start.live:
-        run.fallback.read_again = lambda tally: read_from(replace(run.reading, cells=None), tally=tally)
+        run.fallback.read_again = lambda tally: read_from(run.reading, tally=tally)
     read = read_from(run.reading, tally=run.start.tally)
     run.closing.callback(read.close)
     return _started(read)
@@ -316,25 +313,25 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     tally, quiet = run.start.tally, is_terminal(options.output) and not getattr(options, "progress", False)
     progress = contextlib.nullcontext() if quiet else run.start.progress(tally.shown)
     own = any(each.flag == "--threads" for each in run.row.options)  # those of a GPU carry no blocks of a log
-    threads, numbers = getattr(run.backend, "threads", 1) if own else 1, number_lines(run.backend, options.output)
+    threads = getattr(run.backend, "threads", 1) if own else 1
     with (
         write_events(
-            options.output, run.program, format=written, idle=options.steps, numbers=numbers, live=run.start.live
+            options.output, run.program, format=written, idle=options.steps, live=run.start.live
         ) as into,
-        progress, run.closing,
+        progress, run.closing, overlap(blocks, into, run.start, threads) as (given, writer),
     ):  # fmt: skip
         run.keep()
-        writer = writer_in_turn(into, run.start, threads)
-        if isinstance(writer, WriterInTurn) and hasattr(run.backend, "share"):
-            run.backend.share(writer.work)
+        if isinstance(writer, OverlappedWriter) and hasattr(run.backend, "share"):
+            run.backend.share(writer.pool)
+        for block in given:
+            _write(run, run.of_block(block, reuse=threads == 1), writer)
+            writer.flush()
+            tally.tell()
+            checkpoint()
+        _write(run, run.ended(), writer)
 
-        def task(block: LogBlock) -> BlockTask:
-            return BlockTask(lambda: _write(run, run.of_block(block, reuse=threads == 1), writer), alone=False)
 
-        write_blocks(blocks, task, lambda: _write(run, run.ended(), writer), writer, run.start, threads)
-
-
-def _write(run: LogRun, made: BlockOutputs, writer: RowWriter | WriterInTurn) -> None:
+def _write(run: LogRun, made: BlockOutputs, writer: RowWriter | OverlappedWriter) -> None:
     """Write what comes out of a block."""
     tally = run.start.tally
     if isinstance(made, Mapping):

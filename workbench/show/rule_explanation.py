@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from workbench.core.readable import plural
 from workbench.show.rule_time_line import WindowLine, drawn_lines, html_lines, window_lines
 from workbench.show.style import style
 from workbench.tesla.explain.hindrances import ABSENT, MOST_NEAR, NOT, Hindrance, Nearest
@@ -99,7 +100,7 @@ def pieces(found: RuleExplanation) -> list[ToldPiece]:
     told = [] if found.missing is None else [tell.missing(found.missing)]
     if found.event is not None:
         count = len(found.composites) + found.more
-        what = f"is part of {count:,} composite{'s' * (count != 1)}"
+        what = f"is part of {plural(f'{count:,}', 'composite')}"
         lines = () if count else ("it is bound in no match; --missing tells why something did not come",)
         told.append(ToldPiece(f"{tell.event(found.event)} {what}", lines))
     told += [tell.composite(each) for each in found.composites]
@@ -133,14 +134,8 @@ class _Teller:
         lines = []
         if found.consumed:
             lines.append(f"consumes {self.labels(found.consumed)}")
-        rows, minimal = found.needed.rows, found.needed.minimal
-        how = {
-            "no smaller set": "they alone give it, and no part of them does",
-            "no row less": "they alone give it, and without any one of them they do not",
-            "": "there are too many to find out which can be left out",
-        }[minimal]
-        named = _listed([str(each) for each in rows])
-        lines.append(f"needs row {named}: it alone gives it" if len(rows) == 1 else f"needs rows {named}: {how}")
+        named = _listed([str(each) for each in found.rows])
+        lines.append(f"consists of row{'s' * (len(found.rows) != 1)} {named}")
         if found.users:
             lines.append(f"is part of {self.labels(found.users)}")
         causes = tuple(self.composite(each) for each in found.causes)
@@ -255,17 +250,6 @@ class _Teller:
         yield f"{what or f'none of {found.looked:,}{more}; '}the nearest:"
         for each in found.near:
             yield f"  {self.fit(each.fit)}: {'; '.join(hindrance.text for hindrance in each.hindrances)}"
-        for only in found.alone:
-            (hindrance,) = only.nearest.hindrances
-            what = hindrance.condition.text if hindrance.condition is not None else _ALONE[hindrance.kind]
-            last = self.fit(only.nearest.fit).partition(":")[0]
-            yield f"  all but {what}: {only.count:,}, the nearest {last}: {hindrance.text}"
-
-
-_ALONE: Mapping[str, str] = {
-    "window": "the window", "match": "that it is in the match", "consumed": "that it was consumed",
-}  # fmt: skip
-"""What the one thing is that is lacking."""
 
 
 def _values(values: Mapping[str, Any]) -> str:

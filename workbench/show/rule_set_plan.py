@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from workbench.core.readable import plural
 from workbench.core.units import MICROSECONDS
 from workbench.errors import Refused
 from workbench.executors.compiled.rules.asked_source import rivals_of
@@ -153,18 +154,16 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:MOST_LISTED]) + (f" and {len(names) - MOST_LISTED} more" * (len(names) > MOST_LISTED))
 
 
-SUMS, WALKED, MADE = "are counted by sums", "are looked for one by one", "are made as composites"
+WALKED, MADE = "are looked for one by one", "are made as composites"
 """How matches are found where no composite is wanted (`workbench run --matches`)."""
 
 
 def _matches(plan: SetPlan) -> list[dict[str, str]]:
-    """Of each rule how matches are counted, and why not otherwise."""
-    matched = MatchedRules(plan.rules)
+    """Of each rule how matches are found, and why not otherwise."""
     return [
-        {"rule": rule.name, "found": MADE if made else WALKED if isinstance(summed, str) else SUMS,
-         "reason": summed if isinstance(summed, str) else ""}
-        for rule, made, summed in zip(plan.rules.rules, matched.reasons, matched.summed, strict=True)
-    ]  # fmt: skip
+        {"rule": rule.name, "found": MADE if reason else WALKED, "reason": reason}
+        for rule, reason in zip(plan.rules.rules, MatchedRules(plan.rules).reasons, strict=True)
+    ]
 
 
 def _devices(plan: SetPlan) -> list[dict[str, Any]]:
@@ -279,7 +278,7 @@ def _indexes(plan: SetPlan, type: str) -> Iterator[str]:
         name = plan.rules.declarations[type].attributes[index.attribute].name if index else ""
         how = f"found by {name} {index.operator} a constant" if index else "asked each time"
         groups[how] = groups.get(how, 0) + 1
-    yield from (f"{count} rule{'s' * (count != 1)} {how}" for how, count in groups.items())
+    yield from (f"{plural(count, 'rule')} {how}" for how, count in groups.items())
 
 
 def _reach(column: PlannedColumn, timed: bool) -> str:

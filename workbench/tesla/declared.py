@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
+from workbench.core.domain import FLOAT, Domain
+from workbench.core.types import TYPES
 from workbench.language.syntax import Expression, Literal, Operation, Placed
 
-TYPES: dict[str, Domain] = {"int": INT, "float": FLOAT, "bool": BOOL, "string": STR, "double": FLOAT, "str": STR}
-"""The types of attributes by name; the last two are other spellings."""
-
-SPELLED = {INT: "int", FLOAT: "float", BOOL: "bool", STR: "string"}
+NAMED = {name: row.domain for row in TYPES for name in row.names}
+"""The types of attributes by their names."""
+SPELLED = {row.domain: row.names[0] for row in TYPES}
 """How the type of an attribute is written."""
 
 

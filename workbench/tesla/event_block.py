@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
+from workbench.core.domain import INT, STR, Domain
+from workbench.core.types import type_row
 from workbench.errors import InputError
 from workbench.tesla.occurrence import Occurrence
 
@@ -228,13 +229,13 @@ def attribute_column(
     import numpy as np
 
     nulls: Any = np.array([each is None for each in values], bool)
-    filled = [_EMPTY[domain] if each is None else each for each in values] if nulls.any() else values
+    filled = [domain.default if each is None else each for each in values] if nulls.any() else values
     if domain == STR:
         numbers = codes(filled)
         texts.update(zip(numbers, filled, strict=True))
         filled = numbers
     try:
-        made: Any = np.array(filled, COLUMN_KINDS[domain])
+        made: Any = np.array(filled, type_row(domain).column)
     except OverflowError:
         large = next(each for each in filled if not -(2**63) <= each < 2**63)
         raise LargeNumberError(f"{large} has more than 64 bits") from None
@@ -246,10 +247,4 @@ def empty_columns(rules: RuleSet) -> tuple[tuple[AttributeColumn, ...], ...]:
     import numpy as np
 
     declared = (rules.declarations[name].domains.values() for name in rules.events)
-    return tuple(tuple(AttributeColumn(np.zeros(0, COLUMN_KINDS[each])) for each in some) for some in declared)
-
-
-COLUMN_KINDS = {INT: "i8", STR: "i8", FLOAT: "f8", BOOL: "?"}
-"""What numpy calls the values of a type."""
-_EMPTY: Mapping[Domain, Any] = {INT: 0, STR: "", FLOAT: 0.0, BOOL: False}
-"""What stands where a null is."""
+    return tuple(tuple(AttributeColumn(np.zeros(0, type_row(each).column)) for each in some) for some in declared)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from workbench.core.domain import Value
+from workbench.core.domain import Value, sort_key
 from workbench.tesla import tree as t
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -182,15 +182,8 @@ def ordered_facts(asked: PlacedPredicate) -> list[int]:
     positions = asked.past.rules.declarations[asked.part.type].positions
     places = list(range(len(rows)))
     for by in reversed(asked.part.ordering):  # the first counts most
-        places.sort(key=lambda row: _sorted_by(rows[row][positions[by.name]]), reverse=by.descending)
+        places.sort(key=lambda row: sort_key(rows[row][positions[by.name]]), reverse=by.descending)
     return places
-
-
-def _sorted_by(found: Value | None) -> tuple[int, Value]:
-    """Null, then values, then what is no number."""
-    if found is None:
-        return 0, 0
-    return (2, 0) if found != found else (1, found)
 
 
 # --- operators: from what is selected to what is selected with one predicate more -----------------------

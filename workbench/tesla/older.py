@@ -12,13 +12,11 @@ bare `$x` binds the attribute at its place.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 from workbench.errors import LanguageError, Location
 from workbench.language.findings import Findings
 from workbench.tesla import tree as t
-from workbench.tesla.rewriting.known import conjuncts
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def translated(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
             conditions += condition
         else:
             predicates.append(_bound(part, bound))
-    evaluations = [_evaluation(each, findings) for each in chain.from_iterable(map(conjuncts, rule.assignments))]
+    evaluations = [_evaluation(each, findings) for each in t.conjuncts(*rule.assignments)]
     for i, each in enumerate(evaluations):
         if each is not None:
             evaluations[i] = replace(each, value=_hoisted(each.value, bound, predicates))
@@ -100,7 +98,7 @@ def _bound(part: t.Predicate, bound: set[str]) -> t.Predicate:
     """The predicate with its assignments apart from its constraints."""
     assignments, constraints = list(part.assignments), []
     new = set(bound) | {each.name for each in assignments}
-    for position, constraint in enumerate(chain.from_iterable(map(conjuncts, part.constraints))):
+    for position, constraint in enumerate(t.conjuncts(*part.constraints)):
         name, value = _binding(constraint, position, new)
         if name:
             assignments.append(t.Assigned(name, value, where=constraint.where))
@@ -124,7 +122,7 @@ def _binding(constraint: t.Expression, position: int, bound: set[str]) -> tuple[
 
 
 def _aggregated(part: OlderAggregate, bound: set[str], number: int) -> tuple[t.Aggregate, list[t.Expression]]:
-    constraints = tuple(_compared(each) for each in chain.from_iterable(map(conjuncts, part.constraints)))
+    constraints = tuple(_compared(each) for each in t.conjuncts(*part.constraints))
     name = part.parameter or f"aggregate{number}"
     bound.add(name)
     condition: list[t.Expression] = []

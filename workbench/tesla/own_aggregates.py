@@ -14,6 +14,7 @@ from itertools import product
 from typing import Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
+from workbench.core.types import LITERALS
 from workbench.errors import InputError, LanguageError, did_you_mean
 from workbench.language.findings import Findings, FollowUp
 from workbench.tesla import tree as t
@@ -69,7 +70,7 @@ def _given(name: str, given: t.DeclaredAggregate | tuple[Combines, Any]) -> t.De
         return given
     try:
         function, start = given
-        domain = _DOMAINS[type(start)]
+        domain = LITERALS[type(start)]
         assert callable(function)
     except (TypeError, ValueError, KeyError, AssertionError):
         what = f"'{name}' is no aggregate: {given!r}"
@@ -77,9 +78,6 @@ def _given(name: str, given: t.DeclaredAggregate | tuple[Combines, Any]) -> t.De
         raise InputError(what, hint=hint) from None
     operands = (t.Attribute("a", domain), t.Attribute("b", domain))
     return t.DeclaredAggregate(name, operands, None, t.Literal(start), _careful(name, function, domain))
-
-
-_DOMAINS = {int: INT, float: FLOAT, bool: BOOL, str: STR}
 
 
 def _careful(name: str, function: Combines, domain: Domain) -> Combines:
@@ -161,7 +159,7 @@ def not_neutral(each: t.DeclaredAggregate) -> str:
 
 def _tried(each: t.DeclaredAggregate) -> Sequence[Any]:
     parts = () if each.combined is None else t.within(each.combined)
-    named = [part.value for part in parts if isinstance(part, t.Literal) and _DOMAINS[type(part.value)] == each.domain]
+    named = [part.value for part in parts if isinstance(part, t.Literal) and LITERALS[type(part.value)] == each.domain]
     return list(dict.fromkeys([*TRIED[each.domain], *named[:MOST_NAMED]]))
 
 

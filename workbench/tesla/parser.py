@@ -202,12 +202,12 @@ class _RuleBuilder:
 
     def attribute(self, meta: Meta, children: list[Any]) -> t.Attribute:
         name, kind = children
-        if kind is not None and str(kind) not in t.TYPES:
-            hint = did_you_mean(str(kind), ("int", "float", "bool", "string"))
+        if kind is not None and str(kind) not in t.NAMED:
+            hint = did_you_mean(str(kind), t.SPELLED.values())
             what = f"'{kind}' is no type of an attribute"
             self._findings.add(LanguageError(what, where=self.place(kind), hint=hint))
-            return t.Attribute(str(name), t.TYPES["int"], where=self.place(name))
-        return t.Attribute(str(name), None if kind is None else t.TYPES[str(kind)], where=self.place(name))
+            return t.Attribute(str(name), t.NAMED["int"], where=self.place(name))
+        return t.Attribute(str(name), None if kind is None else t.NAMED[str(kind)], where=self.place(name))
 
     typed = attribute
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.core.domain import Value
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.rule_set import RuleSet
@@ -41,19 +40,6 @@ class RulePartition:
             more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
             hint = "join all parts of each rule by equations on one attribute, or leave the backend out"
             raise Refused(f"{what}: {self.reasons[0]}{more}", hint=hint)
-
-
-def key_value(value: Value | None) -> Value | None:
-    """What keys that are equal have in common: a whole number is the float it is rounded to, as in what is emitted.
-
-    Other keys may share it. NaN is null here, which is the same as null for `at most once ... per`.
-    """
-    from workbench.tesla.operators import as_float
-
-    if isinstance(value, bool | str) or value is None:
-        return value
-    found = as_float(value) + 0.0  # which makes 0.0 of -0.0
-    return found if found == found else None
 
 
 def rule_partition(rules: RuleSet) -> RulePartition:

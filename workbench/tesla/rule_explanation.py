@@ -86,8 +86,7 @@ class _Told:
             "parts": self.parts(found.parts),
             "where": self.conditions(found.where),
             "consumed": self.labels(found.consumed),
-            "needed": list(found.needed.rows),
-            "minimal": found.needed.minimal or None,
+            "rows": list(found.rows),
             "part_of": self.labels(found.users),
             "causes": [self.composite(each) for each in found.causes],
         }
@@ -159,8 +158,6 @@ class _Told:
             yield "looked_at", found.candidates.looked
             yield "left_out", found.candidates.left
             yield "nearest", [self.candidate(each) for each in found.candidates.near]
-            alone = found.candidates.alone
-            yield "but_for_one", [{"count": each.count, **self.candidate(each.nearest)} for each in alone]
 
     def candidate(self, found: NearCandidate) -> dict[str, Any]:
         return {**self.fit(found.fit), "reasons": self.hindrances(found.hindrances)}

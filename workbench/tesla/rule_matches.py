@@ -44,7 +44,7 @@ class RuleMatches:
         return list(itertools.chain.from_iterable(self._run("rows", first=most).parts())) if most > 0 else []
 
     def count(self) -> dict[str, int]:
-        """How many matches each rule has; where that can be told by sums, none is looked at."""
+        """How many matches each rule has."""
         run = self._run("count")
         for _ in run.parts():
             pass

@@ -18,21 +18,19 @@ from workbench.core.domain import (
     BOOL,
     FLOAT,
     INT,
-    Bool,
     Domain,
     Enum,
     Integer,
     Integers,
     ModelScope,
     Range,
-    Reals,
-    Texts,
     Value,
 )  # fmt: skip
 from workbench.core.fields import Nullable, Record, Tuple, fitted, resolve, without_null
 from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, Form, State, Stream, emission
+from workbench.core.types import type_row
 from workbench.errors import InputError, PipelineError, TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.formulas import TREX
@@ -45,13 +43,6 @@ BEGINNING = -(1 << 62)
 """The time of events before the first time."""
 ALL = "all"
 """What the output is called that has all composites, with their types and times, in the order of publication."""
-_HOLDS: dict[Domain, tuple[type[Domain], ...]] = {
-    INT: (Integers, Integer, Range),
-    FLOAT: (Reals, Integers, Integer, Range),
-    BOOL: (Bool,),
-    t.TYPES["string"]: (Texts, Enum),
-}
-"""What streams may carry for an attribute of each type."""
 
 
 @dataclass(frozen=True)
@@ -366,7 +357,7 @@ def places_of(
                 hint = f"give records, as of {_record(declared)}, or tuples"
                 raise TypingError(f"{declared.name} has {len(names)} attributes, and events of {domain} one", hint=hint)
         part = domain.fields[place] if place is not None and isinstance(domain, Tuple) else domain
-        if not isinstance(without_null(part), (*_HOLDS[wanted], *([Enum] if modelled else []))):
+        if not isinstance(without_null(part), (*type_row(wanted).carried, *([Enum] if modelled else []))):
             raise TypingError(f"'{name}' of {declared.name} is {t.SPELLED[wanted]}, and the stream has {part} there")
         yield name, place, part
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from difflib import ndiff
 from typing import TYPE_CHECKING, Any
 
+from workbench.core.readable import plural
+
 if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
 
@@ -87,4 +89,4 @@ class RuleSimplification:
         if not steps:
             yield f"{self.original.name} is not simplified: no law, and no verdict of the model, leaves anything out"
         else:
-            yield f"{steps} step{'s' * (steps != 1)}; {before} rule{'s' * (before != 1)} before, {rules} after"
+            yield f"{plural(steps, 'step')}; {plural(before, 'rule')} before, {rules} after"

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
+from workbench.core.domain import FLOAT, INT, STR, Domain
 from workbench.core.term import Term, var
+from workbench.core.types import LITERALS, TYPES
 from workbench.errors import LanguageError, TypingError, did_you_mean
 from workbench.language.findings import FollowUp
 from workbench.tesla import tree as t
@@ -66,7 +67,7 @@ class RuleScope:
         LanguageError: a name in it is not known here, or an operator is not defined on such values.
         """
         if isinstance(expression, t.Literal):
-            return _LITERALS[type(expression.value)]
+            return LITERALS[type(expression.value)]
         if isinstance(expression, t.Operation):
             return self._operation(expression)
         if isinstance(expression, t.BoundParameter):
@@ -113,8 +114,7 @@ class RuleScope:
             raise LanguageError(what, where=expression.where) from None
 
 
-_LITERALS: dict[type, Domain] = {bool: BOOL, int: INT, float: FLOAT, str: STR}
-_OPERANDS: dict[Domain, Term] = {domain: var("x", domain) for domain in _LITERALS.values()}
+_OPERANDS: dict[Domain, Term] = {row.domain: var("x", row.domain) for row in TYPES}
 """What stands for an operand of a type, where types are asked."""
 
 

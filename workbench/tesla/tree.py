@@ -17,7 +17,8 @@ from typing import ClassVar, TypeGuard
 
 from workbench.errors import Location
 from workbench.language.syntax import NOWHERE, Expression, Literal, Operation, Placed
-from workbench.tesla.declared import SPELLED, TYPES, Attribute, Declaration, DeclaredAggregate
+from workbench.language.syntax import walk as within
+from workbench.tesla.declared import NAMED, SPELLED, Attribute, Declaration, DeclaredAggregate
 from workbench.tesla.declared import listed as _listed
 
 # --- expressions ----------------------------------------------------------------------------------------
@@ -395,19 +396,18 @@ def expressions_of(part: Predicate | Aggregate) -> tuple[Expression, ...]:
     return (*part.constraints, *(each.value for each in part.assignments))
 
 
-def within(expression: Expression) -> Iterator[Expression]:
-    """An expression and all that it is made of."""
-    todo = [expression]
-    while todo:
-        found = todo.pop()
-        yield found
-        if isinstance(found, Operation):
-            todo += reversed(found.operands)
+def conjuncts(*expressions: Expression) -> Iterator[Expression]:
+    """What all holds if and only if these do: the operands of `and`."""
+    for each in expressions:
+        if isinstance(each, Operation) and each.operator == "and":
+            yield from conjuncts(*each.operands)
+        else:
+            yield each
 
 
 __all__ = [
-    "SPELLED", "TYPES", "AfterWindow", "Aggregate", "Assigned", "Attribute", "BetweenWindow", "BoundParameter",
+    "NAMED", "SPELLED", "AfterWindow", "Aggregate", "Assigned", "Attribute", "BetweenWindow", "BoundParameter",
     "Declaration", "DeclaredAggregate", "Duration", "Evaluation", "EventWindow", "Expression", "Literal", "Operation",
     "OrderedBy", "OtherAttribute", "OwnAttribute", "Placed", "Policy", "Predicate", "Rule", "RuleFile", "TimeOf",
-    "WithinWindow", "binds", "expressions_of", "within",
+    "WithinWindow", "binds", "conjuncts", "expressions_of", "within",
 ]  # fmt: skip

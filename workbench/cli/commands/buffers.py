@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli import rule_models
+from workbench.core.readable import plural
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
@@ -155,11 +156,7 @@ def _total(found: Buffers) -> list[str]:
     if found.total_bits is None:
         return ["total: not bounded" if found.exit_code == 1 else "total: not known"]
     events = sum(item.capacity or 0 for item in found.queues if not item.inside)
-    return [f"total: {_count(events, 'event')}, {_count(found.total_bits, 'bit')} at N = {found.n}"]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return [f"total: {plural(events, 'event')}, {plural(found.total_bits, 'bit')} at N = {found.n}"]
 
 
 def _annotate(reference: str, found: Buffers) -> str:
@@ -176,7 +173,7 @@ def _annotate(reference: str, found: Buffers) -> str:
     if after != before:
         write_atomically(path, after)
     left_out = [item.queue for item in found.queues if item.capacity is None]
-    stated = f"{path} states the capacity of {_count(len(found.capacities), 'queue')}"
+    stated = f"{path} states the capacity of {plural(len(found.capacities), 'queue')}"
     return stated + (f", not of {_and(left_out)}" if left_out else "") + "\n"
 
 

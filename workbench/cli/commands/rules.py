@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from workbench.cli import options as o
 from workbench.cli import rule_models
 from workbench.cli.rule_runs import fact_files, fact_timeout
+from workbench.core.readable import plural
 from workbench.errors import InputError
 from workbench.events.reading import reading_options
 
@@ -79,7 +80,7 @@ def execute(args: argparse.Namespace) -> int:
         sys.stdout.write(str(found))
     else:
         rules, types = len(found.rules), len(found.declarations)
-        print(f"{args.file}: {rules} rule{'s' * (rules != 1)}, {types} type{'s' * (types != 1)}")
+        print(f"{args.file}: {plural(rules, 'rule')}, {plural(types, 'type')}")
     return 0
 
 

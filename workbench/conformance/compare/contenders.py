@@ -28,7 +28,7 @@ from workbench.conformance.compare.executables import (
 from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.conformance.compare.state_guard import Watched, watched
 from workbench.conformance.compare.threaded import Plan, Scheduled, ScheduledFlow
-from workbench.core.determinism import Determinism, contracts
+from workbench.core.determinism import contracts
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.errors import DomainError, EngineMissing, Overflow, Refused, TypingError, WorkbenchError, did_you_mean
@@ -177,9 +177,8 @@ class Match:
 
 def terms(pipeline: Pipeline, *, reassociates: bool = False) -> Terms:
     """How a contender is compared with the reference executor: contracts, and errors in the same step."""
-    found = contracts(flatten(pipeline))
-    left = ~Determinism.EXACT if reassociates else Determinism.REORDERABLE
-    return Terms({pipe: contract & left for pipe, contract in found.items()}, True, excused)
+    found = contracts(flatten(pipeline)) if reassociates else {}
+    return Terms(found, True, excused)
 
 
 def _finite(pipeline: Pipeline, n: int) -> Pipeline:

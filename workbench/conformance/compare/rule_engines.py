@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from workbench.conformance.generate.rule_cases import RuleCase
-from workbench.core.domain import Value
+from workbench.core.determinism import same
 from workbench.errors import InputError, LanguageError, Refused
 from workbench.tesla import tree as t
 from workbench.tesla.check import checked
@@ -111,12 +111,7 @@ def _parting(meant: Told, found: Told) -> int | None:
 
 def same_occurrence(one: Occurrence, other: Occurrence) -> bool:
     """Whether two composites are the same in everything."""
-    plain = replace(one, values=()) == replace(other, values=()) and len(one.values) == len(other.values)
-    return plain and all(map(_same, one.values, other.values))
-
-
-def _same(one: Value | None, other: Value | None) -> bool:
-    return type(one) is type(other) and (one == other or (one != one and other != other))
+    return replace(one, values=()) == replace(other, values=()) and same(tuple(one.values), tuple(other.values))
 
 
 def _shown(told: Told, at: int) -> str:

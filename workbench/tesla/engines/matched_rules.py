@@ -6,13 +6,10 @@ place in the order counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from workbench.tesla import tree as t
-from workbench.tesla.engines.match_counts import MatchCount, match_count
-from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.rule_set import RuleSet
 
 
@@ -44,20 +41,6 @@ class MatchedRules:
             else:
                 found.append("it consumes events" if rule.consuming else "")
         return tuple(found)
-
-    @cached_property
-    def summed(self) -> tuple[MatchCount | str, ...]:
-        """Of each rule how its matches are counted by sums, or why they are not."""
-        rules = self.rules
-        return tuple(
-            reason or match_count(RulePlan(rule, rules.declarations), rules)
-            for rule, reason in zip(rules.rules, self.reasons, strict=True)
-        )
-
-    @property
-    def sums(self) -> Mapping[int, MatchCount]:
-        """The places of rules whose matches are counted so, and how."""
-        return {rule: each for rule, each in enumerate(self.summed) if not isinstance(each, str)}
 
     @cached_property
     def run(self) -> RuleSet:

@@ -1,6 +1,6 @@
 """What keeps an event or a fact from being selected, and what stops a match that has found all its events.
 
-The rule of this module: a hindrance is true by itself. An event that has one alone would be a candidate without it.
+The rule of this module: a hindrance is true by itself.
 """
 
 from __future__ import annotations
@@ -44,11 +44,6 @@ class Hindrance:
     events: tuple[int, ...] = ()
     lacking: int | None = None
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """What it is, whichever event it is about."""
-        return self.kind, self.condition.text if self.condition is not None else ""
-
 
 @dataclass(frozen=True)
 class NearCandidate:
@@ -56,14 +51,6 @@ class NearCandidate:
 
     fit: Fit
     hindrances: tuple[Hindrance, ...]
-
-
-@dataclass(frozen=True)
-class OnlyHindrance:
-    """How many satisfy everything else, and the nearest of them."""
-
-    count: int
-    nearest: NearCandidate
 
 
 @dataclass(frozen=True)
@@ -75,13 +62,11 @@ class Nearest:
     looked: how many events or facts of the type were compared.
     left: how many there are beside, further away.
     near: those that fail least, the nearest first.
-    alone: for each hindrance that is the only one of some.
     """
 
     looked: int
     left: int
     near: tuple[NearCandidate, ...]
-    alone: tuple[OnlyHindrance, ...]
 
 
 def failing(
@@ -142,16 +127,8 @@ def candidates_near(view: RuleView, place: int, selected: Selected, among: int =
         ]
     found = [(failed, fit) for fit in fits if (failed := _fails(view, place, selected, fit))]
     found.sort(key=lambda each: (len(each[0]), *_distance(*each)))
-    alone: dict[tuple[str, str], list[Fit]] = {}
-    for failed, fit in found:
-        if len(failed) == 1:
-            alone.setdefault(failed[0].key, []).append(fit)
-
-    def told(fit: Fit) -> NearCandidate:
-        return NearCandidate(fit, tuple(_fails(view, place, selected, fit, in_full=True)))
-
-    near = tuple(told(fit) for _, fit in found[:MOST_NEAR])
-    return Nearest(len(fits), left, near, tuple(OnlyHindrance(len(some), told(some[0])) for some in alone.values()))
+    near = (NearCandidate(fit, tuple(_fails(view, place, selected, fit, in_full=True))) for _, fit in found[:MOST_NEAR])
+    return Nearest(len(fits), left, tuple(near))
 
 
 def _fails(view: RuleView, place: int, selected: Selected, fit: Fit, *, in_full: bool = False) -> Sequence[Hindrance]:

@@ -12,7 +12,6 @@ from typing import Any
 from workbench.core.domain import Value
 from workbench.language.syntax import Identifier
 from workbench.tesla import tree as t
-from workbench.tesla.explain.needed import NeededRows, needed
 from workbench.tesla.explain.view import Fit, RuleView, RunRecord, gap
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.values import Attributes, Selected, value
@@ -94,7 +93,7 @@ class CompositeReason:
     consumed: the numbers of the events that are consumed.
     users: the composites of which it is a part.
     causes: why the composites in its match are there.
-    needed: the rows of the log that give it by themselves.
+    rows: the numbers of the rows that its match consists of, and those of the composites in it, from 1 on.
     """
 
     event: Occurrence
@@ -104,7 +103,7 @@ class CompositeReason:
     consumed: tuple[int, ...]
     users: tuple[int, ...]
     causes: tuple[CompositeReason, ...]
-    needed: NeededRows
+    rows: tuple[int, ...]
 
 
 def composite_reason(record: RunRecord, number: int) -> CompositeReason:
@@ -135,8 +134,21 @@ def _reason(record: RunRecord, number: int, told: set[int], deepest: int) -> Com
     return CompositeReason(
         event, rule.name, parts, seen_conditions(rule.where_clause, match), tuple(consumed),
         tuple(order.users(number)), tuple(_reason(record, each, told, deepest - 1) for each in inner),
-        needed(record, number, lambda _, other: _looked_at(record, other, parts if other == number else None)),
+        matched_rows(record, number),
     )  # fmt: skip
+
+
+def matched_rows(record: RunRecord, number: int) -> tuple[int, ...]:
+    """The numbers of the rows that the match of a composite consists of, and those of the composites in it."""
+    order, rows, seen, todo = record.order, set[int](), set[int](), [number]
+    while todo:
+        each = todo.pop()
+        if not order.composite[each]:
+            rows.add(order.row(each) + 1)
+        elif each not in seen:
+            seen.add(each)
+            todo += order.sources(each)
+    return tuple(sorted(rows))
 
 
 def _view(record: RunRecord, number: int) -> RuleView:
@@ -168,19 +180,6 @@ def _bound_places(view: RuleView) -> dict[str, int]:
     """The names of events, and their places among the sources."""
     parts = [part for part in view.rule.parts if view.binds_event(part)]
     return {part.name: i for i, part in enumerate(parts) if isinstance(part, t.Predicate)}
-
-
-def _looked_at(record: RunRecord, number: int, parts: Sequence[SeenPart] | None) -> list[int]:
-    """The events that the aggregates of a composite are made of, and those that its windows count."""
-    view, found = _view(record, number), list[int]()
-    for part in seen_parts(view, view.told()[view.composites.index(number)]) if parts is None else parts:
-        counted = isinstance(window := view.rule.parts[part.place].window, t.WithinWindow) and window.counted
-        if part.kind == "aggregate":
-            found += [each.number for each in part.fits if each.event is not None]
-        if counted and part.window is not None:
-            first = part.window.numbers[0] if part.bound is None else part.bound.number
-            found += range(first, part.window.numbers[1])
-    return found
 
 
 # --- parts ------------------------------------------------------------------------------------------------

@@ -13,18 +13,13 @@ from typing import Any
 
 from workbench.core.domain import Range, Value
 from workbench.core.ops import COMPARISONS, EQ, both, conjunction, disjunction, either, held_in, ite, negate
-from workbench.core.term import FALSE, TRUE, Term, const
+from workbench.core.term import FALSE, TRUE, Term, const, exactly
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.operators import apply_operator, row_of
 
 MOST = 4096
 """The most combinations of values that one operator is tried on."""
-
-
-def exactly(value: Value | None) -> Any:
-    """A key that tells values of different types, and -0.0 from 0.0, and in which NaN is itself."""
-    return (float, value.hex()) if isinstance(value, float) else (type(value), value)
 
 
 class ValueTable:

@@ -15,9 +15,9 @@ from typing import Any
 
 from workbench.core.domain import Domain, Range
 from workbench.core.ops import ADD, EQ, GE, LT, NE, both, either, held_in, ite, negate
-from workbench.core.term import FALSE, TRUE, Term, const
+from workbench.core.term import FALSE, TRUE, Term, const, exactly
 from workbench.tesla import tree as t
-from workbench.tesla.model.chosen import ChosenValue, evaluated, exactly, holds, selected
+from workbench.tesla.model.chosen import ChosenValue, evaluated, holds, selected
 from workbench.tesla.model.fact_rows import GivenFacts
 from workbench.tesla.model.frame import RuleFrame, asked_later, memory_of, several, waiting_of
 from workbench.tesla.model.kept import Line, merged

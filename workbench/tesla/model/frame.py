@@ -12,8 +12,9 @@ from itertools import product
 from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Range, Value
+from workbench.core.term import exactly
 from workbench.tesla import tree as t
-from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly
+from workbench.tesla.model.chosen import ChosenValue, ValueTable
 from workbench.tesla.model.fact_rows import GivenFacts
 from workbench.tesla.model.kept import Line
 from workbench.tesla.model.layout import KeptLayout, Tables

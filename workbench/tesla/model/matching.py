@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.core.domain import Range, Value
+from workbench.core.domain import Range, Value, sort_key
 from workbench.core.ops import EQ, GE, GT, LE, LT, SUB, both, negate
 from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.errors import Refused
@@ -215,7 +215,7 @@ class RuleMatching:
             return self.given[part.type].ordered(ordering)
         for by in reversed(ordering):
             place = names.index(by.name)
-            rows.sort(key=lambda row: _rank(row[place]), reverse=by.descending)
+            rows.sort(key=lambda row: sort_key(row[place]), reverse=by.descending)
         return [(TRUE, {name: ChosenValue.constant(v) for name, v in zip(names, row, strict=True)}) for row in rows]
 
     # --- aggregates -------------------------------------------------------------------------------------
@@ -260,9 +260,3 @@ def _added(part: t.Aggregate, bag: Any, value: Value | None, ordered: bool) -> t
     if part.function in ("MIN", "MAX") and not any(each != each for each in both_of):
         return (min(both_of) if part.function == "MIN" else max(both_of),)
     return tuple(sorted(both_of, key=lambda each: (each != each, each)))
-
-
-def _rank(value: Value | None) -> tuple[int, Any]:
-    if value is None:
-        return 0, 0
-    return (2, 0) if value != value else (1, value)

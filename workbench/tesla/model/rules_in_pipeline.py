@@ -16,9 +16,9 @@ from workbench.core.fields import Record, within
 from workbench.core.ops import NE, both
 from workbench.core.processor import Emission, Machine, Maybe, State
 from workbench.core.strict import leaves_domain
-from workbench.core.term import FALSE, TRUE, Term, const, var
+from workbench.core.term import FALSE, TRUE, Term, const, exactly, var
 from workbench.errors import Overflow
-from workbench.tesla.model.chosen import ValueTable, exactly
+from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.course import ModelComposite
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.shown import NULL, Shown, pauses_shown

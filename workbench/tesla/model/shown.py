@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Range, Value
 from workbench.core.ops import ADD, EQ, SUB, Conversion, as_term, ite, negate
-from workbench.core.term import Term, const
-from workbench.tesla.model.chosen import ChosenValue, ValueTable, exactly
+from workbench.core.term import Term, const, exactly
+from workbench.tesla.model.chosen import ChosenValue, ValueTable
 
 NULL = "null"
 """How null is shown on a pipe of a model."""

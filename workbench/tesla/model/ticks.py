@@ -19,11 +19,12 @@ from workbench.core.domain import BOOL, INT, Domain, Enum, ModelScope, Value
 from workbench.core.fields import Record
 from workbench.core.kinds import Keeping
 from workbench.core.processor import Emission, State, Stream, emission
+from workbench.core.term import exactly
 from workbench.core.units import spelled
 from workbench.errors import EndlessChain, Overflow
 from workbench.tesla import tree as t
 from workbench.tesla.formulas import TREX
-from workbench.tesla.model.chosen import ValueTable, exactly
+from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.course import ModelComposite
 from workbench.tesla.model.frame import RuleFrame, waiting_of
 from workbench.tesla.model.shown import Shown, ticks_of

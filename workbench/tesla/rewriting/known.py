@@ -19,15 +19,6 @@ _Comparison = tuple[str, str, str]
 """An operator and the texts of its operands."""
 
 
-def conjuncts(expression: t.Expression) -> Iterator[t.Expression]:
-    """What holds if and only if all of them hold."""
-    if isinstance(expression, t.Operation) and expression.operator == "and":
-        for each in expression.operands:
-            yield from conjuncts(each)
-    else:
-        yield expression
-
-
 def leaves(expression: t.Expression) -> set[str]:
     """What may be null in it."""
     return {str(each) for each in t.within(expression) if not isinstance(each, t.Literal | t.Operation)}
@@ -42,7 +33,7 @@ class Known:
     """Constraints that hold, over names that `Sight` has resolved."""
 
     def __init__(self, held: Iterable[t.Expression]) -> None:
-        self.held = tuple(part for each in held for part in conjuncts(each))
+        self.held = tuple(t.conjuncts(*held))
         self._constants: dict[str, Value] = {}
         self._texts = {_text(each) for each in self.held}
         self._compared = {found for each in self.held for found in self._comparisons(each)}

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from workbench.core.units import MICROSECONDS
 from workbench.tesla import tree as t
-from workbench.tesla.rewriting.known import Known, conjuncts
+from workbench.tesla.rewriting.known import Known
 from workbench.tesla.rewriting.merging import merged
 from workbench.tesla.rewriting.sight import Sight, changed, read_by, sights, window_names
 from workbench.tesla.rule_set import RuleSet
@@ -290,8 +290,8 @@ def _about(sight: Sight, own: int) -> Sight:
 def one_less(constraints: tuple[t.Expression, ...]) -> Iterator[tuple[tuple[t.Expression, ...], t.Expression]]:
     """Constraints without one of them, and that one; the last first, so that what comes first stays."""
     for at in reversed(range(len(constraints))):
-        for left_out in reversed(list(conjuncts(constraints[at]))):
-            rest = tuple(each for each in conjuncts(constraints[at]) if each is not left_out)
+        for left_out in reversed(list(t.conjuncts(constraints[at]))):
+            rest = tuple(each for each in t.conjuncts(constraints[at]) if each is not left_out)
             yield (*constraints[:at], *rest, *constraints[at + 1 :]), left_out
 
 

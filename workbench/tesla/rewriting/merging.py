@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from workbench.core.domain import BOOL, INT, STR
+from workbench.core.domain import FLOAT
+from workbench.core.types import LITERALS
 from workbench.tesla import tree as t
 from workbench.tesla.rewriting.known import Known, divides, leaves
 from workbench.tesla.rewriting.sight import sights
@@ -101,7 +102,7 @@ def _held_to(rules: RuleSet, rule: t.Rule, constraint: t.Expression, value: t.Ex
     for own, constant in (constraint.operands, constraint.operands[::-1]):
         if not isinstance(own, t.OwnAttribute) or str(constant) != str(value) or names.count(rule.trigger.name) > 1:
             continue
-        if {INT: int, STR: str, BOOL: bool}.get(domains[own.name]) is type(value.value):
+        if domains[own.name] != FLOAT and LITERALS[type(value.value)] == domains[own.name]:
             return own.name
     return None
 

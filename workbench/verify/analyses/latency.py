@@ -19,12 +19,13 @@ from workbench.core.domain import BOOL, Range
 from workbench.core.ops import GE, LT, both, disjunction, either, ite, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
+from workbench.core.readable import plural
 from workbench.core.term import Term, var
 from workbench.errors import Refused
 from workbench.ir.reduce import observe
 from workbench.ir.system import Definition, StateVariable, System
 from workbench.processors.held.group import flatten
-from workbench.verify.analyses.measure import counted, measure
+from workbench.verify.analyses.measure import measure
 from workbench.verify.analyses.tagged import FIRST, tagged
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import run_of
@@ -104,7 +105,7 @@ def latency(pipeline: Program, source: str, output: str, settings: Settings | No
     if steps is not None:
         # the same number from another algorithm: a counter of steps, and a shortest run on which it is reached
         witness = check(following, latency_below(source, output, steps), settings).counterexample
-        shows = f"'{output}' carries what the event of '{source}' causes, {counted(steps)} after it"
+        shows = f"'{output}' carries what the event of '{source}' causes, {plural(steps, 'step')} after it"
     run = witness and _untagged(flat, source, witness, shows)
     return measure(f"latency from {source} to {output}", verdict, steps, run, input=source, output=output)
 

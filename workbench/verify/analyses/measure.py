@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.core.readable import plural
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.finding import Finding
 
@@ -10,11 +11,6 @@ MEASURE = {
     "seconds": "seconds", "assumptions": "rests_on", "witness": "witness",
 }  # fmt: skip
 """The form of what is measured: `steps` is the greatest number, None where there is none, or it was not found."""
-
-
-def counted(steps: int) -> str:
-    """A number of steps in words."""
-    return f"{steps} step{'' if steps == 1 else 's'}"
 
 
 def measure(what: str, verdict: Verdict, steps: int | None, witness: Trace | None, **between: str) -> Finding:
@@ -48,4 +44,4 @@ def _words(verdict: Verdict, steps: int | None) -> str:
     exact = verdict.outcome is Outcome.HOLDS
     if steps is None:
         return "none" if exact else "none within the bounds"
-    return counted(steps) + ("" if exact else " within the bounds, perhaps more beyond")
+    return plural(steps, "step") + ("" if exact else " within the bounds, perhaps more beyond")

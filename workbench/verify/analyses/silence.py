@@ -12,10 +12,11 @@ from dataclasses import replace
 from workbench.core.ops import both, disjunction, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
+from workbench.core.readable import plural
 from workbench.errors import Refused
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.verify.analyses.measure import counted, measure
+from workbench.verify.analyses.measure import measure
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.formula import atom
@@ -54,7 +55,7 @@ def longest_silence(pipeline: Program, settings: Settings | None = None, output:
         # the same number from another algorithm: a counter of silent steps, and a shortest run on which it is reached
         witness = check(pipeline, bounded_liveness(verdict.length - 1), settings).counterexample
         if witness is not None:
-            witness = replace(witness, shows=f"{counted(verdict.length)} with input and without output")
+            witness = replace(witness, shows=f"{plural(verdict.length, 'step')} with input and without output")
     what = "silence" if output is None else f"silence of {output}"
     return measure(what, verdict, verdict.length, witness)
 

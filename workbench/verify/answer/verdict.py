@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Map, Record, Tuple
 from workbench.core.pipeline import Pipeline
+from workbench.core.readable import plural
 from workbench.display import Displayed
 from workbench.errors import LimitMet
 from workbench.faults.struck import place, struck
@@ -93,7 +94,7 @@ class Trace:
     @property
     def length(self) -> str:
         """How long it is, in words."""
-        return f"{len(self.steps)} step{'s' * (len(self.steps) != 1)}"
+        return plural(len(self.steps), "step")
 
     def __repr__(self) -> str:
         loop = "" if self.loop is None else f", from step {self.loop} on again and again"
@@ -194,7 +195,7 @@ class Depth:
     unless: str = ""
 
     def __str__(self) -> str:
-        runs = f"of up to {self.steps} step{'s' * (self.steps != 1)}"
+        runs = f"of up to {plural(self.steps, 'step')}"
         said = f"no run {runs} shows it" if self.wanted else f"holds for all runs {runs}"
         return f"{said}{' before ' * bool(self.unless)}{self.unless}"
 

@@ -17,7 +17,7 @@ from workbench.core.term import TRUE, Term, const, is_symbolic
 from workbench.errors import LanguageError, did_you_mean
 from workbench.ir.system import System
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, at, walk
+from workbench.language.evaluate import Evaluator, at
 from workbench.language.properties import dotted
 from workbench.language.types import constants
 from workbench.verify.ask.formula import BOOLEAN, Formula, atom, build
@@ -100,11 +100,11 @@ class Labels(Evaluator):
             return tuple(case for part in e.operands for case in self.cases(part, given))
         if isinstance(e, s.Operation) and e.operator == "->":
             return self.cases(e.operands[1], (*given, e.operands[0]))
-        if any(isinstance(part, s.Temporal) for whole in given for part in walk(whole)):
+        if any(isinstance(part, s.Temporal) for whole in given for part in s.walk(whole)):
             return ()
         self.mentioned = []
         terms = [self._condition(part) for part in given]
-        temporal = any(isinstance(part, s.Temporal) for part in walk(e))
+        temporal = any(isinstance(part, s.Temporal) for part in s.walk(e))
         if not temporal:
             self._condition(e)
         if not given and not self.mentioned:

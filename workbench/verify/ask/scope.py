@@ -22,7 +22,7 @@ from workbench.core.program import Program
 from workbench.core.term import var
 from workbench.errors import WorkbenchError
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, walk
+from workbench.language.evaluate import Evaluator
 from workbench.language.properties import dotted
 from workbench.processors.held.group import flatten
 from workbench.processors.moore import Transition, Variable
@@ -103,7 +103,7 @@ class _Conditions(Evaluator):
 def conditions_of(syntax: s.PropertySyntax | None, flat: Pipeline) -> Iterator[Any]:
     """The comparisons in a property, as terms over pipes."""
     whole, evaluator = syntax.argument if syntax is not None else None, _Conditions(flat)
-    for e in walk(whole) if isinstance(whole, s.Expression) else ():
+    for e in s.walk(whole) if isinstance(whole, s.Expression) else ():
         if isinstance(e, s.AppliedOperator) and e.operator in COMPARISONS:
             with contextlib.suppress(WorkbenchError):  # as who asks will find
                 yield evaluator.value(e)

@@ -1,8 +1,7 @@
 """The table of engines: which there are, and which are installed.
 
-The rule of this module: an engine is one file in `verify/decide/engines`, or in the folder `engines` of an extension,
-with a `ROW`. Rows are read to show help, so a row imports what decides when it has its turn, which in most checks is
-never.
+The rule of this module: an engine is a row of `ENGINES`, or a `ROW` in the folder `engines` of an extension. Rows are
+read to show help, so a row imports what decides when it has its turn, which in most checks is never.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import EngineError, EngineMissing, WorkbenchError
-from workbench.extensions import rows
+from workbench.extensions import later, rows
 
 if TYPE_CHECKING:
     from workbench.smv.engines.embedded import PynusmvEngine
@@ -41,7 +40,7 @@ class EngineRow:
     shortest: kinds of queries (`invar`), and first operators of formulas, of which a reader's counterexamples are
         shortest.
     asks: whether it asks all the others.
-    rank: its place among the others.
+    rank: the place of that of an extension among others.
     """
 
     name: str
@@ -56,10 +55,55 @@ class EngineRow:
     rank: int = 100
 
 
+ENGINES = (
+    EngineRow(
+        "auto", "one after the other, as below; the default", "everything",
+        decider=later("workbench.verify.decide.deciders", "AutoDecider"), asks=True,
+    ),
+    EngineRow(
+        "all", "every one that is installed, each checking the others", "everything",
+        decider=later("workbench.verify.decide.deciders", "AllDecider"), asks=True,
+    ),
+    EngineRow(
+        "explicit", "our own search through the states, one by one; always there",
+        "invariants, `liveness`, `AG EF`, `response` and other `GF`, `FG`; at most 65536 choices of inputs",
+        decider=later("workbench.verify.decide.explicit.decider", "ExplicitDecider"), turn=Turn(0.25, 60.0),
+    ),
+    EngineRow(
+        "algebra", "equations between the numbers in a state, as polynomials; always there",
+        "proves invariants and equivalences, whatever N is; refutes nothing",
+        decider=later("workbench.verify.decide.algebra.decider", "AlgebraDecider"), complete=False,
+        turn=Turn(0.25, 10.0),
+    ),
+    EngineRow(
+        "pynusmv", "NuSMV 2.5.4 (BDDs) inside a worker process, milliseconds a check", "everything",
+        later("workbench.smv.engines.embedded", "PynusmvEngine"), shortest=("invar", "AG"),
+    ),
+    EngineRow(
+        "nusmv", "the executable NuSMV, found in `WORKBENCH_NUSMV`, beside Python, or on the PATH", "everything",
+        later("workbench.smv.engines.executable", "ExecutableEngine", "nusmv"), shortest=("invar",),
+    ),
+    EngineRow(
+        "nuxmv", "the executable nuXmv, found in `WORKBENCH_NUXMV`, beside Python, or on the PATH", "everything",
+        later("workbench.smv.engines.executable", "ExecutableEngine", "nuxmv"), shortest=("invar",),
+    ),
+    EngineRow(
+        "bmc", "NuSMV with a SAT solver: bounded search, and induction",
+        "invariants and LTL, when a short run or a short proof exists",
+        later("workbench.smv.engines.sat", "SatEngine", "bmc"), complete=False, turn=Turn(0.25, 60.0),
+        shortest=("invar",),
+    ),
+    EngineRow(
+        "ic3", "nuXmv's IC3", "invariants", later("workbench.smv.engines.sat", "SatEngine", "ic3"), complete=False
+    ),
+)  # fmt: skip
+"""Those of workbench itself, in the order in which they are shown."""
+
+
 @functools.cache
 def engine_rows() -> Mapping[str, EngineRow]:
     """The engines by name, in the order in which they are shown."""
-    return rows("workbench.verify.decide.engines")
+    return rows("workbench.verify.decide.engines", ENGINES)
 
 
 def single_engines() -> list[EngineRow]:

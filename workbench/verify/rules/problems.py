@@ -15,9 +15,8 @@ from itertools import zip_longest
 from workbench.budget import Budget, share
 from workbench.errors import LimitMet, TypingError
 from workbench.language import PropertySyntax, parse_property
-from workbench.language.evaluate import walk
 from workbench.language.properties import PROPERTIES
-from workbench.language.syntax import Expression, Identifier
+from workbench.language.syntax import Expression, Identifier, walk
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
 from workbench.tesla.model.needs import computes

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from workbench.language.evaluate import walk
 from workbench.language.properties import PROPERTIES
-from workbench.language.syntax import Expression, Field, Identifier, PropertySyntax
+from workbench.language.syntax import Expression, Field, Identifier, PropertySyntax, walk
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, longest_chain
 from workbench.tesla.model.frame import waiting_of

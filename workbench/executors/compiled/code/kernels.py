@@ -142,17 +142,6 @@ def eight(context, letters, place):
 
 
 @intrinsic
-def first_bit(context, word):
-    """The number of the lowest bit that is set; 64 where none is."""
-    del context
-
-    def code(_, builder, __, args):
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.uint64(word), code
-
-
-@intrinsic
 def zeroed(context, size):
     """The address of so many new bytes, each 0; 0 where there is no room. Numba's arrays would need its runtime."""
     del context, size

@@ -19,8 +19,8 @@ from workbench.executors.compiled.execute.observe import encode_any
 from workbench.executors.compiled.gpu import cuda
 from workbench.executors.compiled.parallel.blocks import Last, Scan
 from workbench.executors.compiled.parallel.executor import Attempt, Parallel, offset_source
+from workbench.executors.pending import Pool
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.executors.threaded.shared_work import SharedWork
 
 BLOCKS = 1 << 15
 """Most blocks at a time: what a large GPU needs to be busy."""
@@ -61,7 +61,7 @@ class ParallelGpu(Parallel):
         )  # fmt: skip
         self._kernels: dict[tuple[Any, ...], Any] = {}
 
-    def share(self, work: SharedWork) -> None:
+    def share(self, pool: Pool) -> None:
         """Nothing: blocks run on the GPU."""
 
     def _edges(self, first: int, last: int, size: int) -> list[int]:

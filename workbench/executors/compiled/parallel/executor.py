@@ -29,8 +29,8 @@ from workbench.executors.compiled.code.step import Scalars
 from workbench.executors.compiled.execute.executor import PATIENCE, Compiled, Loop
 from workbench.executors.compiled.execute.observe import decode_any, encode_any
 from workbench.executors.compiled.parallel.blocks import Last, Scan, Starts, blocks
+from workbench.executors.pending import Pool
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.executors.threaded.shared_work import SharedWork
 from workbench.ir.ring import ENDLESS
 from workbench.ir.system import System
 
@@ -107,14 +107,14 @@ class Parallel(Compiled):
         self.blocks = 0
         self._shortest = shortest
         self._rounded = reassociate
-        self._manager: ThreadManager | SharedWork = manager or ThreadManager(threads - 1)
+        self._manager: ThreadManager | Pool = manager or ThreadManager(threads - 1)
         self._misfits = 0
         self._costly, self._cost = costly, 0.0
         self._timed, self._measured = set[str](), set[str]()
 
-    def share(self, work: SharedWork) -> None:
-        """Have blocks run by whoever looks there for work, and by the caller, from now on."""
-        self._manager = work
+    def share(self, pool: Pool) -> None:
+        """Have blocks run by a pool that also does other work, and by the caller, from now on."""
+        self._manager = pool
 
     def _blocks(
         self, first: int, last: int, kind: str, places: bool, *, machine: bool, size: int = 1
@@ -160,7 +160,7 @@ class Parallel(Compiled):
         """Where the blocks begin, and where the last one ends; each a multiple of `size` steps from the first."""
         lead = (len(self.cuts.levels) + 1) * (self.cuts.history + size)
         count = min(self.threads, (last - first) // max(self._shortest, lead, 1))
-        if count > 1 and isinstance(self._manager, SharedWork):  # many, where what comes before them is short
+        if count > 1 and isinstance(self._manager, Pool):  # many, where what comes before them is short
             count = max(count, min(SHARED * count, (last - first) // (SHARED * SHARED * lead)))
         return [first + (last - first) * k // max(count, 1) // size * size for k in range(count)] + [last]
 

@@ -7,13 +7,11 @@ ones are looked for when they are asked for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from workbench.executors.compiled.rules import layout as at
-from workbench.executors.compiled.rules.counted_rules import CountedRules
 from workbench.executors.compiled.rules.engine import CompiledRules, see_block
 from workbench.executors.compiled.rules.match_source import MatchSource
 from workbench.executors.compiled.rules.matching_program import MatchingProgram
@@ -45,6 +43,7 @@ class MatchingRules(CompiledRules):
     Attributes
     ----------
     matched: what of the rules is made all the same.
+    counts: how many matches each rule has had, where they are counted.
     """
 
     running: MatchingProgram
@@ -54,14 +53,8 @@ class MatchingRules(CompiledRules):
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, code: bool | None = None, *, numbers: bool
     ) -> None:
         self.matched, self.numbers = MatchedRules(rules), numbers
-        walked = numbers or settings.trex or settings.profiled
-        sums = {} if walked else self.matched.sums
-        self._places = [rule for rule in range(len(rules.rules)) if rule not in sums]
-        self._sums = CountedRules(list(sums.values()), rules, False if settings.plain else code) if sums else None
-        self._summed = list(sums)
-        self._counts = [0] * len(rules.rules)
-        others = replace(self.matched.run, rules=tuple(self.matched.run.rules[rule] for rule in self._places))
-        self._reals: Any = np.array([bool(self.matched.reasons[rule]) for rule in self._places], bool)
+        self.counts = [0] * len(rules.rules)
+        self._reals: Any = np.array([bool(reason) for reason in self.matched.reasons], bool)
         self._some_made = bool(self._reals.any())
 
         def source(plan: SetPlan, rule: int, *given: Any) -> RuleSource:
@@ -69,19 +62,10 @@ class MatchingRules(CompiledRules):
                 return RuleSource(plan, rule, *given)
             return MatchSource(plan, rule, *given, numbers=numbers)
 
-        program = RuleProgram(SetPlan(others, indexed=settings.indexed), settings, source, shares=False)
+        program = RuleProgram(SetPlan(self.matched.run, indexed=settings.indexed), settings, source, shares=False)
         program.T[program.R[:-1, at.EMITS][~self._reals], at.WATCHED] = at.UNNUMBERED
         self._labels = EventLabels()
-        super().__init__(others, facts, settings, code, program)
-
-    @property
-    def counts(self) -> list[int]:
-        """How many matches each rule has had, where they are counted."""
-        found = list(self._counts)
-        if self._sums is not None:
-            for rule, count in zip(self._summed, self._sums.counts, strict=True):
-                found[rule] = count
-        return found
+        super().__init__(self.matched.run, facts, settings, code, program)
 
     # --- events -----------------------------------------------------------------------------------------
 
@@ -94,14 +78,9 @@ class MatchingRules(CompiledRules):
         """
         if len(block):
             see_block(block, self.now, self.passed)
-            if self._sums is not None:
-                self._sums.take(block)
-            if self._places:
-                for first in range(0, len(block), STRETCH):
-                    part = block.part(first, first + STRETCH)
-                    yield from self._shown(self.parts_of(part, self._of_words, self._of_composites))
-            else:
-                self.memory.V[at.NOW] = block.times[-1]  # nothing else has to be known of it
+            for first in range(0, len(block), STRETCH):
+                part = block.part(first, first + STRETCH)
+                yield from self._shown(self.parts_of(part, self._of_words, self._of_composites))
 
     def matches_until(self, time: int) -> Iterator[MatchColumns]:
         """Those of absences whose deadlines are not later."""
@@ -109,9 +88,6 @@ class MatchingRules(CompiledRules):
 
     def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchColumns]:
         """Those of events that are given one by one, or for which blocks have no room."""
-        events = list(events)
-        if self._sums is not None:
-            self._sums.take(self._sums.block_of(events, self.texts.put))
         for event in events:
             see_event(event, self.rules, self.now, self.passed)
             if self._changing:
@@ -161,10 +137,7 @@ class MatchingRules(CompiledRules):
         """What `cdp` has told."""
         matched = self.matched
         names = [rule.name for rule in self.running.rules.rules]
-        listed = listed_matches(
-            names, [matched.roles[rule] for rule in self._places],
-            [(names.index(each.rule), each.sources) for each in found],
-        )  # fmt: skip
+        listed = listed_matches(names, matched.roles, [(names.index(each.rule), each.sources) for each in found])
         if not self.numbers:
             self._count(listed.rules, np.ones(len(found), np.int64))
             return None
@@ -173,10 +146,10 @@ class MatchingRules(CompiledRules):
 
     def _count(self, rules: Any, counts: Any) -> None:
         """So many matches of rules are there."""
-        found: Any = np.zeros(len(self._places), np.int64)
+        found: Any = np.zeros(len(self.counts), np.int64)
         np.add.at(found, rules, counts)
-        for rule, count in zip(self._places, found.tolist(), strict=True):
-            self._counts[rule] += count
+        for rule, count in enumerate(found.tolist()):
+            self.counts[rule] += count
 
     def _named(self, rules: Any, columns: Sequence[Any], numbers: Any, places: Any) -> MatchColumns:
         """Matches whose events are called what they are in the log.

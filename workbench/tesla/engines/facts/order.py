@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.core.domain import sort_key
 from workbench.tesla import tree as t
 
 
@@ -16,10 +17,5 @@ def in_written_order(part: t.Predicate | t.Aggregate, declared: t.Declaration, r
     found = list(rows)
     for each in reversed(part.ordering):
         at = declared.positions[each.name]
-        found.sort(key=lambda row, at=at: rank(row[at]), reverse=each.descending)  # type: ignore[misc]
+        found.sort(key=lambda row, at=at: sort_key(row[at]), reverse=each.descending)  # type: ignore[misc]
     return found
-
-
-def rank(value: Any) -> tuple[Any, ...]:
-    """Null before all values, what is no number behind them."""
-    return (0,) if value is None else (2,) if value != value else (1, value)

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import FLOAT, STR, Domain
+from workbench.core.domain import FLOAT, STR, Domain, sort_key
 from workbench.errors import FactsError
 from workbench.tesla import tree as t
 from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.engines.aggregates import aggregate
 from workbench.tesla.engines.expressions import PythonLines
-from workbench.tesla.engines.facts.order import in_written_order, rank
+from workbench.tesla.engines.facts.order import in_written_order
 from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, quoted, sorted_by
 from workbench.tesla.engines.folds import fold
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
@@ -269,7 +269,7 @@ class FactQuery:
     def _put_in_order(self, rows: list[FactRow]) -> list[FactRow]:
         """The order in which rows are looked at, where SQLite has another one."""
         if not self.table.ordered:
-            rows = sorted(rows, key=lambda row: tuple(map(rank, row)))
+            rows = sorted(rows, key=lambda row: tuple(map(sort_key, row)))
         found = list(in_written_order(self.step.part, self.step.declared, rows))
         return found[::-1] if self.policy.newest else found
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from workbench.core.domain import BOOL, FLOAT, INT, STR
+from workbench.core.domain import FLOAT
+from workbench.core.types import type_row
 from workbench.tesla.declared import Declaration
 from workbench.tesla.engines.facts.database import FactDatabase
 from workbench.tesla.engines.facts.table import NOT_A_NUMBER, FactRow, FactTable, quoted
-
-KINDS = {INT: "INTEGER", FLOAT: "REAL", BOOL: "INTEGER", STR: "TEXT"}
 
 
 def stored(declared: Declaration, rows: Iterable[FactRow], shown: str) -> FactTable:
@@ -29,7 +28,8 @@ def stored(declared: Declaration, rows: Iterable[FactRow], shown: str) -> FactTa
     OverflowError, UnicodeEncodeError: a whole number has more than 64 bits, or a text is none that can be written.
     """
     memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    columns = [f"{quoted(name)} {KINDS[domain]}" for name, domain in declared.domains.items()] or ["nothing"]
+    kinds = {name: type_row(domain).fitting[0] for name, domain in declared.domains.items()}
+    columns = [f"{quoted(name)} {kind}" for name, kind in kinds.items()] or ["nothing"]
     memory.execute(f"CREATE TABLE {quoted(declared.name)} ({', '.join(columns)})")
     reals = [i for i, domain in enumerate(declared.domains.values()) if domain == FLOAT]
     found: list[int] = []

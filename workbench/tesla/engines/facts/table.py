@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value, sort_key
+from workbench.core.types import type_row
 from workbench.errors import FactsError, did_you_mean
 from workbench.tesla.declared import SPELLED, Declaration
 from workbench.tesla.engines.facts.database import FactDatabase
-from workbench.tesla.engines.facts.order import rank
 
 FactRow = tuple[Value | None, ...]
 NOT_A_NUMBER = "nan"
@@ -112,7 +112,7 @@ class FactTable:
         limit = "" if most is None or not self.ordered else f" LIMIT {most}"
         order = f" ORDER BY {self.order()}" if self.ordered else ""
         found = self.read(self.database.rows(f"SELECT {self.shown} FROM {quoted(self.name)}{order}{limit}"))
-        return found if self.ordered else sorted(found, key=lambda row: [*map(rank, row)])[:most]
+        return found if self.ordered else sorted(found, key=lambda row: [*map(sort_key, row)])[:most]
 
     def order(self, *, last: bool = False) -> str:
         """The order of rows as SQL."""
@@ -189,11 +189,11 @@ class FactTable:
                 raise FactsError(what, where=self.database.path, hint=hint, reason="column")
             column, kind = known[name.lower()]
             affinity = affinity_of(kind)
-            if affinity not in FITTING[domain]:
+            if affinity not in type_row(domain).fitting:
                 what = f"'{name}' of {self.declared.name} is declared as {SPELLED[domain]}, and its column is {kind}"
                 hint = "declare it otherwise, or make a view"
                 raise FactsError(what, where=self.database.path, hint=hint, reason="type")
-            exact = affinity in EXACT[domain] and not (domain == FLOAT and self._not_numbers)
+            exact = affinity in type_row(domain).exact and not (domain == FLOAT and self._not_numbers)
             found.append(FactColumn(column, domain, affinity, exact and (domain != STR or encoding == "UTF-8")))
         return tuple(found)
 
@@ -210,17 +210,6 @@ class FactTable:
                     return ""
                 return name
         return ""
-
-
-FITTING: dict[Domain, tuple[str, ...]] = {
-    INT: ("INTEGER", "NUMERIC", "BLOB"),
-    FLOAT: ("REAL", "INTEGER", "NUMERIC", "BLOB"),
-    BOOL: ("INTEGER", "NUMERIC", "BLOB"),
-    STR: ("TEXT", "BLOB", "NUMERIC"),  # a column of the type DATE is NUMERIC
-}
-"""The affinities of columns in which values of a type may lie."""
-EXACT: dict[Domain, tuple[str, ...]] = {INT: FITTING[INT], FLOAT: ("REAL",), BOOL: FITTING[BOOL], STR: ("TEXT", "BLOB")}
-"""Those of columns in which SQLite compares as rules do: a whole number in the place of a float has more digits."""
 
 
 def affinity_of(kind: str) -> str:

@@ -1,4 +1,4 @@
-"""The engines, one file each with a `ROW` (`workbench.verify.decide.table`), found automatically."""
+"""The engines of extensions, one file each with a `ROW` (`workbench.verify.decide.table`), found automatically."""
 
 from workbench.extensions import extended
 

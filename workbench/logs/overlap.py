@@ -1,0 +1,109 @@
+"""Columns of coming blocks are read, and tables encoded, by other threads while one thread runs the blocks of a log.
+
+The rule of this module: that thread asks for blocks, runs them, and writes, each in the order of the log. So values,
+order and errors are those of a run without other threads.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import Value
+from workbench.events.files import is_stream
+from workbench.events.inputs import named_files
+from workbench.events.rows import LogBlock
+from workbench.executors.pending import Done, Pool, Submitted
+from workbench.interrupts import came, hold
+
+if TYPE_CHECKING:
+    from workbench.events.rows import RowWriter
+    from workbench.executors.table import Start
+
+
+class OverlappedWriter:
+    """Writes tables when they have been encoded by a pool, in their order.
+
+    Parameters
+    ----------
+    writer: into a file.
+    limit: the most tables that wait to be written.
+    """
+
+    def __init__(self, writer: RowWriter, pool: Pool, limit: int) -> None:
+        self.domains, self.pool = writer.domains, pool
+        self._writer, self._limit, self._waiting = writer, limit, deque[Submitted[Callable[[], object]]]()
+
+    def table(self, table: Any) -> None:
+        """See `RowWriter`."""
+        self._waiting.append(self.pool.start(partial(self._writer.ready, table)))
+        self.settle(self._limit)
+
+    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
+        """See `RowWriter`."""
+        self.settle()
+        self._writer.write(outputs)
+
+    def settle(self, limit: int = 0) -> None:
+        """Write tables until at most so many wait."""
+        try:
+            while len(self._waiting) > limit or (self._waiting and self._waiting[0].done):
+                self._waiting.popleft().wait_for()()
+        except BaseException:
+            self._waiting.clear()  # what is behind it is not to be written
+            raise
+
+    def flush(self) -> None:
+        """Nobody waits for a file."""
+
+    def keep_up(self) -> None:
+        """Nobody does."""
+
+
+@contextmanager
+def overlap(
+    blocks: Iterator[LogBlock], writer: RowWriter, start: Start, threads: int
+) -> Iterator[tuple[Iterator[LogBlock], RowWriter | OverlappedWriter]]:
+    """The blocks and the writer for a run in threads, where files allow that; else both as they are.
+
+    All of the tables are written at the end, also when a block fails: those of the blocks before it.
+    """
+    files = all(Path(each).is_file() for each in named_files(start.options.input) or [""])  # a pipe may keep a thread
+    if threads < 2 or not files or is_stream(start.options.output) or start.option("head") is not None:
+        yield blocks, writer
+        return
+    executor = ThreadPoolExecutor(threads, "workbench")
+    into = OverlappedWriter(writer, Pool(executor), threads)
+    try:
+        try:
+            yield _read_ahead(blocks, into.pool, threads + 1), into
+        except Exception:
+            into.settle()
+            raise
+        into.settle()
+    finally:
+        with hold():
+            executor.shutdown(wait=not came(), cancel_futures=True)
+
+
+def _read_ahead(blocks: Iterator[LogBlock], pool: Pool, count: int) -> Iterator[LogBlock]:
+    """The same blocks; so many have been read, and the next one is being read. What fails is told in its turn."""
+    coming = deque[LogBlock]()
+    read = pool.start(partial(next, blocks, None))
+    while True:
+        block = Done(read.wait_for)
+        found = None if block.failed else block.wait_for()
+        if found is None:
+            break
+        read = pool.start(partial(next, blocks, None))
+        coming.append(replace(found, columns=pool.start(found.columns).wait_for))
+        if len(coming) == count:
+            yield coming.popleft()
+    yield from coming
+    block.wait_for()
