@@ -85,6 +85,7 @@ class Settings:
     grow: seconds for larger models where the bounds leave little to say and nobody has chosen them; 0: none.
     strict: verdicts within bounds have the exit code 3.
     strict_vacuity: vacuous ones, too.
+    vacuity: whether it is looked for at all; not where the values of a domain are all that is asked about.
     """
 
     q: int | Mapping[str, int] = Adjustable(DEFAULT_CAPACITY)
@@ -101,6 +102,7 @@ class Settings:
     grow: float = GROWING
     strict: bool = False
     strict_vacuity: bool = False
+    vacuity: bool = True
 
     def __post_init__(self) -> None:
         refuse_unknown("arithmetic", self.integers, Overflowing)
@@ -396,7 +398,9 @@ def _verdict(
     cases = [(words, Answer(True) if term is FALSE else answers.get(role)) for role, words, term in _cases(question)]
     never = [words for words, answer in cases if answer is not None and answer.truth is True]
     # of rules by themselves `verify.rules.grown` looks for it
-    looked_for = not prepared.trivial and (never or not prepared.structure) and env.arrivals != "one"
+    looked_for = (
+        settings.vacuity and not prepared.trivial and (never or not prepared.structure) and env.arrivals != "one"
+    )
     if not looked_for or outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
         return found
     vacuity = find_vacuity(pipeline, prepared.model, settings, never, outcome, prop.conditions)
