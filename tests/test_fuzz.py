@@ -40,7 +40,7 @@ def test_examples_are_the_same_everywhere(where: str | None, monkeypatch: pytest
         assert settings.default.derandomize
         assert settings.default.database is None
         assert settings.default.max_examples == 25
-        assert settings.get_profile("all").max_examples == 100
+        assert settings.get_profile("fuzz").max_examples == 100
     finally:
         settings.load_profile(before)
 

@@ -25,7 +25,7 @@ def test_equivalence_with_a_pipeline_that_has_no_faults(workbench: Run) -> None:
     asked = ["equiv", PASS, PASS, "--quiet", "-N", "2"]
     assert workbench(*asked, "--fault", "delay x by 1").code == 0
     done = workbench(*asked, "--fault", "delay x by 1", "--mode", "stepwise")
-    assert (done.code, done.out) == (1, "✗ fails  stepwise-equivalent  of passthrough, passthrough\n")
+    assert (done.code, done.out) == (1, "✗ fails  stepwise-equivalent  of passthrough, passthrough  (N = 2)\n")
 
 
 @pytest.mark.parametrize(("model", "fault"), [("zeros.pipe:every_second", "lose x"), ("delays.pipe:merged", "lose p")])

@@ -505,10 +505,12 @@ def test_closed_streams_are_told(tmp_path: Path) -> None:
 
 
 def test_commands_warn_once(workbench, tmp_path):
-    (tmp_path / "p.pipe").write_text("pipeline p(x: int) -> int { return x - window(x, 20, cumulate(+)) div 20 }\n")
+    for name in "rdc":  # a process warns of each join once
+        text = f"pipeline {name}(x: int) -> int {{ return x - window(x, 20, cumulate(+)) div 20 }}\n"
+        (tmp_path / f"{name}.pipe").write_text(text)
     (tmp_path / "x.csv").write_text("x\n" + "".join(f"{i}\n" for i in range(25)))
-    for words in (["run", tmp_path / "p.pipe", "--input", tmp_path / "x.csv"],
-                  ["draw", tmp_path / "p.pipe", "-o", tmp_path / "p.dot"],
-                  ["check", tmp_path / "p.pipe", "-p", "no-overflow", "-Q", "1", "-N", "2"]):  # fmt: skip
+    for words in (["run", tmp_path / "r.pipe", "--input", tmp_path / "x.csv"],
+                  ["draw", tmp_path / "d.pipe", "-o", tmp_path / "d.dot"],
+                  ["check", tmp_path / "c.pipe", "-p", "no-overflow", "-Q", "1", "-N", "2"]):  # fmt: skip
         done = workbench(*words)
         assert done.err.count("pairs events of different times") == 1, words

@@ -172,7 +172,7 @@ needs_full = pytest.mark.skipif(not FULL.exists(), reason="this system has no /d
 def test_a_verdict_is_not_lost_when_a_file_cannot_be_written(workbench: Run, option: str) -> None:
     given = ("check", FIGURE, "-Q", 1, "--quiet", option, FULL, "-p")
     done = workbench(*given, "no-overflow")
-    assert (done.code, done.out) == (1, "✗ fails  no-overflow  of figure_2a\n")
+    assert (done.code, done.out) == (1, "✗ fails  no-overflow  of figure_2a  (Q = 1, every N)\n")
     assert done.err.startswith("workbench: /dev/full: cannot write there: No space left on device")
     done = workbench(*given, "liveness")
     assert (done.code, done.out) == (

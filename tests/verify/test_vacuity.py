@@ -129,6 +129,18 @@ def test_a_bound_is_adjustable_as_long_as_nobody_chooses_it() -> None:
     assert wb.check(PAIR.get("above"), "always (out > 0)", wb.Settings(n=4)).n == 4
 
 
+@pytest.mark.parametrize(
+    ("text", "n", "outcome"),
+    [("x mod 3 = 5", 16, "holds"), ("x div 3 > 5", 8, "unknown"), ("x div 3 > 5", 32, "fails")],
+)
+def test_only_what_a_larger_n_would_change_is_vacuous(text: str, n: int, outcome: str) -> None:
+    """Beside what is never true: x mod 3 is never 5, whatever N; 7 div 3 is not above 5, and 18 div 3 is."""
+    one, other = (
+        wb.parse(f"pipeline p(x: int) -> bool {{ return {each} }}").get().pipeline for each in (text, "x < x")
+    )
+    assert wb.equivalent(one, other, "stepwise", wb.Settings(n=n)).outcome == outcome
+
+
 def test_what_is_compared_is_followed_back_to_the_inputs() -> None:
     for text, prop in (
         ("return x div 10 = 7", "always (not out)"),  # 70
@@ -138,7 +150,7 @@ def test_what_is_compared_is_followed_back_to_the_inputs() -> None:
         found = ask(f"pipeline p(x: int) -> bool {{ {text} }}", prop)
         assert found.outcome is wb.Outcome.FAILS
     small = ask("pipeline p(x: int) -> bool { return x div 10 = 7 }", "always (not out)", n=16)
-    assert small.words.startswith("holds, vacuously: no run on which x is 80")
+    assert small.words == "holds, vacuously: quotient = 7 is never true (N = 16 prevents it)"
     assert small.vacuity is not None
     assert small.vacuity.bound == "N = 16"
     property_alone = ask("pipeline p(x: int) -> int { return x }", "always (x div 10 != 7)", n=16)

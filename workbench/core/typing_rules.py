@@ -82,7 +82,7 @@ def coerce(op: Operator, args: Sequence[Any]) -> tuple[Term, ...]:
         elif isinstance(like, SomeFloats) and isinstance(arg, float) and arg.is_integer():
             out.append(const(int(arg), Range(int(arg), int(arg))))
         else:
-            out.append(const(arg, literal_domain(arg, like, compared=op.result in (order, equality))))
+            out.append(const(arg, literal_domain(arg, like, compared=op.result is order)))
     return tuple(out)
 
 

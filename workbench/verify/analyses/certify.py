@@ -64,7 +64,7 @@ def certify(pipeline: Program, history: int | None = None, settings: Settings | 
     found = by_structure(processor, domains)
     if found is not None and (history is None or (found.settled is None and found.history <= history)):
         return found
-    settings = (settings or Settings()).fitted(pipeline)
+    settings = replace((settings or Settings()).fitted(pipeline), vacuity=False)  # it is for its domains alone
     verdict: Verdict | None = None
     for events in range(1, LONGEST + 1) if history is None else (history,):
         verdict = _pipelined_self(pipeline, node, events, settings)

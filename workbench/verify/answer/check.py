@@ -304,7 +304,7 @@ def _verdict(
     cases = [(words, Answer(True) if term is FALSE else answers.get(role)) for role, words, term in _cases(question)]
     never = [words for words, answer in cases if answer is not None and answer.truth is True]
     # of rules by themselves `verify.rules.grown` looks for it
-    looked_for = not prepared.trivial and (never or not prepared.structure) and not env.row.single
+    looked_for = settings.vacuity and not prepared.trivial and (never or not prepared.structure) and not env.row.single
     if not looked_for or outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
         return found
     vacuity = find_vacuity(pipeline, prepared.model, settings, never, outcome, prop.conditions)

@@ -45,6 +45,7 @@ class Settings:
     grow: seconds for larger models where the bounds leave little to say and nobody has chosen them; 0: none.
     strict: verdicts within bounds have the exit code 3.
     strict_vacuity: vacuous ones, too.
+    vacuity: whether it is looked for at all; not where the values of a domain are all that is asked about.
     """
 
     q: int | Mapping[str, int] = Adjustable(DEFAULT_CAPACITY)
@@ -61,6 +62,7 @@ class Settings:
     grow: float = GROWING
     strict: bool = False
     strict_vacuity: bool = False
+    vacuity: bool = True
 
     def __post_init__(self) -> None:
         refuse_unknown("arithmetic", self.integers, Overflowing)

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from workbench.core import ops
 from workbench.core.domain import FLOAT, INT, Domain, Integer, Integers, ModelScope, Reals, SomeFloats
 from workbench.core.pipeline import Pipeline
+from workbench.core.term import Term
 from workbench.errors import WorkbenchError
 from workbench.ir.reduce import Model
 from workbench.ir.system import instance_of
+from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.rests_on import depends_on_no_n
 from workbench.verify.answer.verdict import Outcome, Vacuity
-from workbench.verify.ask.reach import ConstantComparison, bodies_in, comparisons_in, inputs_of, reaches, terms_in
+from workbench.verify.ask.reach import (
+    ConstantComparison,
+    bodies_in,
+    comparisons_in,
+    inputs_of,
+    number_of,
+    reaches,
+    terms_in,
+)  # fmt: skip
+from workbench.verify.ask.scope import Adjustable
 
 if TYPE_CHECKING:
     from workbench.verify.answer.settings import Settings
@@ -65,6 +78,39 @@ class _Unbounded(ModelScope):
         return INT if domain == self.chosen else FLOAT if isinstance(domain, SomeFloats) else domain
 
 
+MOST = 2**62
+"""More than numbers of a model are."""
+
+
+class _Ranges:
+    """The numbers that pipes, and terms over them, can be, over numbers of these bounds."""
+
+    def __init__(self, flat: Pipeline, bounds: Mapping[type[Domain], tuple[float, float]]) -> None:
+        self.bounds = bounds
+        self.pipes: dict[str, tuple[float, float]] = {}
+        for node in flat.nodes:
+            bodies = list(bodies_in(flat.typed[node.name])) if isinstance(node.processor, ApplyFunction) else []
+            if len(bodies) == len(node.outputs) == 1 and isinstance(bodies[0], Term):
+                self.pipes[node.outputs[0]] = self.of(bodies[0], partial(inputs_of, node))
+
+    def of(self, term: Term, stands_for: Callable[[str], Sequence[str]]) -> tuple[float, float]:
+        """The least and the greatest number that a term can be, whose variables are these pipes."""
+        whole, number = self.bounds.get(type(term.domain), (0, MOST)), number_of(term)
+        if number is not None:
+            return number, number
+        if term.is_var:
+            pipes = stands_for(term.name)
+            return self.pipes.get(pipes[0], whole) if len(pipes) == 1 else whole
+        if term.op is ops.MOD and term.args[1].is_const:
+            return 0, max(0, abs(number_of(term.args[1]) or 0) - 1)
+        if term.op not in (ops.ADD, ops.SUB, ops.MUL, ops.DIV) or (term.op is ops.DIV and not term.args[1].is_const):
+            return whole
+        one, other = (self.of(arg, stands_for) for arg in term.args)
+        corners = [term.op.exact(a, b) for a in one for b in other]
+        low, high = min(corners), max(corners)
+        return (low, high) if whole[0] <= low and high <= whole[1] else whole  # what wraps can be any of them
+
+
 def _branches(pipeline: Pipeline, model: Model, settings: Settings, asked: Conditions) -> Iterator[Vacuity]:
     """The comparisons with constants in the cone that are never true, or never false, and the bound that is why.
 
@@ -83,30 +129,37 @@ def _branches(pipeline: Pipeline, model: Model, settings: Settings, asked: Condi
             f"N = {high + 1}" if kind is whole and above else f"{'int' if kind is whole else 'float'} = {low}..{high}"
         )
 
-    found: list[tuple[str, ConstantComparison]] = []
+    found: list[tuple[str, ConstantComparison, Callable[[str], Sequence[str]]]] = []
     for node in flat.nodes:
         for body in bodies_in(flat.typed[node.name]) if node.name in cone else ():
             for each in comparisons_in(terms_in(body)):
                 pipes = inputs_of(node, each.operand.name) if each.operand.is_var else ()
-                found.append((pipes[0] if len(pipes) == 1 else "a value", each))
+                found.append((pipes[0] if len(pipes) == 1 else "a value", each, partial(inputs_of, node)))
     conditions = list(asked(flat))
     for each in comparisons_in(terms_in(tuple(conditions))):
-        found.append((each.operand.name if each.operand.is_var else "a value", each))
-    for name, each in found:
+        found.append((each.operand.name if each.operand.is_var else "a value", each, lambda name: (name,)))
+    ranges, eased = _Ranges(flat, bounds), _Ranges(flat, dict.fromkeys(bounds, (0, MOST)))
+    for name, each, stands_for in found:
         kind = type(each.operand.domain)
-        settled = each.settled(*bounds[kind]) if kind in bounds else None
-        above = kind in bounds and bounds[kind][1] < each.needs.high
+        if kind not in bounds:
+            continue
+        low, high = ranges.of(each.operand, stands_for)
+        settled = each.settled(low, high)
+        if (low, high) != bounds[kind] and each.settled(*eased.of(each.operand, stands_for)) is not None:
+            continue  # as of `x mod 3 = 5`
+        above = high < each.needs.high
         if settled is None or (settled and not above and kind is whole):  # as of `x >= 0`: no larger domain helps
             continue
         words = f"{name} {each.symbol} {each.constant:g} is never {'false' if settled else 'true'}"
         yield Vacuity(words, bound(kind, above=above))
-    for name in dict.fromkeys(name for name, each in found if type(each.operand.domain) is real and real in bounds):
-        for low, high in pairwise(sorted({each.constant for other, each in found if other == name})):
+    for name in dict.fromkeys(name for name, each, _ in found if type(each.operand.domain) is real and real in bounds):
+        for low, high in pairwise(sorted({each.constant for other, each, _ in found if other == name})):
             if math.floor(low) + 1 >= high:
                 yield Vacuity(f"no run on which {name} is between {low:g} and {high:g}", bound(real, above=False))
     reached, spans = reaches(flat, conditions, cone)
     for kind, span in spans.items():
-        if kind in bounds and span.top > bounds[kind][1]:
+        chosen = kind is whole and not isinstance(settings.n, Adjustable)  # by people, who may know why
+        if kind in bounds and span.top > bounds[kind][1] and not chosen:
             far = (
                 pipe for pipe, reach in reached.items() if type(flat.domains[pipe]) is kind and reach.top == span.top
             )

@@ -71,7 +71,7 @@ class ConstantComparison(NamedTuple):
         least = math.floor(self.constant) if self.symbol in (">", "<=") else math.ceil(self.constant) - 1
         return NumberReach(least, least + 1)
 
-    def settled(self, low: int, high: int) -> bool | None:
+    def settled(self, low: float, high: float) -> bool | None:
         """What it always says of the whole numbers from `low` to `high`; None where it says both."""
         below, above, _ = self.needs
         if self.symbol in ("=", "!="):
@@ -89,12 +89,12 @@ def comparisons_in(terms: Iterable[Term]) -> Iterator[ConstantComparison]:
     for term in terms:
         if term.op is not None and term.op.holds:
             for symbol, one, other in zip((term.op.symbol, term.op.mirror), term.args, term.args[::-1], strict=True):
-                constant = _number(other)
+                constant = number_of(other)
                 if constant is not None and not one.is_const:
                     yield ConstantComparison(symbol, constant, one)
 
 
-def _number(term: Term) -> int | float | None:
+def number_of(term: Term) -> int | float | None:
     """The finite number that a term is, if it is one."""
     found = term.payload if term.is_const and type(term.payload) in (int, float) else math.inf
     return found if math.isfinite(found) else None
@@ -170,7 +170,7 @@ def _computed(term: Term, needs: dict[Term, NumberReach]) -> Iterator[NumberReac
     real = isinstance(term.domain, Reals)
     compared = any(arg.is_const for arg in term.args) and (real or any(arg in needs for arg in term.args))
     if compared and term.op in (ops.ADD, ops.SUB, ops.MUL):
-        tops = [needs[arg].top if arg in needs else abs(_number(arg) or real) for arg in term.args]
+        tops = [needs[arg].top if arg in needs else abs(number_of(arg) or real) for arg in term.args]
         far = math.prod(tops) if term.op is ops.MUL else sum(tops) if real or term.op is ops.ADD else 0
         yield NumberReach(0, math.ceil(far))
 
@@ -178,7 +178,7 @@ def _computed(term: Term, needs: dict[Term, NumberReach]) -> Iterator[NumberReac
 def _arguments(term: Term, reach: NumberReach | None) -> Iterator[tuple[Term, NumberReach]]:
     """How far the arguments of an operation must reach, so that its result does."""
     op, args = term.op, term.args
-    constant = next(filter(None, map(_number, args)), None)
+    constant = next(filter(None, map(number_of, args)), None)
     if op in (ops.EVEN, ops.ODD) or (op is ops.MOD and args[1].is_const):
         yield args[0], NumberReach(0, 0, math.ceil(abs(constant or 2)))
     elif op is ops.DIV and reach and args[0].is_const:
