@@ -94,7 +94,7 @@ class Compiled(Saving):
         if find_spec("numba") is None:
             raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'workbench[fast]'")
         from workbench.executors.compiled.execute import columns
-        from workbench.executors.compiled.execute.outputs import Pool
+        from workbench.executors.compiled.execute.outputs import ArrayPool
         from workbench.executors.compiled.execute.queues import allocate
 
         self._columns = columns
@@ -107,7 +107,7 @@ class Compiled(Saving):
         self.threads = 1
         self._patience, self._warm, self._made, self._live = patience, False, 0, live
         self._with_machine = machine and not os.environ.get("NUMBA_DISABLE_JIT", "0").strip("0")
-        self._pool = Pool()
+        self._pool = ArrayPool()
         self._marks: dict[bool, bytes] = {}
         self._take(self.allocation.first)
         self._loop("sparse", False, machine=False)  # what has no code is refused now

@@ -85,7 +85,7 @@ class OutputArrays:
         return found
 
 
-class Pool:
+class ArrayPool:
     """Arrays that are used again and again."""
 
     def __init__(self) -> None:
