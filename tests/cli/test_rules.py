@@ -43,11 +43,11 @@ def test_the_command_explains_as_data_and_as_a_page(workbench, tmp_path):
     log = ["models/tesla/silence.tesla", "--input", "models/tesla/silence.jsonl", "--time-unit", "s", "--until", "400"]
     (found,) = workbench("explain", *log, "--event", "3", "--json").objects
     assert [each["event"] for each in found["composites"]] == ["#2"]
-    assert (found["composites"][0]["part_of"], found["composites"][0]["needed"]) == (["#3"], [3])
+    assert (found["composites"][0]["part_of"], found["composites"][0]["rows"]) == (["#3"], [3])
     (missing,) = workbench("explain", *log, "--missing", "Gateway(room = roof) at 360", "--json").objects
     (rule,) = missing["missing"]["rules"]
     (reason,) = rule["triggers"][0]["reasons"]
-    assert reason["but_for_one"][0]["reasons"][0]["text"] == 'room == $r: "hall" == "roof" is false'
+    assert reason["nearest"][0]["reasons"][0]["text"] == 'room == $r: "hall" == "roof" is false'
     page = tmp_path / "why.html"
     assert workbench("explain", *log, "--output", "3", "--html", page).out == f"{page}\n"
     text = page.read_text()

@@ -17,7 +17,7 @@ MEANING = {"core", "processors", "ir", "executors", "smv", "verify", "show", "co
 """What a text that cannot be read has no use for."""
 LIGHT = re.compile(
     r"workbench\.(events(\.files|\.packing|\.reading|\.table|\.formats.*)?|executors(\.table|\.backends.*)?"
-    r"|verify(\.decide(\.table|\.engines.*)?|\.certify|\.equivalence)?|tesla(\.caches(\.table|\.policies)?)?)"
+    r"|verify(\.decide(\.table|\.engines.*)?|\.analysis|\.certify|\.equivalence)?|tesla(\.caches(\.table|\.policies)?)?)"
 )
 """What writes files, the tables of which options are made (rows import what they are about at use), and names of
 modules that are no more."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli import rule_models
-from workbench.core.readable import plural
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
@@ -153,6 +152,8 @@ def _proof(item: Buffer, pipeline: Pipeline) -> list[str]:
 
 
 def _total(found: Buffers) -> list[str]:
+    from workbench.core.readable import plural
+
     if found.total_bits is None:
         return ["total: not bounded" if found.exit_code == 1 else "total: not known"]
     events = sum(item.capacity or 0 for item in found.queues if not item.inside)
@@ -163,6 +164,7 @@ def _annotate(reference: str, found: Buffers) -> str:
     """Write the capacities into the file; what to say of it."""
     from pathlib import Path
 
+    from workbench.core.readable import plural
     from workbench.events.files import write_atomically
     from workbench.language import parse, split_reference
     from workbench.language.annotate import annotated

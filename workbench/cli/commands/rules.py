@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from workbench.cli import options as o
 from workbench.cli import rule_models
 from workbench.cli.rule_runs import fact_files, fact_timeout
-from workbench.core.readable import plural
 from workbench.errors import InputError
 from workbench.events.reading import reading_options
 
@@ -80,6 +79,8 @@ def execute(args: argparse.Namespace) -> int:
         sys.stdout.write(str(found))
     else:
         rules, types = len(found.rules), len(found.declarations)
+        from workbench.core.readable import plural
+
         print(f"{args.file}: {plural(rules, 'rule')}, {plural(types, 'type')}")
     return 0
 
