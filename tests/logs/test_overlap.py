@@ -28,7 +28,7 @@ class NotedWriter(RowWriter):
         self.written.append(events["out"])
 
     def ready(self, table):
-        if table % 2 == 0:
+        if table % 2 == 0 and table <= min(self.broken, default=table):  # nothing behind what fails need begin
             assert self.readied[table + 1].wait(WAIT)
         self.made.append(table)
         self.readied[table].set()
