@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
+from workbench.core.domain import Integers
+from workbench.core.term import var
 from workbench.verify.analyses.constants import PipeBehaviour, constants
 from workbench.verify.analyses.dead_paths import dead_paths
+from workbench.verify.answer.vacuity import _Ranges
 from workbench.verify.ask.scope import Adjustable
 
 COMPARISONS = {
@@ -131,7 +134,13 @@ def test_a_bound_is_adjustable_as_long_as_nobody_chooses_it() -> None:
 
 @pytest.mark.parametrize(
     ("text", "n", "outcome"),
-    [("x mod 3 = 5", 16, "holds"), ("x div 3 > 5", 8, "unknown"), ("x div 3 > 5", 32, "fails")],
+    [
+        ("x mod 3 = 5", 16, "holds"),
+        ("x div 3 > 5", 8, "unknown"),
+        ("x div 3 > 5", 32, "fails"),
+        ("(if x > 3 then x div 10 else 0) = 3", 16, "unknown"),
+        ("(x mod 6) div 3 = 1", 16, "fails"),
+    ],
 )
 def test_only_what_a_larger_n_would_change_is_vacuous(text: str, n: int, outcome: str) -> None:
     """Beside what is never true: x mod 3 is never 5, whatever N; 7 div 3 is not above 5, and 18 div 3 is."""
@@ -139,6 +148,15 @@ def test_only_what_a_larger_n_would_change_is_vacuous(text: str, n: int, outcome
         wb.parse(f"pipeline p(x: int) -> bool {{ return {each} }}").get().pipeline for each in (text, "x < x")
     )
     assert wb.equivalent(one, other, "stepwise", wb.Settings(n=n)).outcome == outcome
+
+
+def test_terms_that_are_shared_are_looked_at_once() -> None:
+    """2**60 additions as a tree, and 60 as they are shared."""
+    term: Any = var("x", wb.INT)
+    for _ in range(60):
+        term = term + term
+    ranges = _Ranges(wb.parse("pipeline p(x: int) -> int { return x }").get().pipeline, {Integers: (0, 7)})
+    assert ranges.of(term, lambda name: ()) == (0, 7)
 
 
 def test_what_is_compared_is_followed_back_to_the_inputs() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core import ops
 from workbench.core.domain import FLOAT, INT, Domain, Integer, Integers, ModelScope, Reals, SomeFloats
+from workbench.core.fold import postorder
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term
 from workbench.errors import WorkbenchError
@@ -29,7 +30,7 @@ from workbench.verify.ask.reach import (
     number_of,
     reaches,
     terms_in,
-)  # fmt: skip
+)
 from workbench.verify.ask.scope import Adjustable
 
 if TYPE_CHECKING:
@@ -82,33 +83,49 @@ MOST = 2**62
 """More than numbers of a model are."""
 
 
+NumberRange = tuple[float, float]
+"""The least and the greatest number that something can be."""
+
+
 class _Ranges:
     """The numbers that pipes, and terms over them, can be, over numbers of these bounds."""
 
-    def __init__(self, flat: Pipeline, bounds: Mapping[type[Domain], tuple[float, float]]) -> None:
+    def __init__(self, flat: Pipeline, bounds: Mapping[type[Domain], NumberRange]) -> None:
         self.bounds = bounds
-        self.pipes: dict[str, tuple[float, float]] = {}
+        self.pipes: dict[str, NumberRange] = {}
         for node in flat.nodes:
             bodies = list(bodies_in(flat.typed[node.name])) if isinstance(node.processor, ApplyFunction) else []
             if len(bodies) == len(node.outputs) == 1 and isinstance(bodies[0], Term):
                 self.pipes[node.outputs[0]] = self.of(bodies[0], partial(inputs_of, node))
 
-    def of(self, term: Term, stands_for: Callable[[str], Sequence[str]]) -> tuple[float, float]:
-        """The least and the greatest number that a term can be, whose variables are these pipes."""
-        whole, number = self.bounds.get(type(term.domain), (0, MOST)), number_of(term)
-        if number is not None:
-            return number, number
-        if term.is_var:
-            pipes = stands_for(term.name)
-            return self.pipes.get(pipes[0], whole) if len(pipes) == 1 else whole
-        if term.op is ops.MOD and term.args[1].is_const:
-            return 0, max(0, abs(number_of(term.args[1]) or 0) - 1)
-        if term.op not in (ops.ADD, ops.SUB, ops.MUL, ops.DIV) or (term.op is ops.DIV and not term.args[1].is_const):
-            return whole
-        one, other = (self.of(arg, stands_for) for arg in term.args)
-        corners = [term.op.exact(a, b) for a in one for b in other]
-        low, high = min(corners), max(corners)
-        return (low, high) if whole[0] <= low and high <= whole[1] else whole  # what wraps can be any of them
+    def of(self, term: Term, stands_for: Callable[[str], Sequence[str]]) -> NumberRange:
+        """What a term can be whose variables are these pipes; terms that are shared are looked at once."""
+        found: dict[Term, NumberRange] = {}
+        for each in postorder([term]):
+            whole, number = self.bounds.get(type(each.domain), (-MOST, MOST)), number_of(each)
+            if number is not None:
+                found[each] = number, number
+            elif each.is_var:
+                pipes = stands_for(each.name)
+                found[each] = self.pipes.get(pipes[0], whole) if len(pipes) == 1 else whole
+            else:
+                found[each] = _computed(each, [found[arg] for arg in each.args], whole)
+        return found[term]
+
+
+def _computed(term: Term, given: Sequence[NumberRange], whole: NumberRange) -> NumberRange:
+    """What an operation can be, given what its arguments can."""
+    if term.op is ops.ITE:
+        (one, two), (three, four) = given[1:]
+        return min(one, three), max(two, four)
+    if term.op is ops.MOD and given[1][0] == given[1][1] > 0:
+        return 0, min(given[1][0] - 1, given[0][1] if given[0][0] >= 0 else MOST)
+    monotone = term.op in (ops.ADD, ops.SUB, ops.MUL) or (term.op is ops.DIV and given[1][0] == given[1][1])
+    if not monotone or term.op is None:
+        return whole
+    corners = [term.op.exact(a, b) for a in given[0] for b in given[1]]
+    low, high = min(corners), max(corners)
+    return (low, high) if whole[0] <= low and high <= whole[1] else whole  # what wraps can be any of them
 
 
 def _branches(pipeline: Pipeline, model: Model, settings: Settings, asked: Conditions) -> Iterator[Vacuity]:
