@@ -17,10 +17,12 @@ import time
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from types import FrameType, TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from workbench.errors import LimitMet
 from workbench.interrupts import half_written, is_deaf
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 GRACE = 0.3
 """Seconds after its limit that work is interrupted, at most half as many as it had: what stops by itself comes first,
@@ -254,7 +256,7 @@ class Budget:
         """Interrupt the work; not where an interrupt would be lost."""
         with _LOCK:
             place = _under_way(self._thread, self._frame) if self._open else None
-            if place is None or place.f_code is Budget.__exit__.__code__ or is_deaf(place):
+            if place is None or not _can_be_interrupted(place) or is_deaf(place):
                 return False
             self._interrupt.met = LimitMet(limit, self._work.phase)
             _throw_into(self._thread, self._interrupt)
@@ -270,6 +272,26 @@ class Budget:
         """How many budgets with limits lie inside this one: they are met first."""
         mine = self._work.budgets
         return sum(each.limited for each in mine[mine.index(self) + 1 :]) if self in mine else 0
+
+
+def uninterruptible(function: Function) -> Function:
+    """Mark a short function that no limit interrupts, since it takes or gives back what nobody else would.
+
+    A generator is uninterruptible up to its `yield`, and after it.
+    """
+    _UNINTERRUPTIBLE.add(function.__code__)
+    return function
+
+
+def _can_be_interrupted(place: FrameType) -> bool:
+    """Whether an interrupt there leaves nothing behind."""
+    found: FrameType | None = place
+    while found is not None and found.f_code not in _UNINTERRUPTIBLE:
+        found = found.f_back
+    return found is None
+
+
+_UNINTERRUPTIBLE = {Budget.__exit__.__code__}
 
 
 def time_limit(seconds: float) -> str:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from workbench.errors import EngineError, EngineMissing
+from workbench.budget import Budget
+from workbench.errors import EngineError, EngineMissing, LimitMet
 from workbench.smv.engines.embedded import PynusmvEngine
-from workbench.smv.engines.engine import EngineLimits, Query, Task, TaskResult
+from workbench.smv.engines.engine import Engine, EngineLimits, Query, Task, TaskResult
 from workbench.smv.engines.executable import ExecutableEngine
 from workbench.smv.engines.frames import Frame, take_frames, write_frame
 from workbench.verify.decide.table import find_engines, get_engine
@@ -64,6 +65,25 @@ def test_many_jobs_in_a_row(pynusmv: PynusmvEngine) -> None:
         runners |= set(children(worker))
     assert pynusmv._idle[0].pid == worker
     assert len(runners) == 2, "NuSMV is replaced after some hundred jobs"
+
+
+def test_a_limit_of_time_leaves_no_process_behind(engine: Engine) -> None:
+    """It may come at any moment: while a process starts, works or ends."""
+    mine = engine if isinstance(engine, ExecutableEngine) else PynusmvEngine()
+    before, interrupted = set(children(os.getpid())), 0
+    for milliseconds in range(2, 62, 2):
+        try:
+            with Budget(milliseconds / 1000):
+                for _ in range(100):
+                    mine.check(EASY)
+                    if isinstance(mine, PynusmvEngine):
+                        mine.close()
+        except LimitMet:
+            interrupted += 1
+    if isinstance(mine, PynusmvEngine):
+        mine.close()
+    assert set(children(os.getpid())) == before
+    assert interrupted == 30
 
 
 def test_killed_while_idle(pynusmv: PynusmvEngine) -> None:

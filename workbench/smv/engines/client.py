@@ -101,18 +101,14 @@ class Worker:
 
         Raises
         ------
-        WorkerLostError: the worker ended without a reply.
+        WorkerLostError: the worker ended without a reply. After any error it is to be killed.
         """
         limit = None if job["seconds"] is None else job["seconds"] + _GRACE_SECONDS
         try:
-            try:
-                write_frame(self._requests.fileno(), job)
-            except BrokenPipeError:
-                raise WorkerLostError(self._how()) from None
-            return self._receive(limit)
-        except BaseException:
-            self.kill()
-            raise
+            write_frame(self._requests.fileno(), job)
+        except BrokenPipeError:
+            raise WorkerLostError(self._how()) from None
+        return self._receive(limit)
 
     def _receive(self, seconds: float | None) -> Frame:
         deadline = None if seconds is None else time.monotonic() + seconds

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from workbench.budget import uninterruptible
 from workbench.errors import EngineError, EngineMissing
 
 from .client import Worker, WorkerLostError
@@ -161,6 +162,7 @@ class PynusmvEngine:
             }
 
     @contextlib.contextmanager
+    @uninterruptible
     def _worker(self) -> Iterator[Worker]:
         """An idle worker that is alive, or a new one; kept afterwards if it is still good."""
         self._adopt()
@@ -173,7 +175,11 @@ class PynusmvEngine:
             elif not worker.alive:
                 worker.kill()
                 worker = None
-        yield worker  # after an exception `call` has ended it
+        try:
+            yield worker
+        except BaseException:
+            worker.kill()
+            raise
         with self._lock:
             if len(self._idle) < _KEPT:
                 self._idle.append(worker)

@@ -16,10 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
+from workbench.budget import uninterruptible
 from workbench.errors import EngineError, EngineMissing, FormulaTooLong
 
 from .engine import Answer, EngineLimits, Query, RawTrace, Task, TaskResult, patience, slowest_last
@@ -192,38 +194,18 @@ class ExecutableEngine:
         With `by_line` nothing of what it prints is lost when it is killed (where coreutils are installed).
         """
         prefix = [stdbuf, "-oL"] if by_line and (stdbuf := shutil.which("stdbuf")) else []
-        with tempfile.TemporaryDirectory(prefix="workbench-") as folder, tempfile.TemporaryFile() as log:
-            for name, content in {**files, "script": script}.items():
-                Path(folder, name).write_text(content, encoding="utf-8")
-            process = subprocess.Popen(
-                [*prefix, self.path, "-source", "script"],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                bufsize=0,
-                start_new_session=True,  # Ctrl-C reaches the caller, who ends the process below
-                preexec_fn=_end_with_parent,
-            )
-            assert process.stdout is not None
+        with _at_work([*prefix, self.path, "-source", "script"], {**files, "script": script}) as child:
             begin = time.monotonic()
-            try:
-                _restrict(process.pid, limits)
-                deadline = math.inf if limits.seconds is None else begin + limits.seconds
-                text, timed_out = _read(process.stdout.fileno(), deadline, Path(folder, _SIDE))
-            finally:
-                # Also after the end of output: a process that has closed it must not go on.
-                process.stdout.close()
-                if sys.exc_info()[0] is not None or timed_out:
-                    os.killpg(process.pid, signal.SIGKILL)
-                _, status, usage = os.wait4(process.pid, 0)
-                process.returncode = os.waitstatus_to_exitcode(status)
-            log.seek(0)
-            outputs = Path(folder).glob(f"{_OUTPUT}*")
+            _restrict(child.pid, limits)
+            deadline = math.inf if limits.seconds is None else begin + limits.seconds
+            text, timed_out = _read(child.output, deadline, Path(child.folder, _SIDE))
+            usage = child.end(now=bool(timed_out))
+            child.log.seek(0)
+            outputs = Path(child.folder).glob(f"{_OUTPUT}*")
             return Finished(
                 Ending(
-                    status=process.returncode,
-                    log=log.read().decode(errors="replace"),
+                    status=child.status or 0,
+                    log=child.log.read().decode(errors="replace"),
                     peak_mb=usage.ru_maxrss / 1024,
                     limits=limits,
                     timed_out=timed_out,
@@ -232,6 +214,56 @@ class ExecutableEngine:
                 {path.name.removeprefix(_OUTPUT): path.read_text(errors="replace") for path in outputs},
                 usage.ru_utime + usage.ru_stime,
             )
+
+
+class _Child:
+    """A process with a folder of its own, what it prints, and what it complains of."""
+
+    def __init__(self, command: Sequence[str], files: dict[str, str], folder: str, log: IO[bytes]) -> None:
+        self.folder, self.log = folder, log
+        for name, content in files.items():
+            Path(folder, name).write_text(content, encoding="utf-8")
+        self._process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            bufsize=0,
+            start_new_session=True,  # Ctrl-C reaches the caller, who ends the process
+            preexec_fn=_end_with_parent,
+        )
+        assert self._process.stdout is not None
+        self._pipe = self._process.stdout
+        self.pid, self.output = self._process.pid, self._pipe.fileno()
+
+    @property
+    def status(self) -> int | None:
+        """How it ended; None before it did."""
+        return self._process.returncode
+
+    @uninterruptible
+    def end(self, *, now: bool) -> resource.struct_rusage:
+        """Wait for its end, or end it `now`; what it has used."""
+        self._pipe.close()
+        if now:
+            os.killpg(self.pid, signal.SIGKILL)
+        _, status, usage = os.wait4(self.pid, 0)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        return usage
+
+
+@contextlib.contextmanager
+@uninterruptible
+def _at_work(command: Sequence[str], files: dict[str, str]) -> Iterator[_Child]:
+    """A process in a folder with these files; it ends with the block."""
+    with tempfile.TemporaryDirectory(prefix="workbench-") as folder, tempfile.TemporaryFile() as log:
+        child = _Child(command, files, folder, log)
+        try:
+            yield child
+        finally:
+            if child.status is None:
+                child.end(now=True)
 
 
 def _restrict(pid: int, limits: EngineLimits) -> None:
