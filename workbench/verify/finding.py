@@ -112,7 +112,7 @@ def lines_of(findings: Iterable[Finding]) -> Iterator[str]:
     return (each.line for each in findings)
 
 
-def not_known(about: str, verdict: Verdict) -> Finding:
+def report_unknown(about: str, verdict: Verdict) -> Finding:
     """Nothing was found: a limit was met."""
     far = "; ".join([*([str(verdict.depth)] if verdict.depth else []), verdict.reason, *map(str, verdict.reached)])
     return Finding(about, "unknown", f"not known: {far}", verdict, decided=False)

@@ -79,24 +79,24 @@ def constants(pipeline: Program, settings: Settings | None = None) -> tuple[Find
     flat = flatten(settings.over(pipeline)[0])
     sampled = Sampled(flat, settings)
     given = {name for name, _ in flat.inputs}
-    return tuple(_carried(flat, pipe, sampled, settings) for pipe in flat.domains if pipe not in given)
+    return tuple(_decide_constant(flat, pipe, sampled, settings) for pipe in flat.domains if pipe not in given)
 
 
-def _carried(pipeline: Pipeline, pipe: str, sampled: Sampled, settings: Settings) -> Finding:
+def _decide_constant(pipeline: Pipeline, pipe: str, sampled: Sampled, settings: Settings) -> Finding:
     seen = _seen(pipeline, pipe, sampled)
     if isinstance(seen, Trace):
-        return _found(pipeline, pipe, None, witness=seen)
+        return _report(pipeline, pipe, None, witness=seen)
     if not seen:
         verdict = discount_early(check(pipeline, never_speaks(pipe), settings))
         if verdict.outcome is not Outcome.FAILS:
-            return _found(pipeline, pipe, verdict)
+            return _report(pipeline, pipe, verdict)
         assert verdict.counterexample is not None
         seen = events_of(verdict.counterexample.steps[-1].pipes[pipe])
     verdict = discount_early(check(pipeline, always_carries(pipe, seen[0]), settings))
-    return _found(pipeline, pipe, verdict, seen[:1], verdict.counterexample)
+    return _report(pipeline, pipe, verdict, seen[:1], verdict.counterexample)
 
 
-def _found(
+def _report(
     pipeline: Pipeline, pipe: str, verdict: Verdict | None, values: Sequence[Value] = (), witness: Trace | None = None
 ) -> Finding:
     """What is known of a pipe that carries no other values, unless there is a witness."""

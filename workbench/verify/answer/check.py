@@ -196,7 +196,7 @@ def decide(pipeline: Pipeline, prop: Property, settings: Settings) -> Verdict:
     """The verdict on a property of a pipeline over finite domains, within the budget that there is."""
     with phase("preparing the question"):
         prepared = prepare(pipeline, prop, settings)
-    answers, result = _asked(prepared, settings)
+    answers, result = _ask_engines(prepared, settings)
     return _verdict(pipeline, prop, settings, prepared, answers, result)
 
 
@@ -207,7 +207,7 @@ def undecided(pipeline: str, prop: str, settings: Settings, reason: str = "", *,
     return Verdict(pipeline, prop, Outcome.UNKNOWN, "none", 0.0, 0.0, *bounds, (), reason=reason, system=system)
 
 
-def _asked(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], Decision]:
+def _ask_engines(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], Decision]:
     """The answers by role, and what they cost together."""
     if prepared.trivial:
         roles = ("property", "overflow", "wraps", "clamps")

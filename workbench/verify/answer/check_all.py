@@ -50,35 +50,35 @@ def check_all(
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     jobs = min(cores if jobs is None else max(jobs, 1), len(alone))
 
-    def decided(number: int, parts: int, known: Verdict | None = None) -> Verdict:
-        return _decided(todo[number], parts, known, examined=examined, strict=strict)
+    def decide(number: int, parts: int, known: Verdict | None = None) -> Verdict:
+        return _decide(todo[number], parts, known, examined=examined, strict=strict)
 
     early: dict[int, Verdict] = {}
     if jobs <= 1 or not hasattr(os, "fork"):
         for number, item in enumerate(todo):
             first = opposites.get(number, number)
             if first not in early:
-                early[first] = decided(first, len(todo) - number)
-            yield item, early[first] if first == number else decided(number, len(todo) - number, early[first])
+                early[first] = decide(first, len(todo) - number)
+            yield item, early[first] if first == number else decide(number, len(todo) - number, early[first])
         return
     from workbench.verify.answer.processes import in_processes
 
     def in_process(place: int) -> Verdict:
-        return decided(alone[place], -(-(len(alone) - place) // jobs))
+        return decide(alone[place], -(-(len(alone) - place) // jobs))
 
     following = 0
     for place, verdict in in_processes([todo[number] for number in alone], in_process, jobs):
         first = alone[place]
         early[first] = _at_home(verdict, todo[first])
         turned = [number for number, each in opposites.items() if each == first]
-        early |= {number: decided(number, 1, early[first]) for number in turned}
+        early |= {number: decide(number, 1, early[first]) for number in turned}
         order = range(following, len(todo)) if ordered else sorted([first, *turned])
         for number in takewhile(early.__contains__, order):
             yield todo[number], early.pop(number)
             following = number + 1
 
 
-def _decided(item: Problem, parts: int, known: Verdict | None, *, examined: bool, strict: bool) -> Verdict:
+def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool, strict: bool) -> Verdict:
     """The verdict on a problem with its part of the time that is left; `known` is that on its opposite."""
     verdict = None
     try:
@@ -103,7 +103,7 @@ def _at_home(verdict: Verdict, item: Problem) -> Verdict:
     """A verdict of another process, with what could not be sent."""
 
     def run(trace: Trace | None) -> Trace | None:
-        return trace and replace(trace, pipeline=item.asked(item.fitting)[0])
+        return trace and replace(trace, pipeline=item.pose(item.fitting)[0])
 
     found = tuple(replace(each, witness=run(each.witness)) for each in verdict.examined)
     counterexample, witness = run(verdict.counterexample), run(verdict.witness)

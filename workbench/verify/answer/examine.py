@@ -96,9 +96,9 @@ class _Examination:
     def __init__(self, verdict: Verdict, problem: Problem) -> None:
         assert verdict.grounds is not None, "only what is undecided has none"
         self.verdict, self.grounds = verdict, verdict.grounds
-        self.asked = problem.asked
+        self.pose = problem.pose
         self.settings = problem.fitting
-        self.pipeline, self.property = problem.pipeline, problem.asked(problem.fitting)[1]
+        self.pipeline, self.property = problem.pipeline, problem.pose(problem.fitting)[1]
         self.prepared: Prepared = prepare(self.pipeline, self.property, self.settings)
 
     def findings(self) -> Iterator[Examined]:
@@ -179,7 +179,7 @@ class _Examination:
 
     def _again(self, aspect: str, words: str, settings: Settings) -> Examined:
         try:
-            pipeline, prop = self.asked(settings)
+            pipeline, prop = self.pose(settings)
             outcome = check(pipeline, prop, settings).outcome
         except WorkbenchError as error:
             return Examined(aspect, Reliance.UNKNOWN, f"not decided for {words}: {error.what}")
@@ -208,7 +208,7 @@ class _Examination:
 
     def _enough(self, settings: Settings) -> int | None:
         """The N from which on it is the same, found with these settings."""
-        pipeline, prop = self.asked(settings)
+        pipeline, prop = self.pose(settings)
         flat = flatten(settings.over(pipeline)[0])
         if tabulated(flat):
             return None

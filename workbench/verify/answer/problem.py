@@ -89,9 +89,9 @@ class Problem:
         """The pipelines that it is about: two where it compares."""
         return self.prop.sides(self.subject) if isinstance(self.prop, Equivalence) else (self.subject,)
 
-    def asked(self, settings: Settings) -> tuple[Pipeline, Property]:
+    def pose(self, settings: Settings) -> tuple[Pipeline, Property]:
         """What is asked of which pipeline over finite domains; they are made anew for every N."""
-        return self.prop.asked_of(self.subject, settings.over)
+        return self.prop.pose(self.subject, settings.over)
 
     @property
     def environment(self) -> Environment:
@@ -107,7 +107,7 @@ class Problem:
         """
         found = self.settings.fitted(*self.sides, syntax=self.syntax)
         try:
-            pipeline, _ = self.asked(found)
+            pipeline, _ = self.pose(found)
         except DomainError as error:
             found, pipeline = self._larger(found, error)
         if not isinstance(self.prop, Equivalence) or not isinstance(found.q, Mapping):
@@ -123,7 +123,7 @@ class Problem:
         while needs is not None and needs > found.n:
             found = replace(found, n=needs)
             try:
-                pipeline, prop = self.asked(found)
+                pipeline, prop = self.pose(found)
                 if found.domain not in prepare(pipeline, prop, found).model.integers:
                     return found, pipeline
                 break
@@ -134,11 +134,11 @@ class Problem:
     @cached_property
     def pipeline(self) -> Pipeline:
         """The flat pipeline over finite domains that counterexamples are runs of."""
-        return flatten(self.asked(self.fitting)[0])
+        return flatten(self.pose(self.fitting)[0])
 
     def validate(self) -> None:
         """Raise what is wrong with the question, before an engine is asked."""
-        prop = self.asked(self.fitting)[1]
+        prop = self.pose(self.fitting)[1]
         prop.question(outline(self.pipeline, self.fitting.q))
 
     def undecided(self, reason: str = "") -> Verdict:
@@ -154,15 +154,15 @@ class Problem:
                 if remaining().seconds == 0.0:  # many questions, and nothing left for this one
                     raise LimitMet(limits_left().time, "other properties were decided")
                 settings = replace(self.fitting, environment=self.environment)
-                verdict = self._decided(settings)
-                larger = (partial(self._decided, each) for each in settings.larger())
+                verdict = self._decide(settings)
+                larger = (partial(self._decide, each) for each in settings.larger())
                 verdict = grow(verdict, larger, settings.grow, says_enough)
         except LimitMet as met:
             verdict = self.undecided().given_up(met)
         return replace(verdict, seconds=time.monotonic() - start)
 
-    def _decided(self, settings: Settings) -> Verdict:
-        found = decide(*self.asked(settings), settings)
+    def _decide(self, settings: Settings) -> Verdict:
+        found = decide(*self.pose(settings), settings)
         asked = self if settings.q == self.settings.q else replace(self, settings=settings)
         return replace(found, pipeline=self.name, property=self.text, system=self.system, problem=asked)
 

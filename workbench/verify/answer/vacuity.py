@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.core import ops
 from workbench.core.domain import FLOAT, INT, Domain, Integer, Integers, ModelScope, Reals, SomeFloats
@@ -41,7 +41,7 @@ Conditions = Callable[[Pipeline], Iterable[Any]]
 
 
 def find_vacuity(
-    pipeline: Pipeline, model: Model, settings: Settings, never: Sequence[str], outcome: Outcome, asked: Conditions
+    pipeline: Pipeline, model: Model, settings: Settings, never: Sequence[str], outcome: Outcome, compare: Conditions
 ) -> Vacuity | None:
     """What makes a verdict vacuous: a condition of the property, or a comparison in its cone, that is never true.
 
@@ -49,7 +49,7 @@ def find_vacuity(
     ----------
     never: the words of the conditions that were found never to come true.
     """
-    branches = [] if depends_on_no_n(model, settings.domain) else list(_branches(pipeline, model, settings, asked))
+    branches = [] if depends_on_no_n(model, settings.domain) else [*_find_branches(pipeline, model, settings, compare)]
     if never:
         # of a condition beside `x < 0` it is not known whether numbers below zero would make it true
         known = [each.bound for each in branches if not each.bound.startswith("int")]
@@ -109,11 +109,11 @@ class _Ranges:
                 pipes = stands_for(each.name)
                 found[each] = self.pipes.get(pipes[0], whole) if len(pipes) == 1 else whole
             else:
-                found[each] = _computed(each, [found[arg] for arg in each.args], whole)
+                found[each] = _compute_range(each, [found[arg] for arg in each.args], whole)
         return found[term]
 
 
-def _computed(term: Term, given: Sequence[NumberRange], whole: NumberRange) -> NumberRange:
+def _compute_range(term: Term, given: Sequence[NumberRange], whole: NumberRange) -> NumberRange:
     """What an operation can be, given what its arguments can."""
     if term.op is ops.ITE:
         (one, two), (three, four) = given[1:]
@@ -128,7 +128,33 @@ def _computed(term: Term, given: Sequence[NumberRange], whole: NumberRange) -> N
     return (low, high) if whole[0] <= low and high <= whole[1] else whole  # what wraps can be any of them
 
 
-def _branches(pipeline: Pipeline, model: Model, settings: Settings, asked: Conditions) -> Iterator[Vacuity]:
+class _PlacedComparison(NamedTuple):
+    """A comparison with a constant, what is compared in words, and the pipes that a variable in that stands for."""
+
+    each: ConstantComparison
+    name: str
+    pipes_of: Callable[[str], Sequence[str]]
+
+    @property
+    def kind(self) -> type[Domain]:
+        """The type of what is compared."""
+        return type(self.each.operand.domain)
+
+
+class _Bounds(NamedTuple):
+    """The numbers that a model has, by type; those of `whole` are called N."""
+
+    whole: type[Domain]
+    numbers: Mapping[type[Domain], NumberRange]
+
+    def words(self, kind: type[Domain], *, above: bool) -> str:
+        """The bound, where a number above it makes a difference, or one below."""
+        low, high = self.numbers[kind]
+        name = "int" if kind is self.whole else "float"
+        return f"N = {high + 1}" if name == "int" and above else f"{name} = {low}..{high}"
+
+
+def _find_branches(pipeline: Pipeline, model: Model, settings: Settings, compare: Conditions) -> Iterator[Vacuity]:
     """The comparisons with constants in the cone that are never true, or never false, and the bound that is why.
 
     Last comes a number that makes a difference and is not reached.
@@ -138,47 +164,64 @@ def _branches(pipeline: Pipeline, model: Model, settings: Settings, asked: Condi
     real: type[Domain] = SomeFloats
     with contextlib.suppress(WorkbenchError):  # rules in a model are over its numbers only
         flat, whole, real = flat.resolve(_Unbounded(chosen=settings.domain)), Integers, Reals
-    bounds = {whole: (0, settings.n - 1)} | ({} if settings.floats is None else {real: settings.floats})
+    floats = {} if settings.floats is None else {real: settings.floats}
+    bounds = _Bounds(whole, {whole: (0, settings.n - 1), **floats})
+    conditions = list(compare(flat))
+    placed = [each for each in _place_comparisons(flat, cone, conditions) if each.kind in bounds.numbers]
+    yield from _settle_comparisons(flat, placed, bounds)
+    yield from _find_gaps(placed, real, bounds)
+    # people who have chosen N may know why
+    kinds = [kind for kind in bounds.numbers if kind is not whole or isinstance(settings.n, Adjustable)]
+    yield from _find_unreached(flat, conditions, cone, kinds, bounds)
 
-    def bound(kind: type[Domain], *, above: bool) -> str:
-        low, high = bounds[kind]
-        return (
-            f"N = {high + 1}" if kind is whole and above else f"{'int' if kind is whole else 'float'} = {low}..{high}"
-        )
 
-    found: list[tuple[str, ConstantComparison, Callable[[str], Sequence[str]]]] = []
+def _place_comparisons(flat: Pipeline, cone: set[str], conditions: Sequence[Any]) -> Iterator[_PlacedComparison]:
+    """The comparisons of processors in the cone, and those of the property."""
+    bodies: list[tuple[Any, Callable[[str], Sequence[str]]]] = []
     for node in flat.nodes:
-        for body in bodies_in(flat.typed[node.name]) if node.name in cone else ():
-            for each in comparisons_in(terms_in(body)):
-                pipes = inputs_of(node, each.operand.name) if each.operand.is_var else ()
-                found.append((pipes[0] if len(pipes) == 1 else "a value", each, partial(inputs_of, node)))
-    conditions = list(asked(flat))
-    for each in comparisons_in(terms_in(tuple(conditions))):
-        found.append((each.operand.name if each.operand.is_var else "a value", each, lambda name: (name,)))
-    ranges, eased = _Ranges(flat, bounds), _Ranges(flat, dict.fromkeys(bounds, (0, MOST)))
-    for name, each, stands_for in found:
+        if node.name in cone:
+            bodies += ((body, partial(inputs_of, node)) for body in bodies_in(flat.typed[node.name]))
+    for body, pipes_of in (*bodies, (tuple(conditions), lambda name: (name,))):
+        for each in comparisons_in(terms_in(body)):
+            pipes = pipes_of(each.operand.name) if each.operand.is_var else ()
+            yield _PlacedComparison(each, pipes[0] if len(pipes) == 1 else "a value", pipes_of)
+
+
+def _settle_comparisons(flat: Pipeline, placed: Iterable[_PlacedComparison], bounds: _Bounds) -> Iterator[Vacuity]:
+    """The comparisons that come out one way only within the bounds, and would not with larger ones."""
+    ranges, eased = _Ranges(flat, bounds.numbers), _Ranges(flat, dict.fromkeys(bounds.numbers, (0, MOST)))
+    for each, name, pipes_of in placed:
         kind = type(each.operand.domain)
-        if kind not in bounds:
-            continue
-        low, high = ranges.of(each.operand, stands_for)
+        low, high = ranges.of(each.operand, pipes_of)
         settled = each.settled(low, high)
-        if (low, high) != bounds[kind] and each.settled(*eased.of(each.operand, stands_for)) is not None:
+        if (low, high) != bounds.numbers[kind] and each.settled(*eased.of(each.operand, pipes_of)) is not None:
             continue  # as of `x mod 3 = 5`
         above = high < each.needs.high
-        if settled is None or (settled and not above and kind is whole):  # as of `x >= 0`: no larger domain helps
-            continue
+        if settled is None or (settled and not above and kind is bounds.whole):
+            continue  # as of `x >= 0`: no larger domain helps
         words = f"{name} {each.symbol} {each.constant:g} is never {'false' if settled else 'true'}"
-        yield Vacuity(words, bound(kind, above=above))
-    for name in dict.fromkeys(name for name, each, _ in found if type(each.operand.domain) is real and real in bounds):
-        for low, high in pairwise(sorted({each.constant for other, each, _ in found if other == name})):
+        yield Vacuity(words, bounds.words(kind, above=above))
+
+
+def _find_gaps(placed: Sequence[_PlacedComparison], kind: type[Domain], bounds: _Bounds) -> Iterator[Vacuity]:
+    """Constants that floats are compared with and between which the model has no number."""
+    for name in dict.fromkeys(item.name for item in placed if item.kind is kind):
+        for low, high in pairwise(sorted({item.each.constant for item in placed if item.name == name})):
             if math.floor(low) + 1 >= high:
-                yield Vacuity(f"no run on which {name} is between {low:g} and {high:g}", bound(real, above=False))
+                yield Vacuity(
+                    f"no run on which {name} is between {low:g} and {high:g}", bounds.words(kind, above=False)
+                )
+
+
+def _find_unreached(
+    flat: Pipeline, conditions: Sequence[Any], cone: set[str], kinds: Sequence[type[Domain]], bounds: _Bounds
+) -> Iterator[Vacuity]:
+    """The numbers above the bounds of these types that make a difference."""
     reached, spans = reaches(flat, conditions, cone)
     for kind, span in spans.items():
-        chosen = kind is whole and not isinstance(settings.n, Adjustable)  # by people, who may know why
-        if kind in bounds and span.top > bounds[kind][1] and not chosen:
+        if kind in kinds and span.top > bounds.numbers[kind][1]:
             far = (
                 pipe for pipe, reach in reached.items() if type(flat.domains[pipe]) is kind and reach.top == span.top
             )
             words = f"no run on which {next(far, 'a number')} is {span.top}, and numbers up to that make a difference"
-            yield Vacuity(words, bound(kind, above=True))
+            yield Vacuity(words, bounds.words(kind, above=True))

@@ -61,7 +61,7 @@ class Equivalence:
         other = self.other or (subject.faultless() if isinstance(subject, Loaded) else faultless(subject))
         return (other, subject) if self.mode == "approximates" else (subject, other)
 
-    def asked_of(self, subject: Program, over: OverDomains) -> tuple[Pipeline, Property]:
+    def pose(self, subject: Program, over: OverDomains) -> tuple[Pipeline, Property]:
         """One pipeline that runs both on the same inputs, and the property that says they agree."""
         left, right = over(*self.sides(subject))
         return side_by_side(left, right, self.mode)

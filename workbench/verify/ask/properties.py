@@ -82,7 +82,7 @@ class Property:
     def __str__(self) -> str:
         return self.name
 
-    def asked_of(self, subject: Program, over: OverDomains) -> tuple[Pipeline, Property]:
+    def pose(self, subject: Program, over: OverDomains) -> tuple[Pipeline, Property]:
         """The pipeline that is asked about, over finite domains, and what is asked of it."""
         return over(subject)[0], self
 

@@ -128,7 +128,7 @@ class MonitorProblem(Problem):
 
     def validate(self) -> None:
         """Build the question and bind the inputs, without asking."""
-        question = self.asked(self.settings)[1].question(outline(self.pipeline, self.settings.q))
+        question = self.pose(self.settings)[1].question(outline(self.pipeline, self.settings.q))
         with contextlib.suppress(Undecided):  # `decide` says it of this property, and goes on to the next
             self.watch.environment.adapt(question)
 

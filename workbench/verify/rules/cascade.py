@@ -18,7 +18,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.properties import Property, can
-from workbench.verify.finding import Finding, findings_in_turn, limits, not_known
+from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.problems import WITH_TIME, growing
 from workbench.verify.rules.stream import stream_of
 
@@ -61,7 +61,7 @@ def _longer(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: b
         words = limits(verdict) or ", with these values"
         yield Finding(CHAINS, "end", f"none has {length} composites{words}", verdict)
     else:
-        yield not_known(CHAINS, verdict)
+        yield report_unknown(CHAINS, verdict)
 
 
 def _chain(length: int) -> Property:

@@ -35,7 +35,7 @@ def competition(
     """
     bounds = bounds or RuleBounds()
 
-    def found(number: int, rule: t.Rule) -> Iterator[Finding]:
+    def compare(number: int, rule: t.Rule) -> Iterator[Finding]:
         variant = without_it(rules, number, replace(rule, consuming=()))
         what = ", ".join(rule.consuming)
         says = (
@@ -45,5 +45,5 @@ def competition(
         sets = {"as it is": rules, "consuming nothing": variant}
         yield compared(rule.name, sets, ("compete", "do not compete"), says, bounds, settings, deepen=deepen)
 
-    asked = [(rule.name, partial(found, number, rule)) for number, rule in enumerate(rules.rules) if rule.consuming]
+    asked = [(rule.name, partial(compare, number, rule)) for number, rule in enumerate(rules.rules) if rule.consuming]
     return findings_in_turn(asked)

@@ -20,8 +20,8 @@ from workbench.verify.answer.problem import check
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant
-from workbench.verify.finding import Finding, findings_in_turn, limits, not_known
-from workbench.verify.rules.fires import fired
+from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
+from workbench.verify.rules.fires import find_firing
 from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.multisets import all_among, carried_by
 from workbench.verify.rules.problems import WITH_TIME, happens
@@ -47,20 +47,20 @@ def covers(
 
     streams = dict[str, tuple[Verdict, RuleStream | None]]()
 
-    def found(one: Rule, other: Rule) -> Iterator[Finding]:
+    def compare(one: Rule, other: Rule) -> Iterator[Finding]:
         for rule in (one, other):
             if rule.name not in streams:
-                streams[rule.name] = fired(rules, rule, whole, settings, deepen=deepen)
+                streams[rule.name] = find_firing(rules, rule, whole, settings, deepen=deepen)
         told = [_at_once(*way, *streams[way[0].name]) for way in ((one, other), (other, one))]
         if None not in told:
             return filter(None, told)
         asked, own = relevant(rules, [one.name, other.name], whole)
-        return _pair(partial(_covered, asked, own, settings, deepen=deepen), one, other, rules)
+        return _compare_both_ways(partial(_decide_cover, asked, own, settings, deepen=deepen), one, other, rules)
 
-    return findings_in_turn([(f"{one.name}, {other.name}", partial(found, one, other)) for one, other in pairs])
+    return findings_in_turn([(f"{one.name}, {other.name}", partial(compare, one, other)) for one, other in pairs])
 
 
-def _covered(
+def _decide_cover(
     rules: RuleSet, bounds: RuleBounds, settings: Settings, one: Rule, other: Rule, *, deepen: bool
 ) -> Verdict:
     """Whether whatever the one emits is emitted by the other, too; vacuous where it emits nothing."""
@@ -71,15 +71,17 @@ def _covered(
         f"{one.name} emits what {other.name} does not",
     )
 
-    def asked(bounds: RuleBounds) -> Verdict:
+    def ask(bounds: RuleBounds) -> Verdict:
         (model,) = modelled([rules], bounds)
         return check(model, prop, settings)
 
     fires = partial(happens, [rules], [one.name], settings)
-    return GrowingQuestion(asked, bounds, settings, fires, f"{one.name} never fires", deepen=deepen).decide()[0]
+    return GrowingQuestion(ask, bounds, settings, fires, f"{one.name} never fires", deepen=deepen).decide()[0]
 
 
-def _pair(covered_by: Callable[[Rule, Rule], Verdict], one: Rule, other: Rule, rules: RuleSet) -> Iterator[Finding]:
+def _compare_both_ways(
+    covered_by: Callable[[Rule, Rule], Verdict], one: Rule, other: Rule, rules: RuleSet
+) -> Iterator[Finding]:
     ways = (one, other), (other, one)
     verdicts = [covered_by(*way) for way in ways]
     held = [each.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS) for each in verdicts]
@@ -95,9 +97,9 @@ def _pair(covered_by: Callable[[Rule, Rule], Verdict], one: Rule, other: Rule, r
             says = f"{b.name} emits all that {a.name} does{limits(verdict)}{why}"
             yield Finding(about, "covered", says, verdict)
         elif (stream := stream_of(verdict)) is not None:
-            yield _not_covered(a, b, verdict, stream.made_by(rules))
+            yield _report_not_covered(a, b, verdict, stream.made_by(rules))
         else:
-            yield not_known(about, verdict)
+            yield report_unknown(about, verdict)
 
 
 def _at_once(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream | None) -> Finding | None:
@@ -109,10 +111,10 @@ def _at_once(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream | None
             Counter(repr(each.values) for each in caused if each.rule == rule.name) for rule in (one, other)
         )
         if first - second:
-            return _not_covered(one, other, verdict, stream)
+            return _report_not_covered(one, other, verdict, stream)
     return None
 
 
-def _not_covered(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream) -> Finding:
+def _report_not_covered(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream) -> Finding:
     says = f"{one.name} emits what {other.name} does not"
     return Finding(f"{one.name}, {other.name}", "not covered", says, verdict, {"": stream})

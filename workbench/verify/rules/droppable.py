@@ -36,7 +36,7 @@ def droppable(
     """
     bounds = bounds or RuleBounds()
 
-    def found(about: str, variant: RuleSet) -> Iterator[Finding]:
+    def compare(about: str, variant: RuleSet) -> Iterator[Finding]:
         sets = {"as it is": rules, "without it": variant}
         says = ("needed: without it the rules differ", "can be dropped")
         yield compared(about, sets, ANSWERS, says, bounds, settings, deepen=deepen)
@@ -46,7 +46,7 @@ def droppable(
         for number, rule in enumerate(rules.rules)
         for what, shorter in shorter_rules(rule)
     ]
-    return findings_in_turn([(about, partial(found, about, variant)) for about, variant in asked])
+    return findings_in_turn([(about, partial(compare, about, variant)) for about, variant in asked])
 
 
 def without_it(rules: RuleSet, number: int, rule: t.Rule) -> RuleSet:

@@ -15,7 +15,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Rule
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
-from workbench.verify.finding import Finding, findings_in_turn, not_known
+from workbench.verify.finding import Finding, findings_in_turn, report_unknown
 from workbench.verify.rules.problems import WITH_TIME, can_fire, growing
 from workbench.verify.rules.relevant import relevant
 from workbench.verify.rules.stream import RuleStream, stream_of
@@ -53,7 +53,7 @@ def firing(rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *
     return asked.decide()
 
 
-def fired(
+def find_firing(
     rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *, deepen: bool
 ) -> tuple[Verdict, RuleStream | None]:
     """Whether a rule can fire, asked without the rules that do not matter; and the shortest stream on which it does."""
@@ -64,10 +64,10 @@ def fired(
 
 
 def _fires(rules: RuleSet, rule: Rule, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Iterator[Finding]:
-    verdict, stream = fired(rules, rule, bounds, settings, deepen=deepen)
+    verdict, stream = find_firing(rules, rule, bounds, settings, deepen=deepen)
     if stream is not None:
         yield Finding(rule.name, "fires", "can fire", verdict, {"": stream})
     elif verdict.outcome is Outcome.FAILS:
         yield Finding(rule.name, "never", "never fires, with these values", verdict)
     else:
-        yield not_known(rule.name, verdict)
+        yield report_unknown(rule.name, verdict)

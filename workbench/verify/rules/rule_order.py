@@ -37,7 +37,7 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
-from workbench.verify.finding import TELLING, Finding, findings_in_turn, limits, not_known
+from workbench.verify.finding import TELLING, Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.measured import MeasuredRules
 from workbench.verify.rules.multisets import carried_by, same_events
@@ -104,18 +104,18 @@ def _exchanged_events(rules: RuleSet, bounds: RuleBounds, settings: Settings, *,
     parts = list(parts_of(rules, bounds))
     for number, (part, own) in enumerate(parts):
         with share(len(parts) - number + (len(parts) > 1), TELLING):
-            found.append(_exchanged_in(part, own, settings, deepen=deepen))
+            found.append(_exchange_events(part, own, settings, deepen=deepen))
         if found[-1].runs:
             streams = {name: stream.made_by(rules) for name, stream in found[-1].runs.items()}
             if len(parts) == 1 or RuleStream.differs_from(*streams.values()):
                 return [replace(found[-1], runs=streams)]
     if all(each.answer == ANSWERS[1] for each in found):
         return [next((each for each in found if each.within_bounds), found[-1])]
-    return found if len(parts) == 1 else [_exchanged_in(rules, bounds, settings, deepen=deepen)]
+    return found if len(parts) == 1 else [_exchange_events(rules, bounds, settings, deepen=deepen)]
 
 
-def _exchanged_in(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Finding:
-    def asked(bounds: RuleBounds) -> Verdict:
+def _exchange_events(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Finding:
+    def ask(bounds: RuleBounds) -> Verdict:
         (model,) = modelled([rules], bounds)
         both_ways = _both_ways(model)
         same = _same_outcome([name for name, _ in model.outputs if name != ALL])
@@ -138,7 +138,7 @@ def _exchanged_in(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, dee
     orders = _two_events(model)
     names = rules.rule_names
     happens_in, never = partial(happens, [rules], names, settings), "no rule fires"
-    question = GrowingQuestion(asked, bounds, settings, happens_in, never, computes=computes(rules), deepen=deepen)
+    question = GrowingQuestion(ask, bounds, settings, happens_in, never, computes=computes(rules), deepen=deepen)
     verdict, bounds = (None, bounds) if orders else question.decide()
     if verdict is not None and verdict.counterexample is not None:
         inputs = [step.inputs for step in verdict.counterexample.steps]
@@ -150,7 +150,7 @@ def _exchanged_in(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, dee
         return Finding(about, ANSWERS[0], says, verdict, {"in one order": one, "in the other": other})
     if verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
         return Finding(about, ANSWERS[1], f"their order does not matter{limits(verdict)}", verdict)
-    return not_known(about, verdict)
+    return report_unknown(about, verdict)
 
 
 def _two_events(model: ModelledRules) -> Sequence[Sequence[Mapping[str, Value]]]:

@@ -15,7 +15,7 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import side_by_side
 from workbench.verify.ask.properties import invariant
-from workbench.verify.finding import Finding, limits, not_known
+from workbench.verify.finding import Finding, limits, report_unknown
 from workbench.verify.rules.multisets import carried_by, same_events
 from workbench.verify.rules.problems import comparing
 from workbench.verify.rules.relevant import told_apart
@@ -60,7 +60,7 @@ def compared(
         return Finding(about, answers[0], says[0], verdict, streams)
     if verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
         return Finding(about, answers[1], says[1] + limits(verdict), verdict)
-    return not_known(about, verdict)
+    return report_unknown(about, verdict)
 
 
 def _unordered(rules: RuleSet, variant: RuleSet, bounds: RuleBounds, settings: Settings) -> Verdict:

@@ -88,9 +88,9 @@ class Translation(Fold[Polynomial | Cases]):
 
     def times(self, a: Polynomial, b: Polynomial, over: CoefficientRing) -> Polynomial:
         """A product, with what is known applied."""
-        return self._known(self.generators.times(a, b), over)
+        return self._reduce(self.generators.times(a, b), over)
 
-    def _known(self, polynomial: Polynomial, over: CoefficientRing) -> Polynomial:
+    def _reduce(self, polynomial: Polynomial, over: CoefficientRing) -> Polynomial:
         return self._rules[over if over in self._rules else None].reduce(polynomial)
 
     # --- leaves
@@ -105,15 +105,15 @@ class Translation(Fold[Polynomial | Cases]):
     def on_var(self, term: Term) -> Polynomial | Cases:
         name, domain, over = term.name, term.domain, ring(term.domain)
         if isinstance(domain, Bool):
-            return self._known({(self.generators.bit(name),): 1}, None)
+            return self._reduce({(self.generators.bit(name),): 1}, None)
         if over is None and by_cases(domain):
             usual, others = codes_of(domain)
-            bits = {code: self._known({(self.generators.bit(code, name),): 1}, None) for code in others}
+            bits = {code: self._reduce({(self.generators.bit(code, name),): 1}, None) for code in others}
             rest = constant(1)
             for bit in bits.values():
                 rest = plus(rest, bit, -1)
             return Cases({code: bit for code, bit in {usual: rest, **bits}.items() if bit})
-        return self._known({(self.generators.number(name),): 1}, over)
+        return self._reduce({(self.generators.number(name),): 1}, over)
 
     # --- logic
 
@@ -161,12 +161,12 @@ class Translation(Fold[Polynomial | Cases]):
             if isinstance(term.domain, Integer):  # it stops at its ends
                 return self._opaque(term, a, b)
         made: Polynomial = exact(self._in(over, a, term.args[0]), self._in(over, b, term.args[1]), over)
-        return self._known(made, over)
+        return self._reduce(made, over)
 
     def on_cast(self, term: Term, a: Any) -> Polynomial | Cases:
         over, source = ring(term.domain), term.args[0].domain
         if over is not None:
-            return self._known(self._in(over, a, term.args[0]), over)
+            return self._reduce(self._in(over, a, term.args[0]), over)
         if isinstance(term.domain, Integer) and not _within(source, term.domain):
             found = self._by_cases(term, a)
             return found if found is not None else self._opaque(term, a)
@@ -186,7 +186,7 @@ class Translation(Fold[Polynomial | Cases]):
         return plus(constant(1), self.on_eq(EQ.build(term.args), a, b), -1)
 
     def _is_zero(self, difference: Polynomial, over: CoefficientRing) -> Polynomial:
-        difference = _modulo(over, self._known(difference, over))
+        difference = _modulo(over, self._reduce(difference, over))
         number = value_of(difference)
         if number is not None:
             return constant(int(number == 0))
@@ -295,7 +295,7 @@ class Translation(Fold[Polynomial | Cases]):
         if isinstance(term.domain, Bool):
             return found.get(1, {})
         cases = Cases({number: bit for number, bit in found.items() if bit})
-        return self._known(self.number(cases), over) if over else cases
+        return self._reduce(self.number(cases), over) if over else cases
 
     def _choices(self, value: Polynomial | Cases, domain: Domain) -> Mapping[int, Polynomial] | None:
         if isinstance(value, Cases):
