@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 from workbench.errors import LimitMet
 from workbench.interrupts import half_written, is_deaf
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 GRACE = 0.3
 """Seconds after its limit that work is interrupted, at most half as many as it had: what stops by itself comes first,
@@ -274,7 +274,7 @@ class Budget:
         return sum(each.limited for each in mine[mine.index(self) + 1 :]) if self in mine else 0
 
 
-def uninterruptible(function: Function) -> Function:
+def uninterruptible(function: _Function) -> _Function:
     """Mark a short function that no limit interrupts, since it takes or gives back what nobody else would.
 
     A generator is uninterruptible up to its `yield`, and after it.

@@ -128,6 +128,8 @@ class BatchReader(RowReader):
         used = {i: self.columns.names[i] for i in self.columns.used}
         first = 1 + self.part.skipped
         with batches_of(self.called, shown):
+            from pyarrow import default_memory_pool
+
             for batch in read(list(used.values())):
                 batch.validate(full=True)  # that buffers are what they say, and texts are UTF-8
                 size = rows_at_once(LARGE, batch.num_rows, batch.nbytes)
@@ -135,6 +137,9 @@ class BatchReader(RowReader):
                     part = batch.slice(start, size)
                     yield first, {i: part.column(name) for i, name in used.items()}, part.num_rows
                     first += part.num_rows
+                if batch.nbytes > LARGEST // 4:
+                    del batch, part
+                    default_memory_pool().release_unused()  # else rows of any length stay in memory several times
 
     def named(self, names: Sequence[str], shown: str) -> None:
         """The same as `opened`, with the file in its error."""

@@ -257,6 +257,7 @@ class CsvReader(RowReader):
         quoted = b'"' in lines
         names = [str(i) for i in range(len(self.columns.names))]
         try:
+            pa.enable_signal_handlers(False)  # its own would take a signal for itself, and may lose it
             return arrow.read_csv(
                 pa.BufferReader(lines),
                 arrow.ReadOptions(use_threads=False, column_names=names, block_size=len(lines) + 1),
@@ -275,6 +276,8 @@ class CsvReader(RowReader):
             )  # fmt: skip
         except pa.ArrowInvalid:
             return None
+        finally:
+            pa.enable_signal_handlers(True)
 
     def cells(self, row: Sequence[str] | InputError) -> Sequence[str]:
         assert self.columns is not None
