@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import itertools
 import os
@@ -16,7 +15,7 @@ from xml.etree import ElementTree
 import workbench as wb
 from experiments import auction_trace, by_key, candidates_trace, pingus_trace, sql_trace
 from workbench.events.read import read_events
-from workbench.events.reading import Reading
+from workbench.executors.table import run_options
 from workbench.executors.threaded.advise import Advice, advise
 from workbench.lab import Limits, Output, Region, Suite, fails, median, ok, only, warns
 from workbench.lab.claim import Judgement
@@ -194,9 +193,7 @@ def _csv(event: Iterable[object]) -> str:
 
 def events(query: Query, program: wb.Pipeline, size: str, path: Path) -> Iterator[Mapping[str, Any]]:
     """The events of a log, as many as are run."""
-    given = query.given(size)
-    reading = Reading.of(argparse.Namespace(column=given.pop("columns", None), **given))
-    return read_events(path, program, reading)
+    return read_events(path, program, run_options(query.given(size)).reading())
 
 
 # --- experiments ----------------------------------------------------------------------------------------------------

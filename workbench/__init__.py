@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     )
     from workbench.language.faults import faultless as faultless, faulty as faulty
     from workbench.logs.call import run as run
-    from workbench.logs.options import RunOptions as RunOptions
+    from workbench.executors.run_options import RunOptions as RunOptions
     from workbench.logs.run_outputs import RunOutputs as RunOutputs
     from workbench.processors.apply import ApplyFunction as ApplyFunction
     from workbench.processors.cast import Cast as Cast

@@ -1,8 +1,8 @@
 """Blocks whose reading and writing overlap: what is written is in their order, whichever is done first."""
 
 import io
+from dataclasses import replace
 from threading import Event, current_thread, main_thread
-from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +10,8 @@ from workbench.core.domain import INT
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
 from workbench.events.rows import LogBlock, RowWriter
+from workbench.executors.run_options import RunOptions
+from workbench.executors.table import Start
 from workbench.logs.overlap import overlap
 
 WAIT = 20
@@ -41,8 +43,7 @@ class NotedWriter(RowWriter):
 def start(tmp_path):
     """A run from a file into a file."""
     (tmp_path / "in.csv").touch()
-    options = SimpleNamespace(input=str(tmp_path / "in.csv"), output=str(tmp_path / "out.csv"))
-    return SimpleNamespace(options=options, option=lambda name: None)
+    return Start(RunOptions(input=str(tmp_path / "in.csv"), output=str(tmp_path / "out.csv")))
 
 
 def block(k, readers=None):
@@ -125,8 +126,7 @@ def test_other_threads_read_columns(start):
 @pytest.mark.parametrize("change", [{"input": "-"}, {"output": "-"}, {"head": 3}])
 def test_who_waits_for_rows_has_them_at_once(change, start):
     """A pipe, and a log of which the first rows are read: the blocks and the writer stay as they are."""
-    vars(start.options).update(change)
-    start.option = vars(start.options).get
+    start = replace(start, options=replace(start.options, **change))
     blocks, writer = numbered(3), NotedWriter()
     with overlap(blocks, writer, start, threads=2) as found:
         assert found == (blocks, writer)

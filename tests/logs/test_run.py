@@ -16,6 +16,7 @@ import workbench as wb
 from tests.examples import examples
 from workbench.cli.commands import run as command
 from workbench.errors import DomainError, InputError, LimitMet, Overflow
+from workbench.logs.options import RunKeywords
 
 TOTAL = "pipeline total(x: int) -> int { return cumulate(x, +) }"
 LATE = "pipeline late(x: int, y: int) -> int { return x + trim(y, 1) }"
@@ -314,7 +315,9 @@ def test_python_has_the_options_of_the_command() -> None:
     own |= {"progress", "list_columns", "infer", "infer_rows", "html"}  # for who sits before a terminal
     names = {action.dest for action in parser._actions} - own
     called = {"column": "columns", "timeout": "seconds", "memory": "memory_mb"}
-    assert {*wb.RunOptions.__annotations__} == {called.get(name, name) for name in names}
+    only = {"input", "output", "progress", "html", "infer", "infer_rows", "more"}
+    assert {*RunKeywords.__annotations__} == {called.get(name, name) for name in names}
+    assert {*wb.RunOptions.__annotations__} == {*RunKeywords.__annotations__} - {"include"} | only
 
 
 def test_a_run_has_limits() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from workbench.core.program import Ports
+    from workbench.executors.run_options import RunOptions
     from workbench.tesla.rule_set import RuleSet
     from workbench.tesla.tree import Declaration
 
@@ -91,20 +92,18 @@ def fact_cache_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--facts-cache-shared", action="store_true", help="one cache for all predicates")
 
 
-def types_of_log(args: argparse.Namespace, say: Callable[[str], object]) -> Mapping[str, Declaration] | None:
+def types_of_log(options: RunOptions, say: Callable[[str], object]) -> Mapping[str, Declaration] | None:
     """The types that the log has, where they are asked for."""
-    if not args.infer:
+    if not options.infer:
         return None
-    from workbench.events.reading import Reading
     from workbench.logs.rule_log import infer_types
 
-    rows = args.infer_rows or INFER_ROWS
-    return infer_types(args.input, args.time or "time", Reading.of(args), rows, say)
+    rows, column = options.infer_rows or INFER_ROWS, options.clock().column
+    return infer_types(options.input, column, options.reading(), rows, say)
 
 
-def ports_of_log(rules: RuleSet, args: argparse.Namespace) -> Ports:
+def ports_of_log(rules: RuleSet, options: RunOptions) -> Ports:
     """What the columns of a log are for."""
-    from workbench.events.clock import Clock
     from workbench.logs.rule_log import log_ports
 
-    return log_ports(rules, Clock(args.time or "time", args.time_unit, "0"))
+    return log_ports(rules, options.clock("0"))

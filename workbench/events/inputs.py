@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -42,22 +42,21 @@ def log_files(given: LogPath | Sequence[LogPath]) -> list[LogPath]:
     return found
 
 
-def see_apart(options: Any) -> None:
-    """InputError where rows that are kept, or a page, would take the place of what is read or written besides."""
-    kept = {f"--{name.replace('_', '-')}": getattr(options, name, None) for name in ("bad_rows", "late_output", "html")}
+def see_apart(read: object, output: LogPath | None, kept: Mapping[str, LogPath | None]) -> None:
+    """InputError where files, by their options, would take the place of what is read or written besides."""
     files = {option: file for option, file in kept.items() if file not in (None, "error", "skip")}
-    taken = {os.path.realpath(each): "what is read" for each in _all_read(options)} if files else {}
-    if output := getattr(options, "output", None):
+    taken = {os.path.realpath(each): "what is read" for each in _all_read(read)} if files else {}
+    if output:
         taken[os.path.realpath(output)] = "--output"
     for option, file in files.items():
-        other = taken.setdefault(os.path.realpath(file), option)
-        if other != option and not is_stream(file):
+        other = taken.setdefault(os.path.realpath(str(file)), option)
+        if other != option and not is_stream(str(file)):
             raise InputError(f"{option} would take the place of {other}", where=str(file), hint="give it its own file")
 
 
-def _all_read(options: Any) -> Iterator[LogPath]:
+def _all_read(given: object) -> Iterator[LogPath]:
     """The files of a log, also where a type of events stands before them (`Smoke=smoke.csv`)."""
-    for each in named_files(getattr(options, "input", None)) or ():
+    for each in named_files(given) or ():
         with suppress(InputError):  # told where it is read
             yield from _files(each if os.path.exists(each) else str(each).rpartition("=")[2])
 

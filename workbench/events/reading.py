@@ -5,18 +5,15 @@ The rule of this module: both are known before a row is read and hold for all fi
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Literal
 
 from workbench.budget import phase
-from workbench.errors import InputError, LostRows, did_you_mean, listed
-from workbench.events.table import format_rows
+from workbench.errors import InputError, LostRows, listed
 
 if TYPE_CHECKING:
-    from workbench.core.program import Ported
     from workbench.events.arrays import EventArray
     from workbench.events.clock import Clock
     from workbench.events.rows import InputEvents
@@ -60,45 +57,9 @@ class Reading:
     pattern: str = ""
     xml: str = ""
 
-    @classmethod
-    def of(cls, options: argparse.Namespace) -> Self:
-        """What the options of `workbench run` say, as a command line gives them, or Python.
 
-        Raises
-        ------
-        InputError: one of them means nothing.
-        """
-        from workbench.events.clock import Clock
-        from workbench.events.inputs import see_apart
-
-        see_apart(options)
-        null: Any = getattr(options, "null", None) or "absent"
-        if null not in get_args(Null):
-            raise InputError(f"there is no meaning '{null}' of nulls", hint=did_you_mean(null, get_args(Null)))
-        pattern, xml = getattr(options, "pattern", None) or "", getattr(options, "xml", None) or ""
-        header = getattr(options, "header", None) or ()
-        return cls(
-            _columns(getattr(options, "column", None) or {}),
-            bool(getattr(options, "strict", False)),
-            null,
-            str(getattr(options, "bad_rows", None) or "error"),
-            getattr(options, "head", None),
-            format=getattr(options, "format", None) or ("text" if pattern else "xml" if xml else None),
-            clock=Clock(unit=getattr(options, "time_unit", None)),
-            header=tuple(map(str.strip, header.split(",") if isinstance(header, str) else header)),
-            pattern=pattern,
-            xml=xml,
-        )
-
-    @classmethod
-    def of_run(cls, options: argparse.Namespace, program: Ported) -> Self:
-        """The same for a run of a program: the column of times is for its clock."""
-        found, column = cls.of(options), getattr(options, "time", None)
-        times = {port.name: column for port in program.ports.inputs if port.clock and column is not None}
-        return replace(found, columns={**times, **found.columns}) if times else found
-
-
-def _columns(given: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:
+def columns_of(given: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:
+    """The columns of inputs, as texts say them: `x=temperature`."""
     if isinstance(given, Mapping):
         return given
     found: dict[str, str] = {}
@@ -211,34 +172,3 @@ class Tally:
             self.ignored |= dict.fromkeys(names)
         if self.ignored and not told:
             self.say(f"columns that no input needs are passed over: {listed(self.ignored)} (--strict refuses them)")
-
-
-def reading_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `Reading`."""
-    parser.add_argument(
-        "--format", choices=list(format_rows()), help="of the input (default: by its name, or its first bytes)"
-    )
-    group = parser.add_argument_group("columns and rows of the log")
-    group.add_argument(
-        "--column", action="append", metavar="INPUT=COLUMN",
-        help="the column for an input, or for a field of one (e.user=name); repeatable (default: that of its name)",
-    )  # fmt: skip
-    group.add_argument("--strict", action="store_true", help="columns that no input needs are an error")
-    group.add_argument(
-        "--null", choices=get_args(Null), default="absent",
-        help="what an empty cell or a null is: no event at this step, or an error; zero: where other fields of its"
-        " record are there, 0, false or the empty text (default: absent)",
-    )  # fmt: skip
-    group.add_argument(
-        "--bad-rows", default="error", metavar="error|skip|FILE",
-        help="what becomes of rows that cannot be read: an error (default), passed over and counted, or kept in a file",
-    )  # fmt: skip
-    group.add_argument("--header", metavar="NAME,...", help="the columns of a CSV file without a line of names")
-    group.add_argument(
-        "--pattern", metavar="REGEX",
-        help="what each line of a text matches, with a group for each column: '(?P<user>\\w+) (?P<ms>\\d+)'",
-    )  # fmt: skip
-    group.add_argument(
-        "--xml", metavar="ELEMENT", help="the elements of XML that are rows; columns are paths in them: x=position/x"
-    )
-    group.add_argument("--head", type="positive", metavar="N", help="read the first N rows only")

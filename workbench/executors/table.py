@@ -6,9 +6,8 @@ with a `ROW`. Rows are read to show help, so a row imports what it runs when it 
 
 from __future__ import annotations
 
-import argparse
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, PipelineError, Refused, did_you_mean
 from workbench.events.reading import Tally
+from workbench.executors.run_options import OPTIONS, RunOptions, flag_name
 from workbench.extensions import rows
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Start:
 
     Parameters
     ----------
-    options: those of the command line, by name; without a command line a backend's own defaults hold.
+    options: of the run; what is not given has a backend's own default.
     oracle: what makes faults strike.
     closing: what has to be closed when the run is over.
     say: tells the user something, beside the output.
@@ -53,7 +53,7 @@ class Start:
     tally: is told what becomes of the rows of the log.
     """
 
-    options: argparse.Namespace = field(default_factory=argparse.Namespace)
+    options: RunOptions = field(default_factory=RunOptions)
     oracle: Oracle | None = None
     closing: ExitStack = field(default_factory=ExitStack)
     say: Callable[[str], object] = lambda _: None
@@ -61,8 +61,8 @@ class Start:
     tally: Tally = field(default_factory=Tally)
 
     def option(self, name: str, default: Any = None) -> Any:
-        """The value of an option, the default where it is not given."""
-        value = getattr(self.options, name, None)
+        """The value of an option of a backend, the default where it is not given."""
+        value = self.options.value(name)
         return default if value is None else value
 
     @property
@@ -71,7 +71,7 @@ class Start:
         from workbench.events.files import is_stream
         from workbench.events.inputs import named_files
 
-        names = map(str, named_files(self.option("input")) or ())
+        names = map(str, named_files(self.options.input) or ())
         return any(is_stream(each) or is_stream(each.rpartition("=")[2]) for each in names)
 
 
@@ -148,8 +148,6 @@ WITH_ROW = BackendOption("--with-row", "with --key, also the number of the row i
 KEYED = (KEY, WITH_ROW)
 NUMBA = dict.fromkeys(("numba", "numpy", "pyarrow"), "pip install 'workbench[fast]'")
 """What several backends have; `--fault` is an option of many commands."""
-AUTO = "auto"
-"""What stands for the backend that fits the program and the log."""
 
 
 @functools.cache
@@ -166,30 +164,25 @@ def backend_row(name: str) -> BackendRow:
         raise PipelineError(f"there is no backend '{name}'", hint=did_you_mean(name, backend_rows())) from None
 
 
-def backend_options(parser: argparse.ArgumentParser) -> None:
-    """`--backend`, and the options of the backends, each with those that have it."""
-    rows = [row for row in backend_rows().values() if row.runs]
-    told = "; ".join(f"{row.name}: {row.said}" for row in rows)
-    parser.add_argument(
-        "--backend", choices=[*(row.name for row in rows), AUTO], default=rows[0].name,
-        help=f"what runs it (default: {rows[0].name}). {told}; {AUTO}: numba where it runs the program, else reference",
-    )  # fmt: skip
-    group = parser.add_argument_group("of some backends")
-    flags: dict[str, list[tuple[BackendOption, str]]] = {}
-    for row in rows:
-        for option in row.options:
-            if option.help:
-                flags.setdefault(option.flag, []).append((option, row.name))
-    for flag, users in flags.items():
-        helps = dict.fromkeys(option.help for option, _ in users)
-        texts = (f"{', '.join(name for option, name in users if option.help == text)}: {text}" for text in helps)
-        group.add_argument(flag, help="; ".join(texts), **users[0][0].how)
+def option_flags() -> Iterable[str]:
+    """The flags of the options that are for some backends only."""
+    return dict.fromkeys(option.flag for row in backend_rows().values() for option in row.options)
 
 
-def given(options: argparse.Namespace, *names: str) -> str:
-    """Those of the options that are on the command line: `--seed, --rate`."""
-    values = ((name, getattr(options, name.replace("-", "_"), None)) for name in names)
-    return ", ".join(f"--{name}" for name, value in values if value is not None and value is not False and value != [])
+def run_options(values: Mapping[str, Any]) -> RunOptions:
+    """The options of a run that have these values; None and an empty list stand for what is not given.
+
+    Raises
+    ------
+    InputError: there is no such option.
+    """
+    known = dict.fromkeys(name for name in (*OPTIONS, *map(flag_name, option_flags())) if name != "more")
+    if unknown := next((name for name in values if name not in known), None):
+        raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, known))
+    empty = [name for name, value in values.items() if value is None or (isinstance(value, list) and not value)]
+    given = {name: value for name, value in values.items() if name not in empty}
+    more = {name: given.pop(name) for name in given.keys() - OPTIONS.keys()}
+    return RunOptions(**given, more=more)
 
 
 def refuse_kind(row: BackendRow, program: Program) -> None:
@@ -208,12 +201,11 @@ def refuse_missing(row: BackendRow) -> None:
             raise Refused(f"backend '{row.name}' needs the package {name}", hint=install)
 
 
-def refuse_foreign(row: BackendRow, options: argparse.Namespace) -> None:
+def refuse_foreign(row: BackendRow, options: RunOptions) -> None:
     """InputError where an option of another backend is given."""
-    rows, own = backend_rows().values(), {option.flag for option in row.options}
-    others = dict.fromkeys(option.flag for other in rows for option in other.options if option.flag not in own)
-    if foreign := given(options, *(flag.removeprefix("--") for flag in others)):
-        first = foreign.partition(",")[0]
+    own = {option.flag for option in row.options}
+    if foreign := options.given(*(flag for flag in option_flags() if flag not in own)):
+        first, rows = foreign.partition(",")[0], backend_rows().values()
         users = (f"--backend {other.name}" for other in rows if any(option.flag == first for option in other.options))
         hint = f"leave it out, or add {' or '.join(users)}"
         raise InputError(f"not for the {row.name} backend: {foreign}", hint=hint)

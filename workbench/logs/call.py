@@ -23,7 +23,7 @@ from workbench.logs import answers
 from workbench.logs.answers import RunRow
 from workbench.logs.data import ArraysReader, RowsReader, TableReader
 from workbench.logs.keyed import ROW, keyed_parts
-from workbench.logs.options import LOG, Place, RunOptions, refuse_rule_options, started
+from workbench.logs.options import LOG, Place, RunKeywords, refuse_rule_options, started
 from workbench.logs.run import BlockOutputs, LogRun, blocks_of, run_with, write_log
 from workbench.logs.run_outputs import FRAMES, RunOutputs, made_by
 from workbench.named_files import allow
@@ -44,28 +44,28 @@ D = TypeVar("D", bound=ArrowData)
 
 
 @overload
-def run(program: Program | RuleSet | Place, data: object, *, output: Place, **options: Unpack[RunOptions]) -> Path: ...
+def run(program: Program | RuleSet | Place, data: object, *, output: Place, **options: Unpack[RunKeywords]) -> Path: ...
 @overload
 def run(
-    program: Program | RuleSet | Place, data: LogPath | Sequence[str] | Sequence[Path], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: LogPath | Sequence[str] | Sequence[Path], **options: Unpack[RunKeywords]
 ) -> RunOutputs: ...
 @overload
 def run(
-    program: Program | RuleSet | Place, data: Mapping[str, NDArray[Any]], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: Mapping[str, NDArray[Any]], **options: Unpack[RunKeywords]
 ) -> dict[str, NDArray[Any]]: ...
 @overload
 def run(
-    program: Program | RuleSet | Place, data: Mapping[str, Sequence[Value]], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: Mapping[str, Sequence[Value]], **options: Unpack[RunKeywords]
 ) -> dict[str, list[Value]]: ...
 @overload
-def run(program: Program | RuleSet | Place, data: D, **options: Unpack[RunOptions]) -> D: ...
+def run(program: Program | RuleSet | Place, data: D, **options: Unpack[RunKeywords]) -> D: ...
 @overload
 def run(  # type: ignore[overload-overlap]
-    program: Program | RuleSet | Place, data: Sequence[Mapping[str, Value]], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: Sequence[Mapping[str, Value]], **options: Unpack[RunKeywords]
 ) -> list[RunRow]: ...
 @overload
 def run(
-    program: Program | RuleSet | Place, data: Iterable[Mapping[str, Value]], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: Iterable[Mapping[str, Value]], **options: Unpack[RunKeywords]
 ) -> Iterator[RunRow]: ...
 def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None = None, **options: Any) -> Any:
     """Run a program on data; a row is a step, and a None or null is no event.
@@ -113,21 +113,22 @@ def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None =
     with allow(include):
         found = rules_or_program(program)
         with limits, start.tally.doing:
-            return _ruled(found, data, start) if isinstance(found, RuleSet) else _ran(found, data, output, start)
+            return (
+                _ruled(found, data, output, start) if isinstance(found, RuleSet) else _ran(found, data, output, start)
+            )
 
 
 def _ran(found: Program, data: Any, output: Place | None, start: Start) -> Any:
     refuse_rule_options(start.options, found)
     warn_of_lags(found.pipeline)
-    options = vars(start.options)
     if output is not None and named_files(data):
-        run_with(found, start, options.get("integers"))
+        run_with(found, start)
         return Path(output)
     columns = not isinstance(data, Sequence | Iterator) or named_files(data) is not None
     if isinstance(data, Mapping):
         columns = not all(isinstance(each, Sequence) for each in data.values())
     twice = named_files(data) is not None or not answers_as_it_comes(data)
-    running = LogRun(found, start, options.get("integers"), columns=columns, twice=twice)
+    running = LogRun(found, start, columns=columns, twice=twice)
     if start.options.key is not None:
         if output is not None or running.row.keyed is None:
             raise InputError("logs with keys are written from files", hint="write what comes out of this")
@@ -149,8 +150,8 @@ def _ran(found: Program, data: Any, output: Place | None, start: Start) -> Any:
 
 def _keyed(data: Any, running: LogRun, backend: Any) -> Any:
     """The answer of a run for each key: rows of what came out, with their keys."""
-    name, ports = running.start.options.key, running.program.ports
-    added = [name, ROW] if running.start.option("with_row") else [name]
+    name, ports = running.start.options.key or "", running.program.ports
+    added = [name, ROW] if running.start.options.with_row else [name]
     if taken := next((each for each in added if each in ports.shown), None):
         raise InputError(f"an output of {ports.of} is called '{taken}', as a column beside it is")
     data, domain = _key_domain(data, name, running)
@@ -189,11 +190,10 @@ def _key_domain(data: Any, name: str, running: LogRun) -> tuple[Any, Domain]:
     return data, BOOL if isinstance(first, bool) else INT if isinstance(first, int) else Words()
 
 
-def _ruled(rules: RuleSet, data: Any, start: Start) -> Any:
+def _ruled(rules: RuleSet, data: Any, output: Place | None, start: Start) -> Any:
     """What rules say of events: rows of composites."""
     from workbench.logs.rules import rule_run, run_rules, write_made
 
-    output = start.options.output
     if output is not None and named_files(data):
         run_rules(rules, start)
         return Path(output)

@@ -21,7 +21,7 @@ from workbench.events.inputs import named_files
 from workbench.events.row_batches import batches
 from workbench.events.rows import RowWriter
 from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps, keyless, told
-from workbench.executors.table import Start, given
+from workbench.executors.table import Start
 from workbench.interrupts import checkpoint
 from workbench.logs.fallback import Fallback
 from workbench.logs.keys import Keys
@@ -51,21 +51,22 @@ def run_keyed_log(
     from workbench.events.write import output_format, write_events
 
     args, ports = start.options, pipeline.ports
-    if other := given(args, "steps", "reassociate", "fault", "seed", "rate"):
+    if other := args.given("--steps", "--reassociate", "--fault", "--seed", "--rate"):
         raise InputError(f"{other} and --key do not go together")
-    added = [args.key, ROW] if start.option("with_row") else [args.key]
-    for name in added:
-        if name in ports.shown or added.count(name) > 1:
-            what = "the column of keys" if name == args.key else "the number of the row"
-            raise InputError(f"an output of {ports.of} is called '{name}', as {what} is")
-    key = Port(args.key, ports.domains.get(args.key) or key_domain(args.input, args.key, reading))
-    inputs = ports.inputs if args.key in ports.domains else (key, *ports.inputs)
+    name = args.key or ""
+    added = [name, ROW] if args.with_row else [name]
+    for each in added:
+        if each in ports.shown or added.count(each) > 1:
+            what = "the column of keys" if each == name else "the number of the row"
+            raise InputError(f"an output of {ports.of} is called '{each}', as {what} is")
+    key = Port(name, ports.domains.get(name) or key_domain(args.input, name, reading))
+    inputs = ports.inputs if name in ports.domains else (key, *ports.inputs)
     numbered = (Port(ROW, INT),) if len(added) > 1 else ()
     rows = Ports("rows", inputs, (key, *numbered, *ports.outputs))
     files = named_files(args.input) or ["-"]
     written = output_format(args.output, reading.format, files[0])
     log = shown_name(files[0]) if len(files) == 1 else "the log"
-    quiet = is_terminal(args.output) and not start.option("progress")
+    quiet = is_terminal(args.output) and not args.progress
     progress = contextlib.nullcontext() if quiet else start.progress(start.tally.shown)
     blocks = read(rows)
     with (

@@ -75,7 +75,7 @@ def overlap(
     All of the tables are written at the end, also when a block fails: those of the blocks before it.
     """
     files = all(Path(each).is_file() for each in named_files(start.options.input) or [""])  # a pipe may keep a thread
-    if threads < 2 or not files or is_stream(start.options.output) or start.option("head") is not None:
+    if threads < 2 or not files or is_stream(start.options.output) or start.options.head is not None:
         yield blocks, writer
         return
     executor = ThreadPoolExecutor(threads, "workbench")

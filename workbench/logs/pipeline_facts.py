@@ -6,7 +6,6 @@ The rule of this module: what a run is given is given to each processor that loo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -21,10 +20,9 @@ if TYPE_CHECKING:
 
 def with_facts(program: Program, start: Start) -> Program:
     """A pipeline whose rules have the facts that a run is given: as they are now, for the whole run."""
-    if not start.option("facts", []) or not any(fact_types(program)):
+    if not start.options.facts or not any(fact_types(program)):
         return program
-    fixed = copy(start.options)
-    fixed.facts_fixed = True  # a run may go on from a state before
+    fixed = replace(start.options, facts_fixed=True)  # a run may go on from a state before
     return _with_facts(program.pipeline, replace(start, options=fixed))
 
 

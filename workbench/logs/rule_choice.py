@@ -14,7 +14,8 @@ from typing import Any, Literal
 from workbench.errors import InputError, Refused
 from workbench.events.files import is_stream
 from workbench.events.inputs import log_files, named_files
-from workbench.executors.table import AUTO, Start
+from workbench.executors.run_options import AUTO
+from workbench.executors.table import Start
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.rule_set import RuleSet
 
@@ -47,16 +48,16 @@ class EngineChoice:
 
 def engine_name(start: Start) -> str:
     """The engine that is asked for; the usual one where the log cannot be asked."""
-    name: str = start.option("engine", "cdp")
+    name = start.options.engine or "cdp"
     return "cdp" if name == AUTO else name
 
 
 def asks(start: Start) -> bool:
     """Whether the engine is to be chosen: that is asked for, or nothing is, and the log is a file of some length."""
-    name = start.option("engine")
-    if name is None and start.option("threads", 1) == 1:
-        return (expected_events(start.option("input")) or 0) >= FEW
-    return bool(name == AUTO)
+    name = start.options.engine
+    if name is None and (start.options.threads or 1) == 1:
+        return (expected_events(start.options.input) or 0) >= FEW
+    return name == AUTO
 
 
 def chosen_engine(

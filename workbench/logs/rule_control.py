@@ -127,7 +127,7 @@ class RuleControl:
     def __init__(self, given: Any, rules: RuleSet, start: Start) -> None:
         self.everything = rules
         self._start = start
-        self._clock = Clock(start.option("time", "time"), start.option("time_unit"), late="0")
+        self._clock = start.options.clock("0")
         self._of_log = self._clock
         self._shown = shown_name(given) if isinstance(given, str | Path) else "rules_control"
         self.live = isinstance(given, str | Path) and is_stream(given)
@@ -246,7 +246,7 @@ class RuleControl:
         """Make all changes on an engine without events; their mistakes are one error."""
         found, wrong = list(changes), list[WorkbenchError]()
         unit, dates = self._clock.unit, bool(self._clock.dates)
-        trex = self._start.option("compat") == "trex"
+        trex = self._start.options.compat == "trex"
         settings = EngineSettings(unit, dates, trex)
         try:
             running = in_units(self.everything, unit, dates=dates, trex=trex) if found else self.everything

@@ -16,7 +16,7 @@ from workbench.core.domain import Domain, Value
 from workbench.errors import InputError, did_you_mean
 from workbench.events.clock import UntimedError
 from workbench.events.values import UnreadableError, from_text
-from workbench.executors.table import Start, given
+from workbench.executors.table import Start
 from workbench.logs.call import events_of
 from workbench.logs.options import started
 from workbench.logs.rule_columns import text_codes
@@ -160,7 +160,7 @@ class RecordedRun(RuleRun):
         self, rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[EventPiece]], question: RuleQuestion,
         named: CompositeNamed | None,
     ) -> None:  # fmt: skip
-        if foreign := given(start.options, "key", "rules-control", "matches", "first"):
+        if foreign := start.options.given("--key", "--rules-control", "--matches", "--first"):
             hint = "leave it out; of a log with keys take the rows of one"
             raise InputError(f"a run is not explained with {foreign}", hint=hint)
         self._question, self._named = question, named
@@ -177,7 +177,7 @@ class RecordedRun(RuleRun):
                 for _ in self._of_block(piece) if isinstance(piece, EventBlock) else self._singly(piece, wait=0):
                     pass
                 self._start.tally.tell()
-            told, until = None, self._start.option("until")
+            told, until = None, self._start.options.until
             if until is not None and not self._stopped:
                 told = instant(self._clock, str(until))
                 self._shown(self._engine.advance(told))
@@ -186,7 +186,7 @@ class RecordedRun(RuleRun):
             engine_rules = self._engine.rules
             order = EventOrder(engine_rules, self._given, self._found)
             facts = cast("Facts", _FactRows(self._facts))
-            compat = self._start.option("compat") or ""
+            compat = self._start.options.compat or ""
             micro = bool(self._clock.dates) or self._clock.unit is not None
             record = RunRecord(
                 engine_rules, order, facts, compat, self._clock.show, told, self.engine, micro, self._first

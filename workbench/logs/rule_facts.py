@@ -38,7 +38,7 @@ def facts_of(rules: RuleSet, start: Start) -> Facts:
     ------
     InputError: a type has none, or a file cannot be read. FactsError: a table does not fit its declaration.
     """
-    given: Any = start.option("facts", [])
+    given: Any = start.options.facts
     if isinstance(given, Mapping):
         return _given_facts(rules, given)
     return named_facts(rules, [given] if isinstance(given, str | Path) else given, start)
@@ -66,22 +66,19 @@ class _FactFiles:
     def settings(self) -> FactSettings:
         from workbench.tesla.engines.facts.database import FactSettings
 
-        option = self._start.option
-        return FactSettings(
-            option("facts_fixed", False),
-            option("facts_timeout"),
-            option("on_facts_failure") or FactSettings.failure,
-        )
+        given = self._start.options
+        return FactSettings(given.facts_fixed, given.facts_timeout, given.on_facts_failure or FactSettings.failure)
 
     @property
     def caching(self) -> FactCaching | None:
         from workbench.tesla.caches.table import ROWS, FactCaching
 
-        policy, rows, shared = (self._start.option(f"facts_cache{name}") for name in ("", "_rows", "_shared"))
+        given = self._start.options
+        policy, rows, shared = given.facts_cache, given.facts_cache_rows, given.facts_cache_shared
         if not policy and (rows or shared):
             what = "how large a cache of facts is, or who shares it, is told, and not which one"
             raise InputError(what, hint="--facts-cache gds")
-        return FactCaching(policy, rows or ROWS, bool(shared)) if policy else None
+        return FactCaching(policy, rows or ROWS, shared) if policy else None
 
     def add(self, given: str) -> None:
         """A file, with the type that it is of, or without."""

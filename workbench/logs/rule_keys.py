@@ -14,15 +14,14 @@ from workbench.core.domain import BOOL, INT, STR, Domain, Value
 from workbench.errors import InputError
 from workbench.events.inputs import LogPath, named_files
 from workbench.events.read import key_domain
-from workbench.events.reading import Reading
 from workbench.events.values import Words
-from workbench.executors.table import Start, given
+from workbench.executors.table import Start
 from workbench.tesla.engines.engine import RuleEngine
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet, shared_domains
 from workbench.tesla.tree import Attribute
 
-WITHOUT = ("rules-control", "with-sources", "profile", "with-row")
+WITHOUT = ("--rules-control", "--with-sources", "--profile", "--with-row")
 
 
 def with_key(rules: RuleSet, key: str, start: Start) -> RuleSet:
@@ -32,7 +31,7 @@ def with_key(rules: RuleSet, key: str, start: Start) -> RuleSet:
     ------
     InputError: composites have such an attribute, an option means nothing with keys, or nothing tells what keys are.
     """
-    if foreign := given(start.options, *WITHOUT):
+    if foreign := start.options.given(*WITHOUT):
         raise InputError(f"{foreign} and --key do not go together for rules", hint="leave one out")
     if taken := next((n for n in rules.composites if key in rules.declarations[n].domains), None):
         what = f"{taken} has an attribute '{key}', as the column of keys would be called"
@@ -58,7 +57,7 @@ def _domain(data: object, key: str, start: Start) -> Domain:
             raise InputError(f"nothing tells what the key '{key}' is", hint=hint)
         return found
     path: LogPath = str(files[0]).rpartition("=")[2]
-    named = key_domain(path, key, Reading.of(start.options))
+    named = key_domain(path, key, start.options.reading())
     return STR if isinstance(named, Words) else named
 
 

@@ -9,7 +9,8 @@ from typing import Any, cast
 from workbench.core.domain import INT, STR
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, Refused
-from workbench.executors.table import AUTO, Start, given
+from workbench.executors.run_options import AUTO
+from workbench.executors.table import Start
 from workbench.extensions import later
 from workbench.logs.rule_columns import text_codes
 from workbench.logs.rule_facts import facts_of
@@ -55,13 +56,13 @@ class MatchRun(RuleRun):
     """
 
     def __init__(self, rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[EventPiece]]) -> None:
-        wanted = start.option("matches")
+        wanted = start.options.matches
         if wanted not in (COUNT, ROWS):
             raise InputError(f"matches are not '{wanted}'", hint=f"'{COUNT}' counts them, '{ROWS}' tells their events")
-        threads = "--threads" if start.option("threads", 1) > 1 else ""
-        if foreign := given(start.options, "with-sources", "rules-control", "key") or threads:
+        threads = "--threads" if (start.options.threads or 1) > 1 else ""
+        if foreign := start.options.given("--with-sources", "--rules-control", "--key") or threads:
             raise InputError(f"{foreign} and --matches do not go together", hint="leave one out")
-        self._numbers, self._most = wanted == ROWS, start.option("first")
+        self._numbers, self._most = wanted == ROWS, start.options.first
         if self._most is not None and not self._numbers:
             raise InputError("the first matches are told, not counted", hint=f"add --matches {ROWS}")
         super().__init__(rules, start, read)
@@ -73,10 +74,10 @@ class MatchRun(RuleRun):
 
     def _started(self) -> Any:
         start, unit, dates = self._start, self._clock.unit, bool(self._clock.dates)
-        trex = start.option("compat") == "trex"
-        settings = EngineSettings(unit, dates, trex, start.option("profile", False))
+        trex = start.options.compat == "trex"
+        settings = EngineSettings(unit, dates, trex, start.options.profile)
         facts = self._facts = facts_of(self.rules, start)
-        made, asked = in_units(self.rules, unit, dates=dates, trex=trex), start.option("engine")
+        made, asked = in_units(self.rules, unit, dates=dates, trex=trex), start.options.engine
         self.engine = "compiled"
         try:
             if asked in (None, AUTO, self.engine):
@@ -145,7 +146,7 @@ class MatchRun(RuleRun):
                     tally.computed += len(some)
                     tally.tell()
         self._settle()
-        until = self._start.option("until")
+        until = self._start.options.until
         if until is not None:
             yield from engine.matches_until(instant(self._clock, str(until)))
 

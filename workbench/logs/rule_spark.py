@@ -6,7 +6,6 @@ before a row is read.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,10 +20,11 @@ from workbench.events.inputs import log_files
 from workbench.events.parts import WHOLE
 from workbench.events.reading import Reading, Tally
 from workbench.events.write import kept_rows, write_events
+from workbench.executors.run_options import RunOptions
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.output import events_of_row, write_rows
 from workbench.executors.spark.whole import ClearedOutput, check_files, stages_shown, started_session, written_format
-from workbench.executors.table import Start, given
+from workbench.executors.table import Start
 from workbench.logs.rule_choice import asks, chosen_engine, engine_name, expected_events
 from workbench.logs.rule_composites import event_columns
 from workbench.logs.rule_facts import facts_of
@@ -46,13 +46,16 @@ if TYPE_CHECKING:
 
 BUCKETS_PER_TASK = 4
 """Buckets of keys for each task that runs engines: tasks have about the same to do."""
-WITHOUT = ("key", "order", "late", "late-output", "rules-control", "with-sources", "profile", "steps", "with-row")
+WITHOUT = (
+    "--key", "--order", "--late", "--late-output", "--rules-control", "--with-sources", "--profile", "--steps",
+    "--with-row",
+)  # fmt: skip
 
 
 def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
     """Read and write, as the options of the command say."""
     args = start.options
-    if foreign := given(args, *WITHOUT, *["until"] * bool(args.stream)):
+    if foreign := args.given(*WITHOUT, *["--until"] * args.stream):
         hint = "leave it out, or run the rules without --backend spark"
         raise InputError(f"not for rules on the spark backend: {foreign}", hint=hint)
     rule_partition(rules).see(f"the spark backend has no key by which {rules.name} is split")
@@ -60,7 +63,7 @@ def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
     log = SparkRuleLog(rules, start)
     if args.head is not None and len(log.inputs) > 1:
         raise InputError("--head is of one input on the spark backend", hint="leave it out, or give one --input")
-    files = argparse.Namespace(**{**vars(args), "input": [str(path) for _, path in log.inputs]})
+    files = replace(args, input=[str(path) for _, path in log.inputs])
     check_files(files)
     written = written_format(files)
     with started_session(args, otherwise="leave --backend spark out") as spark:
@@ -112,8 +115,8 @@ class SparkRuleLog:
 
     def __post_init__(self) -> None:
         self.engine = engine_name(self.start)
-        self.clock = Clock(self.start.option("time", "time"), self.start.option("time_unit"))
-        self.reading = Reading.of(self.start.options)
+        self.clock = self.start.options.clock()
+        self.reading = self.start.options.reading()
         self.log = RuleLog(self.rules, self.clock, self.reading, Tally())
         self.inputs = [self.log.named(each) for each in _inputs(self.start.options)]
         for each in _inputs(self.start.options):
@@ -127,16 +130,16 @@ class SparkRuleLog:
         if asks(self.start):
             made, facts, settings = self._running()
             make = partial(rule_engine, made, facts=facts, settings=settings)
-            expected = expected_events(self.start.option("input"))
+            expected = expected_events(self.start.options.input)
             choice = chosen_engine(made, settings, expected, "columns", make)
             self.engine = choice.engine
-            if self.start.option("engine") is not None or self.engine != "cdp":
+            if self.start.options.engine is not None or self.engine != "cdp":
                 self.start.say(f"engine {choice.engine}: {choice.why}")
 
     def _running(self) -> tuple[RuleSet, Facts, EngineSettings]:
         """The rules with windows in the unit of times, facts, and how engines run."""
         start, clock = self.start, self.clock
-        trex = start.option("compat") == "trex"
+        trex = start.options.compat == "trex"
         scaled = in_units(self.rules, clock.unit, dates=bool(clock.dates), trex=trex)
         return scaled, facts_of(self.rules, start), EngineSettings(clock.unit, bool(clock.dates), trex)
 
@@ -145,7 +148,7 @@ class SparkRuleLog:
         from workbench.logs.rule_parts import EventLayout
         from workbench.logs.rule_workers import RuleJob
 
-        clock, until = self.clock, self.start.option("until")
+        clock, until = self.clock, self.start.options.until
         scaled, facts, settings = self._running()
         ports = event_columns(self.rules, clock, self.rules.composites)
         job = RuleJob(
@@ -210,7 +213,7 @@ class SparkRuleLog:
         counts.settle(self.start.tally, {})
 
 
-def _inputs(options: argparse.Namespace) -> Sequence[Any]:
+def _inputs(options: RunOptions) -> Sequence[Any]:
     return options.input if isinstance(options.input, list) else [options.input]
 
 

@@ -6,7 +6,6 @@ been read.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
@@ -18,8 +17,8 @@ from workbench.core.domain import ANY, INT
 from workbench.core.program import Port
 from workbench.errors import InputError, WorkbenchError
 from workbench.events.clock import Clock
-from workbench.events.reading import Reading
-from workbench.executors.table import AUTO, Start, backend_rows, given
+from workbench.executors.run_options import AUTO, RunOptions
+from workbench.executors.table import Start, backend_rows, option_flags
 from workbench.extensions import later
 from workbench.logs.rule_choice import EventsGiven, asks, chosen_engine, engine_name, expected_events
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
@@ -57,14 +56,14 @@ def run_rules(rules: RuleSet, start: Start) -> None:
 
     options = start.options
     if options.backend == "spark":
-        if foreign := given(options, "matches", "first"):
+        if foreign := options.given("--matches", "--first"):
             raise InputError(f"not with --backend spark: {foreign}", hint="leave one of them out")
         from workbench.logs.rule_spark import run_rules_on_spark
 
         run_rules_on_spark(rules, start)
         return
     inputs = options.input if isinstance(options.input, list) else [options.input]
-    written = output_format(options.output, Reading.of(options).format, str(inputs[0]).rpartition("=")[2])
+    written = output_format(options.output, options.reading().format, str(inputs[0]).rpartition("=")[2])
     run = rule_run(rules, start, lambda log: log.pieces(inputs))
     with write_events(options.output, run.ports, format=written, live=start.live) as writer:
         for made in run.made():
@@ -74,8 +73,8 @@ def run_rules(rules: RuleSet, start: Start) -> None:
 
 def rule_run(rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[EventPiece]]) -> RuleRun:
     """A run of rules, or one of which only the matches are wanted."""
-    if start.option("matches") is None:
-        if start.option("first") is not None:
+    if start.options.matches is None:
+        if start.options.first is not None:
             raise InputError("--first is for matches", hint="add --matches rows, or --head for the first events")
         return RuleRun(rules, start, read)
     run: RuleRun = later("workbench.logs.rule_matches", "MatchRun")(rules, start, read)
@@ -91,10 +90,9 @@ def write_made(writer: RowWriter, made: RowsMade) -> None:
         writer.table(made)
 
 
-def _see_options(options: argparse.Namespace) -> None:
+def _see_options(options: RunOptions) -> None:
     """InputError where an option is given that is for pipelines, or means nothing."""
-    flags = {option.flag.removeprefix("--") for row in backend_rows().values() for option in row.options}
-    others = given(options, "steps", "N", "integers", *sorted(flags - {"key", "threads"}))
+    others = options.given("--steps", "-N", *sorted({*option_flags()} - {"--key", "--threads"}))
     usual = next(iter(backend_rows()))
     if options.backend == "spark":
         raise InputError("the spark backend reads a file and writes one", hint="name input and output")
@@ -102,7 +100,7 @@ def _see_options(options: argparse.Namespace) -> None:
         others = f"--backend {options.backend}"
     if others:
         raise InputError(f"not for rules: {others}", hint="leave it out; --engine names what runs rules")
-    if getattr(options, "compat", None) not in (None, "trex"):
+    if options.compat not in (None, "trex"):
         raise InputError(f"there is no '{options.compat}' to be compatible with", hint="did you mean 'trex'?")
 
 
@@ -124,18 +122,18 @@ class RuleRun:
         from workbench.events.write import kept_rows
 
         _see_options(start.options)
-        given = start.option("rules_control")
+        given = start.options.rules_control
         self._control = None if given is None else RuleControl(given, rules, start)
         self.rules, self._start = rules if self._control is None else self._control.everything, start
-        self._first, self._key = rules, start.option("key")
+        self._first, self._key = rules, start.options.key
         if self._key is not None:
             self.rules = with_key(rules, self._key, start)
         self._seen: int | None = None
-        self._clock = Clock(start.option("time", "time"), start.option("time_unit"), start.option("late"))
-        reading = Reading.of(start.options)
+        self._clock = start.options.clock(start.options.late)
+        reading = start.options.reading()
         self._log = RuleLog(self.rules, self._clock, reading, start.tally, key=self._key or "")
         self._late = _Late(start, self.rules, self._clock)
-        self._sources = Sources() if start.option("with_sources", False) else None
+        self._sources = Sources() if start.options.with_sources else None
         with start.closing:  # what has been opened is closed, with nothing left behind, should anything go wrong here
             start.closing.enter_context(kept_rows(reading, start.tally, live=start.live))
             pieces = read(self._log)
@@ -155,11 +153,11 @@ class RuleRun:
 
     def _started(self) -> RuleEngine:
         start, unit, dates = self._start, self._clock.unit, bool(self._clock.dates)
-        trex = start.option("compat") == "trex"
-        threads = start.option("threads", 1)
+        trex = start.options.compat == "trex"
+        threads = start.options.threads or 1
         if threads > 1 and (self._control is not None or self._key is not None):
             raise InputError("--rules-control and --key are for rules in one thread", hint="leave --threads out")
-        settings = EngineSettings(unit, dates, trex, start.option("profile", False), threads=threads)
+        settings = EngineSettings(unit, dates, trex, start.options.profile, threads=threads)
         facts = self._facts = facts_of(self.rules, start)
         made = in_units(self._first, unit, dates=dates, trex=trex)
         if threads > 1 and (reason := rule_split(made).reason):
@@ -178,9 +176,9 @@ class RuleRun:
             self._pieces = chain(filter(None, [first]), self._pieces)
             singly = self._control is not None or not isinstance(first, EventBlock)
             given: EventsGiven = "keyed" if self._key is not None else "singly" if singly else "columns"
-            choice = chosen_engine(made, settings, expected_events(start.option("input")), given, make)
+            choice = chosen_engine(made, settings, expected_events(start.options.input), given, make)
             self.engine = choice.engine
-            if start.option("engine") is not None or choice.engine != "cdp":
+            if start.options.engine is not None or choice.engine != "cdp":
                 start.say(f"engine {choice.engine}: {choice.why}")
         return make(self.engine)
 
@@ -194,7 +192,7 @@ class RuleRun:
                 yield from self._of_block(piece) if isinstance(piece, EventBlock) else self._singly(piece, wait=0)
                 self._start.tally.tell()
             self._settle()
-            until = self._start.option("until")
+            until = self._start.options.until
             if until is not None:
                 end = instant(self._clock, str(until))
                 if self._control is not None:
@@ -298,7 +296,7 @@ class RuleRun:
         self._log.tell(say)
         self._late.tell()
         if hasattr(self._facts, "told"):
-            for line in self._facts.told(costs=self._start.option("profile", False)):
+            for line in self._facts.told(costs=self._start.options.profile):
                 say(line)
         if self._control is not None:
             self._control.tell()
@@ -325,7 +323,7 @@ class _Late:
         self.writer: RowWriter | None = None
 
     def __call__(self, event: Occurrence) -> None:
-        path, shown = self.start.option("late_output"), self.clock.show(event.time)
+        path, shown = self.start.options.late_output, self.clock.show(event.time)
         if path is None:
             what = f"an event of type {event.type}, of {shown}, came later than --late {self.clock.late}"
             raise InputError(what, hint="wait longer, or keep such rows: --late-output FILE")

@@ -5,7 +5,6 @@ Streams: an event's outputs are written before the next event is read, so that i
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,15 +13,15 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Union, cast
 
-from workbench.core.domain import Integer, Value
+from workbench.core.domain import Value
 from workbench.core.program import Ported, Program
 from workbench.errors import InputError, Refused, WorkbenchError
 from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import LogPath, named_files
-from workbench.events.reading import Reading
 from workbench.events.row_batches import batches
 from workbench.events.rows import LogBlock
-from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind, refuse_missing
+from workbench.executors.run_options import AUTO, RunOptions
+from workbench.executors.table import BackendRow, Start, backend_row, refuse_foreign, refuse_kind, refuse_missing
 from workbench.interrupts import checkpoint
 from workbench.logs.fallback import Fallback, may_fail
 from workbench.logs.overlap import OverlappedWriter, overlap
@@ -47,19 +46,18 @@ BlockOutputs = Union["Mapping[str, OutputColumn]", Iterator[Mapping[str, list[Va
 """What comes out of a block: columns, or what comes out in each step."""
 
 
-def run_with(program: Program, start: Start, integers: Integer | None = None, struck: Say = lambda _: None) -> None:
+def run_with(program: Program, start: Start, struck: Say = lambda _: None) -> None:
     """Run a program as options say, which name `input` and `output` besides those of the backends; see `run`.
 
     Parameters
     ----------
-    integers: what `int` is resolved to, if it is.
     struck: is told of each fault that strikes.
     """
-    run = LogRun(program, start, integers, struck)
+    run = LogRun(program, start, struck)
     options, row = run.start.options, run.row
     with run.closing:
         if row.whole is not None:
-            if getattr(options, "memory", None) is not None:
+            if options.memory_mb is not None:
                 hint = "bound that in its own way"
                 raise InputError(f"--memory is no limit of what the {row.name} backend starts", hint=hint)
             row.whole(run.program, run.start)
@@ -94,28 +92,28 @@ class LogRun:
         self,
         program: Program,
         start: Start,
-        integers: Integer | None = None,
         struck: Say = lambda _: None,
         *,
         columns: bool = True,
         twice: bool = True,
     ) -> None:
         program = with_facts(program, start)
-        self.program = program if integers is None else program.pipeline.resolve(integers)
+        options = start.options
+        self.program = program if options.integers is None else program.pipeline.resolve(options.integers)
         self.closing, self.struck = contextlib.ExitStack(), struck
         self._made: Backend | None = None
-        options, auto = start.options, start.options.backend == AUTO
+        auto = options.backend == AUTO
         self.row = backend_row("reference" if auto else options.backend)
         if auto and columns:
             self._take(backend_row("numba"), start, twice=twice and not start.live)
         refuse_foreign(self.row, options)
         refuse_kind(self.row, self.program)
         refuse_missing(self.row)
-        if getattr(options, "with_row", False) and options.key is None:
+        if options.with_row and options.key is None:
             raise InputError("rows are numbered where each has a key: --with-row", hint="add --key COLUMN")
         self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
         words = self.row.like == "numba" and not auto
-        self.reading = replace(Reading.of_run(options, self.program), words=words)
+        self.reading = replace(options.reading(self.program), words=words)
         self.auto, self.fallback = auto and self._made is not None, Fallback(self.program, self.start)
         if auto:
             start.say(f"the {self.row.name} backend runs it")
@@ -207,7 +205,7 @@ class LogRun:
     def _lists(self, block: LogBlock) -> Mapping[str, list[Value]] | None:
         """The events of a block for an executor of Python values whose only output makes the rows."""
         single = len(self.program.ports.shown) == 1 and self.row.name == "reference"
-        single = single and not self.start.option("processes")
+        single = single and not self.start.options.processes
         return block.lists() if single else None
 
     def _lockstep(self, lists: Mapping[str, list[Value]]) -> Iterator[Mapping[str, list[Any]]]:
@@ -310,7 +308,7 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     options = run.start.options
     _ = run.backend  # nothing is written before the input is known to be there, and the program to run
     written = output_format(options.output, run.reading.format, read)
-    tally, quiet = run.start.tally, is_terminal(options.output) and not getattr(options, "progress", False)
+    tally, quiet = run.start.tally, is_terminal(options.output) and not options.progress
     progress = contextlib.nullcontext() if quiet else run.start.progress(tally.shown)
     own = any(each.flag == "--threads" for each in run.row.options)  # those of a GPU carry no blocks of a log
     threads = getattr(run.backend, "threads", 1) if own else 1
@@ -355,7 +353,7 @@ def _started(events: Iterator[T]) -> Iterator[T]:
     return itertools.chain(list(itertools.islice(events, 1)), events)
 
 
-def _faults(options: argparse.Namespace, pipeline: Program) -> RandomFaults | None:
+def _faults(options: RunOptions, pipeline: Program) -> RandomFaults | None:
     """What makes faults strike, where the options ask for that."""
     if not options.fault and options.seed is None and options.rate is None:
         return None

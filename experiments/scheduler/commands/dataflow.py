@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
+from workbench.cli.run_options import reading_options, run_options
 from workbench.events.files import write_atomically
-from workbench.events.reading import Reading, reading_options
 from workbench.verify.decide.table import engine_rows
 
 if TYPE_CHECKING:
@@ -137,7 +137,9 @@ def _show(args: argparse.Namespace) -> int:
 
     program = o.program(args.file, args.param, args.fault)
     refuse_kind(backend_row("dataflow"), program)
-    steps = list(itertools.islice(read_events(args.input, program, Reading.of(args)), args.phases))
+    steps = list(
+        itertools.islice(read_events(args.input, program, run_options(args, output=None).reading()), args.phases)
+    )
     history = flow_history(program, steps, args.threads, args.seed, groups=args.groups)
     if args.json:
         import json

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
 from workbench.cli.progress import Progress
+from workbench.cli.run_options import reading_options, run_options
 from workbench.errors import InputError
-from workbench.events.reading import Reading, reading_options
 
 if TYPE_CHECKING:
     from workbench.executors.threaded.advise import Advised, Gain
@@ -45,7 +45,7 @@ def execute(args: argparse.Namespace) -> int:
         raise InputError(f"{threads} threads leave nothing to advise on", hint="--threads 1, or more")
     if args.sample < 1:
         raise InputError(f"a sample of {args.sample} steps leaves nothing to measure", hint="--sample 1, or more")
-    steps = list(itertools.islice(read_events(args.input, pipeline, Reading.of(args)), args.sample))
+    steps = list(itertools.islice(read_events(args.input, pipeline, run_options(args).reading()), args.sample))
     if not any(steps):
         raise InputError("there are no events to measure", where=args.input)
     with Progress("measuring") as progress:

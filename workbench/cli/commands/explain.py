@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import explained_run_options, types_of_log
+from workbench.cli.run_options import reading_options, run_options
 from workbench.cli.written_runs import check_writable
 from workbench.events.files import write_atomically
-from workbench.events.reading import Tally, reading_options
+from workbench.events.reading import Tally
 
 if TYPE_CHECKING:
     from workbench.tesla.rule_explanation import RuleExplanation
@@ -60,16 +61,16 @@ def execute(args: argparse.Namespace) -> int:
 
 def _answer(args: argparse.Namespace) -> RuleExplanation:
     from workbench.errors import InputError
-    from workbench.executors.table import AUTO, Start
+    from workbench.executors.table import Start
 
     if not o.is_rules(args.file):
         raise InputError("this is no file of rules", where=args.file, hint="pipelines are explained by check and draw")
     from workbench.logs.rule_explained import RuleQuestion, explained
 
-    rules = o.rules(args.file, types_of_log(args, o.note))
+    run = run_options(args, output=None, html=None)  # they are the answer's
+    rules = o.rules(args.file, types_of_log(run, o.note))
     output = int(args.output) if (args.output or "").isdigit() else args.output
     question = RuleQuestion(args.event, output, args.missing, args.most)
-    run = argparse.Namespace(**{**vars(args), "backend": AUTO, "html": None})  # the page is not the run's
     tally = Tally(o.note)
     with tally.doing:
         return explained(rules, Start(run, say=o.note, tally=tally), question, lambda log: log.pieces(args.input))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from workbench.cli import options as o
 from workbench.cli import rule_models
 from workbench.cli.rule_runs import fact_files, fact_timeout
+from workbench.cli.run_options import reading_options, run_options
 from workbench.errors import InputError
-from workbench.events.reading import reading_options
 
 if TYPE_CHECKING:
     from workbench.tesla.engines.facts.access import FactAccesses
@@ -139,17 +139,15 @@ def _plan(rules: RuleSet, args: argparse.Namespace) -> None:
 
 def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
     """What predicates find in the first events of a log."""
-    from workbench.events.clock import Clock
-    from workbench.events.reading import Reading, Tally
+    from workbench.events.reading import Tally
     from workbench.executors.table import Start
     from workbench.logs.rule_facts import facts_of
     from workbench.logs.rule_sample import sampled_log
 
-    tally = Tally(o.note)
-    clock = Clock(args.time or "time", args.time_unit)
-    facts = facts_of(rules, Start(args))
+    tally, options = Tally(o.note), run_options(args, output=None)
+    facts = facts_of(rules, Start(options))
     with tally.doing:
-        return sampled_log(rules, args.input, Reading.of(args), clock, facts, tally)
+        return sampled_log(rules, args.input, options.reading(), options.clock(), facts, tally)
 
 
 def _asked(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | None:
@@ -161,7 +159,7 @@ def _asked(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | None:
     from workbench.tesla.engines.facts.access import FactAccesses
     from workbench.tesla.engines.facts.tables import FactTables
 
-    facts = facts_of(rules, Start(args))
+    facts = facts_of(rules, Start(run_options(args, output=None)))
     if not isinstance(facts, FactTables):
         return None
     found = FactAccesses.of(rules, facts)

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, cast
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import ports_of_log, rule_options, types_of_log
+from workbench.cli.run_options import backend_options, reading_options, run_options
 from workbench.errors import WorkbenchError, printable
-from workbench.events.reading import Reading, Tally, reading_options
+from workbench.events.reading import Tally
 from workbench.events.table import format_rows
-from workbench.executors.table import Start, backend_options
+from workbench.executors.table import Start
 
 if TYPE_CHECKING:
-    from workbench.core.domain import Integer
     from workbench.core.pipeline import Pipeline
+    from workbench.executors.run_options import RunOptions
     from workbench.tesla.rule_set import RuleSet
 
 
@@ -57,12 +58,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
-    begun = time.monotonic()
-    found, integers = o.program(args.file, args.param, args.fault, types_of_log(args, o.note)), _integers(args)
+    begun, options = time.monotonic(), run_options(args)
+    found = o.program(args.file, args.param, args.fault, types_of_log(options, o.note))
     tally = Tally(o.note)
     try:
         with tally.doing:
-            _run(found, args, integers, tally)
+            _run(found, args, options, tally)
     except BaseException as error:
         notes = "; ".join(getattr(error, "__notes__", ()))
         if isinstance(error, WorkbenchError):
@@ -78,20 +79,20 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
-def _run(found: Pipeline | RuleSet, args: argparse.Namespace, integers: Integer | None, tally: Tally) -> None:
+def _run(found: Pipeline | RuleSet, args: argparse.Namespace, options: RunOptions, tally: Tally) -> None:
     from workbench.cli.progress import Progress
 
     rules = cast("RuleSet", found) if found.kind == "rule set" else None  # to ask for its class would import it
     pipeline = cast("Pipeline", found)
-    start = Start(args, say=o.note, progress=partial(Progress, always=args.progress), tally=tally)
+    start = Start(options, say=o.note, progress=partial(Progress, always=args.progress), tally=tally)
     if args.list_columns:
         from workbench.events.look import look
 
         if rules is not None:
-            ports = ports_of_log(rules, args)
+            ports = ports_of_log(rules, options)
         else:
-            ports = (pipeline if integers is None else pipeline.resolve(integers)).ports
-        print("\n\n".join(map(str, look(args.input, ports, Reading.of(args)))))
+            ports = (pipeline if options.integers is None else pipeline.resolve(options.integers)).ports
+        print("\n\n".join(map(str, look(args.input, ports, options.reading()))))
     elif rules is not None:
         from workbench.logs.rules import run_rules
 
@@ -100,14 +101,5 @@ def _run(found: Pipeline | RuleSet, args: argparse.Namespace, integers: Integer 
         from workbench.logs.options import refuse_rule_options
         from workbench.logs.run import run_with
 
-        refuse_rule_options(args, pipeline)
-        run_with(pipeline, start, integers, lambda text: print(printable(text), file=sys.stderr))
-
-
-def _integers(args: argparse.Namespace) -> Integer | None:
-    """The finite integers that -N or --int ask for, if they do."""
-    if args.N is None and args.integers is None:
-        return None
-    from workbench.core.domain import Integer, Overflowing
-
-    return Integer(o.N if args.N is None else args.N, Overflowing(args.integers or o.KINDS[0]))
+        refuse_rule_options(options, pipeline)
+        run_with(pipeline, start, lambda text: print(printable(text), file=sys.stderr))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import logging
 import sys
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import InputError
 from workbench.events.files import ending, format_of
 from workbench.events.inputs import named_files
-from workbench.events.reading import Reading
 from workbench.events.table import endings, format_row
 from workbench.events.write import kept_rows
+from workbench.executors.run_options import RunOptions
 from workbench.executors.spark.output import WRITTEN, print_rows, row_ports, write_rows
-from workbench.executors.table import Start, given
+from workbench.executors.table import Start
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
@@ -50,7 +49,7 @@ def run_whole(pipeline: Program, start: Start) -> None:
 
 
 @contextlib.contextmanager
-def started_session(args: argparse.Namespace, otherwise: str) -> Iterator[Any]:
+def started_session(args: RunOptions, otherwise: str) -> Iterator[Any]:
     """A session for a run, whose errors come back as ours; `otherwise` is what can be done without Java."""
     from workbench.executors.spark.carry import brought_back
     from workbench.executors.spark.session import LOCAL, session
@@ -67,7 +66,7 @@ def started_session(args: argparse.Namespace, otherwise: str) -> Iterator[Any]:
             spark.stop()
 
 
-def check_files(args: argparse.Namespace) -> None:
+def check_files(args: RunOptions) -> None:
     """InputError where the options of a batch or a stream do not go together."""
     names = named_files(args.input)
     if names is None or "-" in names:
@@ -87,11 +86,11 @@ def check_files(args: argparse.Namespace) -> None:
         if args.files is not None and args.files < 1:
             raise InputError(f"--files {args.files}: at least one")
         return
-    if streams := given(args, "checkpoint", "once", "files"):
+    if streams := args.given("--checkpoint", "--once", "--files"):
         raise InputError(f"for a stream only: {streams}", hint="add --stream")
 
 
-def written_format(args: argparse.Namespace) -> str:
+def written_format(args: RunOptions) -> str:
     """The format that is written: what the output's name tells, or `--format`, or the input."""
     from workbench.executors.spark.logs import first_file, is_remote, named
 
@@ -101,7 +100,7 @@ def written_format(args: argparse.Namespace) -> str:
         raise InputError(f"the spark backend does not write {named_so}", where=args.output, hint=hint)
     name = named(args.input)[0]
     read = None if is_remote([name]) else first_file(name)
-    found = named_so or Reading.of(args).format or format_of(read or name) or "csv"
+    found = named_so or args.reading().format or format_of(read or name) or "csv"
     if format_row(found).writer is None:
         found = "csv"
     if args.output == "-":
@@ -115,10 +114,10 @@ def _batch(start: Start, spark: Any, choice: Choice, written: str) -> None:
     from workbench.executors.spark.keyed import run_located
     from workbench.executors.spark.logs import read_log
 
-    reading = Reading.of_run(args, choice.pipeline)
+    reading = args.reading(choice.pipeline)
     with stages_shown(start, spark) as progress, kept_rows(reading, tally):
         log = read_log(
-            spark, args.input, choice.pipeline, key=args.key, order=args.order, reading=reading, tally=tally
+            spark, args.input, choice.pipeline, key=args.key or "", order=args.order, reading=reading, tally=tally
         )  # fmt: skip
         made = run_located(choice, log)
 
@@ -163,9 +162,9 @@ def _stream(begin: Start, spark: Any, choice: Choice, written: str) -> None:
     from workbench.executors.spark.logs import follow_log, named
     from workbench.executors.spark.stream import start
 
-    (folder,), reading = named(args.input), Reading.of_run(args, choice.pipeline)
+    (folder,), reading = named(args.input), args.reading(choice.pipeline)
     log = follow_log(
-        spark, str(folder), choice.pipeline, key=args.key, order=args.order, files=args.files, reading=reading
+        spark, str(folder), choice.pipeline, key=args.key or "", order=args.order, files=args.files, reading=reading
     )
 
     def wrote(number: int) -> None:

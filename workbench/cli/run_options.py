@@ -1,0 +1,85 @@
+"""The options of a run, as the command line has them: their declarations, and what is made of them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, get_args
+
+from workbench.cli import options as o
+from workbench.events.reading import Null
+from workbench.events.table import format_rows
+from workbench.executors import table
+from workbench.executors.run_options import AUTO, FLAGS, RunOptions, flag_name
+from workbench.executors.table import BackendOption, backend_rows, option_flags
+
+if TYPE_CHECKING:
+    from workbench.core.domain import Integer
+
+
+def run_options(args: argparse.Namespace, **own: Any) -> RunOptions:
+    """The options of a run that a command line gives, of those that its command has; `own` has others."""
+    values = vars(args)
+    found = {name: values.get(flag_name(flag)) for name, flag in FLAGS.items() if name not in ("integers", "more")}
+    others = {name: values.get(name) for name in map(flag_name, option_flags()) if name not in found}
+    return table.run_options({**found, **others, "integers": _integers(args), **own})
+
+
+def _integers(args: argparse.Namespace) -> Integer | None:
+    """The finite integers that -N or --int ask for, if they do."""
+    count, kind = getattr(args, "N", None), getattr(args, "integers", None)
+    if count is None and kind is None:
+        return None
+    from workbench.core.domain import Integer, Overflowing
+
+    return Integer(o.N if count is None else count, Overflowing(kind or o.KINDS[0]))
+
+
+def reading_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `Reading`."""
+    parser.add_argument(
+        "--format", choices=list(format_rows()), help="of the input (default: by its name, or its first bytes)"
+    )
+    group = parser.add_argument_group("columns and rows of the log")
+    group.add_argument(
+        "--column", action="append", metavar="INPUT=COLUMN",
+        help="the column for an input, or for a field of one (e.user=name); repeatable (default: that of its name)",
+    )  # fmt: skip
+    group.add_argument("--strict", action="store_true", help="columns that no input needs are an error")
+    group.add_argument(
+        "--null", choices=get_args(Null), default="absent",
+        help="what an empty cell or a null is: no event at this step, or an error; zero: where other fields of its"
+        " record are there, 0, false or the empty text (default: absent)",
+    )  # fmt: skip
+    group.add_argument(
+        "--bad-rows", default="error", metavar="error|skip|FILE",
+        help="what becomes of rows that cannot be read: an error (default), passed over and counted, or kept in a file",
+    )  # fmt: skip
+    group.add_argument("--header", metavar="NAME,...", help="the columns of a CSV file without a line of names")
+    group.add_argument(
+        "--pattern", metavar="REGEX",
+        help="what each line of a text matches, with a group for each column: '(?P<user>\\w+) (?P<ms>\\d+)'",
+    )  # fmt: skip
+    group.add_argument(
+        "--xml", metavar="ELEMENT", help="the elements of XML that are rows; columns are paths in them: x=position/x"
+    )
+    group.add_argument("--head", type="positive", metavar="N", help="read the first N rows only")
+
+
+def backend_options(parser: argparse.ArgumentParser) -> None:
+    """`--backend`, and the options of the backends, each with those that have it."""
+    rows = [row for row in backend_rows().values() if row.runs]
+    told = "; ".join(f"{row.name}: {row.said}" for row in rows)
+    parser.add_argument(
+        "--backend", choices=[*(row.name for row in rows), AUTO], default=rows[0].name,
+        help=f"what runs it (default: {rows[0].name}). {told}; {AUTO}: numba where it runs the program, else reference",
+    )  # fmt: skip
+    group = parser.add_argument_group("of some backends")
+    flags: dict[str, list[tuple[BackendOption, str]]] = {}
+    for row in rows:
+        for option in row.options:
+            if option.help:
+                flags.setdefault(option.flag, []).append((option, row.name))
+    for flag, users in flags.items():
+        helps = dict.fromkeys(option.help for option, _ in users)
+        texts = (f"{', '.join(name for option, name in users if option.help == text)}: {text}" for text in helps)
+        group.add_argument(flag, help="; ".join(texts), **users[0][0].how)

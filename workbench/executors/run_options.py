@@ -1,0 +1,221 @@
+"""The options of a run, made from a command line or from keyword arguments.
+
+The rule of this module: an option says which programs it is for. Those that are for some backends only stand in the
+rows of these, too (`table`), and are None where they are not given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from workbench.errors import InputError, did_you_mean
+from workbench.events.reading import Null, Reading, columns_of
+
+if TYPE_CHECKING:
+    from workbench.core.domain import Integer, Value
+    from workbench.core.program import Ported
+    from workbench.events.clock import Clock
+
+AUTO = "auto"
+"""What stands for the backend that fits the program and the log."""
+PIPELINES, RULES, TIMES, FACTS = "pipelines", "rules", "programs with a clock", "programs that look up facts"
+"""What an option is for, where it is not for all programs; rules have a clock, and may look up facts."""
+
+
+def _of(only: str, default: Any = None, flag: str = "") -> Any:
+    """An option of some programs."""
+    return field(default=default, metadata={"only": only, "flag": flag})
+
+
+def _called(flag: str, default: Any = None) -> Any:
+    """An option that the command line calls otherwise."""
+    return field(default=default, metadata={"flag": flag})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a program runs: the options of `workbench run`, by their names there."""
+
+    input: Any = None
+    """The log: files, or data."""
+    output: str = "-"
+    """The file that is written; `-` for the standard output, or an answer in Python."""
+    progress: bool = False
+    """Whether it is shown how far a run is, also where no terminal is."""
+    backend: str = AUTO
+    """What runs it; `auto`: what fits the program and the log."""
+    seconds: float | None = _called("--timeout")
+    """How long it may take."""
+    memory_mb: int | None = _called("--memory")
+    """By how many megabytes the process may grow."""
+
+    columns: Mapping[str, str] | Sequence[str] = _called("--column", ())
+    """The column for an input, or for a field of a record on one (`e.user`), where it is not called like that."""
+    strict: bool = False
+    """Whether columns that no input needs are an error."""
+    null: str = "absent"
+    """`absent`: a null, a None or an empty cell is no event at this step; `error`: it is an error; `zero`: where other
+    fields of its record are there, it is 0, false or the empty text."""
+    bad_rows: str | Path = "error"
+    """What becomes of rows that cannot be read: `error`, `skip`, or the name of a file that they are written to."""
+    head: int | None = None
+    """How many rows are read at most."""
+    format: str | None = None
+    """Of files, where their names do not tell."""
+    header: str | Sequence[str] = ()
+    """The columns of a CSV file without a line of names."""
+    pattern: str = ""
+    """What each line of a text matches, with a named group for each column."""
+    xml: str = ""
+    """The name of the elements of XML that are rows."""
+
+    steps: bool = _of(PIPELINES, default=False)
+    """Whether a step in which nothing came out has a row, too, without events."""
+    integers: Integer | None = _of(PIPELINES, flag="-N")
+    """What `int` is; without it, numbers as the backend has them."""
+    fault: Sequence[str] = ()
+    """What may go wrong, beside what the program says."""
+    seed: int | None = None
+    """Of the faults that strike at random."""
+    rate: float | None = None
+    """How likely a fault is to strike where it can."""
+    threads: int | None = None
+    """How many there are."""
+    processes: int | None = None
+    """In how many worker processes the copies of quantifiers, windows and slices are."""
+    why: int | None = None
+    """How often it is told of which values a quantifier is false."""
+    html: str | None = None
+    """The page on which that is written."""
+    phases: int | None = None
+    """The most steps on their way at once."""
+    groups: bool = False
+    """Whether what is in a pipeline that is called runs as one."""
+    compiled: bool = False
+    """The same as machine code, where it can be compiled."""
+    reassociate: bool = False
+    """Whether sums of floats may be made in another order, in several threads."""
+    key: str | None = None
+    """A column: the program runs once for each of its values, and rows of the answer have them."""
+    with_row: bool = False
+    """With `key`: a column `row` with the number of the row, counted from 1."""
+    order: str | None = None
+    """What orders the rows of a key."""
+    master: str | None = None
+    """A Spark master."""
+    stream: bool = False
+    """The input is a folder that grows."""
+    checkpoint: str = ""
+    """Where a stream keeps its state."""
+    once: bool = False
+    """Whether a stream ends when all that is there has been done."""
+    files: int | None = None
+    """Files that a stream takes at a time."""
+
+    engine: str | None = _of(RULES)
+    """`cdp`, `aip`, `compiled`, or `auto`, which chooses for the rules and the log."""
+    time: str | None = _of(TIMES)
+    """The column of times."""
+    time_unit: str | None = _of(TIMES)
+    """What the numbers in it count."""
+    late: str | None = _of(RULES)
+    """How late events may come."""
+    late_output: str | Path | None = _of(RULES)
+    """The file of those that come later still."""
+    infer: bool = _of(RULES, default=False)
+    """Whether types that are not declared are inferred from the log."""
+    infer_rows: int | None = _of(RULES)
+    """From how many of its first rows."""
+    until: str | int | None = _of(RULES)
+    """The time to which the clock moves in the end."""
+    facts: Mapping[str, Iterable[Mapping[str, Value]]] | Sequence[str] | str | Path = _of(FACTS, default=())
+    """The rows of each type of facts, or their files: a SQLite database, or `TYPE=FILE`."""
+    facts_fixed: bool = _of(FACTS, default=False)
+    """Whether no database of facts changes while the program runs, so that nobody looks."""
+    facts_timeout: float | None = _of(FACTS)
+    """How many seconds a query for facts may take."""
+    on_facts_failure: str | None = _of(FACTS)
+    """What becomes of a query for facts that fails: `error` ends the run, `drop` gives up the matches that asked,
+    `retry` asks some times more."""
+    facts_cache: str | None = _of(FACTS)
+    """Which answers of databases stay in memory: `gds`, `gdsf`, `lru`, `sieve`, ...; none without it."""
+    facts_cache_rows: int | None = _of(FACTS)
+    """How many rows the answers in a cache have, at most."""
+    facts_cache_shared: bool = _of(FACTS, default=False)
+    """Whether all predicates have one cache."""
+    rules_control: Sequence[Mapping[str, Value]] | str | Path | None = _of(RULES)
+    """How rules change as time passes, as rows or their file."""
+    with_sources: bool = _of(RULES, default=False)
+    """Whether rows have the events of their match."""
+    compat: str | None = _of(RULES)
+    """`trex` for windows and consumption as T-Rex has them."""
+    profile: bool = _of(RULES, default=False)
+    """Whether what each rule has cost is told."""
+    matches: str | None = _of(RULES)
+    """`count` for how many matches each rule has, `rows` for the numbers of their events; no composites."""
+    first: int | None = _of(RULES)
+    """With `matches="rows"`: how many matches at most; what comes behind them is not looked for."""
+
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """The values of options that rows of backends have beside these, by name."""
+
+    def value(self, name: str) -> Any:
+        """The value of an option, also of one that only the row of a backend names; None where it is not given."""
+        return getattr(self, name) if name in OPTIONS else self.more.get(name)
+
+    def given(self, *flags: str) -> str:
+        """Those of the options that have a value: `--seed, --rate`."""
+        return ", ".join(flag for flag in flags if self._has(NAMES.get(flag, flag_name(flag))))
+
+    def _has(self, name: str) -> bool:
+        return bool(self.value(name) != (OPTIONS[name].default if name in OPTIONS else None))
+
+    def reading(self, program: Ported | None = None) -> Reading:
+        """How the log is read; of a program with a clock, that has the column of times.
+
+        Raises
+        ------
+        InputError: an option means nothing, or a file would be written in the place of another one.
+        """
+        from workbench.events.clock import Clock
+        from workbench.events.inputs import see_apart
+
+        see_apart(self.input, self.output, {flag: getattr(self, flag_name(flag)) for flag in _WRITTEN})
+        null: Any = self.null
+        if null not in get_args(Null):
+            raise InputError(f"there is no meaning '{null}' of nulls", hint=did_you_mean(null, get_args(Null)))
+        header = self.header.split(",") if isinstance(self.header, str) and self.header else self.header
+        found = Reading(
+            columns_of(self.columns), self.strict, null, str(self.bad_rows), self.head,
+            format=self.format or ("text" if self.pattern else "xml" if self.xml else None),
+            clock=Clock(unit=self.time_unit), header=tuple(map(str.strip, header)), pattern=self.pattern, xml=self.xml,
+        )  # fmt: skip
+        if self.time is None or program is None:
+            return found
+        times = {port.name: self.time for port in program.ports.inputs if port.clock}
+        return replace(found, columns={**times, **found.columns})
+
+    def clock(self, late: str | None = None) -> Clock:
+        """What knows the times of events, as the log writes them; see `Clock`."""
+        from workbench.events.clock import Clock
+
+        return Clock(self.time or Clock.column, self.time_unit, late)
+
+
+_WRITTEN = ("--bad-rows", "--late-output", "--html")
+"""What is written beside the output."""
+
+
+def flag_name(flag: str) -> str:
+    """The name of a value, of what the command line calls it: `with_row` of `--with-row`."""
+    return flag.lstrip("-").replace("-", "_")
+
+
+OPTIONS = {each.name: each for each in fields(RunOptions)}
+"""The options by name."""
+FLAGS = {name: each.metadata.get("flag") or f"--{name.replace('_', '-')}" for name, each in OPTIONS.items()}
+"""What the command line calls each."""
+NAMES = {flag: name for name, flag in FLAGS.items()}
