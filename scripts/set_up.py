@@ -167,7 +167,7 @@ def compile_project() -> None:
     environment = clean_environment()
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     run([str(PYTHON), "-m", "compileall", "-q", "workbench"], env=environment)
-    run([str(PYTHON), "-c", "from workbench.language.grammar import grammar; grammar()"], env=environment)
+    run([str(PYTHON), "-c", "from workbench.language.parser import parse_file; parse_file('')"], env=environment)
 
 
 def install_spark() -> None:

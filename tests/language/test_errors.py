@@ -6,8 +6,8 @@ from workbench.core.domain import BOOL
 from workbench.core.function import user_function
 from workbench.errors import Location, WorkbenchError
 from workbench.language import parse
-from workbench.language.grammar import grammar
 from workbench.language.mistakes import WORDS
+from workbench.language.parser import LANGUAGE
 
 IDENTITY = "pipeline p(x: int) -> int {{ {} }}"
 
@@ -355,7 +355,7 @@ def test_place_and_words(text, phrase, hint):
 
 
 def test_every_terminal_has_words():
-    used = {t.name for t in grammar().terminals} - {"COMMENT"}
+    used = {t.name for t in LANGUAGE.reader.lark.terminals} - {"COMMENT"}
     assert {name for name in used if not name.startswith("__IGNORE")} == set(WORDS) - {"$END"}
 
 

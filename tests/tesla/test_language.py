@@ -6,11 +6,10 @@ import pytest
 
 from workbench.core.domain import INT
 from workbench.errors import InputError, LanguageError
-from workbench.language.grammar import grammar
 from workbench.tesla.check import load_rules, rules
-from workbench.tesla.mistakes import SOURCE, WORDS
+from workbench.tesla.mistakes import WORDS
 from workbench.tesla.occurrence import in_units
-from workbench.tesla.parser import parse_rules
+from workbench.tesla.parser import LANGUAGE, parse_rules
 
 TYPES = """
 declare Temp(area: int, value: int) with id 1
@@ -294,5 +293,5 @@ def test_windows_in_the_unit_of_times():
 
 
 def test_every_terminal_has_words():
-    used = {terminal.name for terminal in grammar(SOURCE, ("start",)).terminals} - {"COMMENT"}
+    used = {terminal.name for terminal in LANGUAGE.reader.lark.terminals} - {"COMMENT"}
     assert {name for name in used if not name.startswith("__IGNORE")} == set(WORDS) - {"$END"}

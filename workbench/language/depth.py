@@ -9,12 +9,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
-
-from lark import Tree
-from lark.tree import Meta
 
 from workbench.errors import LanguageError, Location
+from workbench.language.lalr import Extent, Reduction
 
 DEPTH = 2000
 """The most levels: each bracket, operator or call around another is one, and so is each term of a sum but the first."""
@@ -42,15 +39,15 @@ def refuse_brackets(text: str, file: str) -> None:
             raise _too_deep(Location(file, text.count("\n", 0, start) + 1, column))
 
 
-def refuse_depth(tree: Tree[Any], place: Callable[[Meta], Location]) -> None:
+def refuse_depth(tree: Reduction, place: Callable[[Extent], Location]) -> None:
     """Raise LanguageError at the first part of a tree that lies too deep in the others."""
     todo = [(tree, 0)]
     while todo:
         found, level = todo.pop()
         if level > DEPTH:
-            where = place(found.meta)
+            where = place(found.extent)
             raise _too_deep(Location(where.file, where.line, where.column))  # no line: it is too long to be shown
-        todo += [(child, level + 1) for child in reversed(found.children) if isinstance(child, Tree)]
+        todo += [(child, level + 1) for child in reversed(found.children) if isinstance(child, Reduction)]
 
 
 def _too_deep(where: Location) -> LanguageError:

@@ -14,24 +14,23 @@ import sys
 from functools import cache
 from importlib.util import cache_from_source, source_hash
 from pathlib import Path
+from typing import Any
 
 import lark
 
-STARTS = ("start", "property", "formula", "trouble")
-SOURCE = Path(__file__).with_name("pipe.lark")
+OPTIONS: dict[str, Any] = {"parser": "lalr", "maybe_placeholders": True}
 
 
 @cache
-def grammar(source: Path | None = None, starts: tuple[str, ...] = STARTS) -> lark.Lark:
-    """The parser of a grammar (that of pipelines, where none is given), read or made on first use."""
-    source = source or SOURCE
+def grammar(source: Path, starts: tuple[str, ...]) -> lark.Lark:
+    """The parser of a grammar, read or made on first use."""
     text = source.read_text(encoding="utf-8")
-    origin = source_hash(f"{lark.__version__} {starts} {text}".encode())
+    origin = source_hash(f"{lark.__version__} {OPTIONS} {starts} {text}".encode())
     path = Path(cache_from_source(str(source))).with_suffix(".tables")
     tables = _kept(path, origin)
     if tables is not None:
         return lark.Lark.load(io.BytesIO(tables))
-    made = lark.Lark(text, parser="lalr", start=list(starts), propagate_positions=True, maybe_placeholders=True)
+    made = lark.Lark(text, start=list(starts), **OPTIONS)
     if not sys.dont_write_bytecode:
         _keep(path, origin, made)
     return made

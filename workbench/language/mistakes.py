@@ -67,8 +67,8 @@ SLIPS = {
 
 
 @dataclass(frozen=True)
-class Dialect:
-    """What is said about the mistakes in a language.
+class Vocabulary:
+    """In what words the mistakes in a language are explained.
 
     Attributes
     ----------
@@ -82,24 +82,21 @@ class Dialect:
     habit: Callable[[frozenset[str], str], str]
 
 
-def explain(
-    error: UnexpectedInput, text: str, file: str, whole: str = "", dialect: Dialect | None = None
-) -> LanguageError:
+def explain(error: UnexpectedInput, text: str, file: str, whole: str, vocabulary: Vocabulary) -> LanguageError:
     """A lark error as a LanguageError at the user's place; `whole` is the text as the user has it."""
-    dialect = dialect or PIPE
     line, column, found = _met(error, text)
     lines = text.splitlines()
-    shown = (whole or text).splitlines()[line - 1] if line <= len(lines) else ""
+    shown = whole.splitlines()[line - 1] if line <= len(lines) else ""
     length = len(error.token) if isinstance(error, UnexpectedToken) else 1
     expected = _expected(error)
     what = (
-        f"expected {_either(_described(expected, dialect.words))}, found {found}"
+        f"expected {_either(_described(expected, vocabulary.words))}, found {found}"
         if expected
         else f"{found} has no meaning here"
     )
     hint = (
-        _slip(shown, column, dialect.slips)
-        or dialect.habit(expected, found)
+        _slip(shown, column, vocabulary.slips)
+        or vocabulary.habit(expected, found)
         or _comma(error, expected, shown[: column - 1])
         or _left_open(lines, line, column, expected)
     )
@@ -172,7 +169,7 @@ def _habit(expected: frozenset[str], found: str) -> str:
     return ""
 
 
-PIPE = Dialect(WORDS, SLIPS, _habit)
+PIPE = Vocabulary(WORDS, SLIPS, _habit)
 """The language of pipelines."""
 
 

@@ -1,26 +1,8 @@
-"""What the grammar of rules cannot read, in the user's words.
-
-All of a file is told at once: behind a mistake, reading goes on with the next line that begins a declaration or a rule.
-"""
+"""What the grammar of rules cannot read, in the user's words."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from itertools import pairwise
-from pathlib import Path
-
-from lark import UnexpectedInput
-
-from workbench.language.findings import Findings
-from workbench.language.grammar import grammar
-from workbench.language.mistakes import Dialect, explain
-
-SOURCE = Path(__file__).with_name("tesla.lark")
-MOST = 20
-"""The most mistakes in the grammar that are told at once."""
-_BEGINS = re.compile(r"^[ \t]*(?:declare|include|rule|Rule|from|define)\b", re.MULTILINE)
-_HEADING = re.compile(r"[ \t]*[Rr]ule\s+\w+[ \t]*:?\s*$")
+from workbench.language.mistakes import Vocabulary
 
 WORDS = {
     "INCLUDE": "'include'", "DECLARE": "'declare'", "FACT": "'fact'", "RULE": "'rule'", "DEFINE": "'define'",
@@ -64,26 +46,4 @@ def _habit(expected: frozenset[str], found: str) -> str:
     return ""
 
 
-TESLA = Dialect(WORDS, SLIPS, _habit)
-
-
-def mistakes(error: UnexpectedInput, text: str, file: str) -> Exception:
-    """All that the grammar cannot read, given the first of it."""
-    findings = Findings()
-    findings.add(explain(error, text, file, dialect=TESLA))
-    for part in _statements(text):
-        if len(findings.errors) > MOST:
-            break
-        try:
-            grammar(SOURCE, ("start",)).parse(part)
-        except UnexpectedInput as found:
-            findings.add(explain(found, part, file, text, TESLA))
-    return findings.together()
-
-
-def _statements(text: str) -> Iterator[str]:
-    """Each declaration and each rule, with blank lines before it, so that its places are those in the text."""
-    starts = [found.start() for found in _BEGINS.finditer(text)]
-    headed = [start for i, start in enumerate(starts) if i == 0 or not _HEADING.match(text[starts[i - 1] : start])]
-    for start, end in pairwise([*headed, len(text)]):
-        yield "\n" * text.count("\n", 0, start) + text[start:end]
+TESLA = Vocabulary(WORDS, SLIPS, _habit)

@@ -1,0 +1,249 @@
+"""From text to tree, in any language that has a `Dialect`.
+
+All mistakes of a text are told at once: those in its grammar, or if there are none, those that its builder finds. A
+file in which there are mistakes is seen as *units*: statements, each beginning on a line of its own, and in some
+languages items (pipelines, machines, functions) that hold them. Without items, each unit is read by itself. With them,
+what cannot be read is blanked out, and the rest is read at its place: the smallest units around a mistake are left out
+with which the text can be read further.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from lark import Token, UnexpectedInput
+
+from workbench.errors import LanguageError, Location, WorkbenchError
+from workbench.language import syntax as s
+from workbench.language.depth import DEPTH, make_room, refuse_brackets, refuse_depth
+from workbench.language.findings import Findings
+from workbench.language.grammar import grammar
+from workbench.language.lalr import Extent, LalrReader, Reduction, TooDeep, Unread
+from workbench.language.mistakes import Vocabulary, explain
+
+MOST, READ = 20, 1_000_000
+"""The most mistakes in the grammar that are told at once; where there are items, fewer in long texts, where readings
+have so many characters together: each mistake costs some of them."""
+
+_BRACE = re.compile(r'#[^\n]*|"[^"\n]*"|[{}]')
+
+
+@dataclass(frozen=True, eq=False)
+class Dialect:
+    """A language.
+
+    Attributes
+    ----------
+    source: the file of its grammar.
+    starts: the rules of the grammar that are read on their own; the first one is that of a file.
+    builder: what its rules stand for.
+    vocabulary: the words in which its mistakes are explained.
+    units: the pattern of the first words of a unit; those of an item are in its group `item`, where there is one.
+    """
+
+    source: Path
+    starts: tuple[str, ...]
+    builder: type[TreeBuilder]
+    vocabulary: Vocabulary
+    units: str
+
+    @cached_property
+    def reader(self) -> LalrReader:
+        """The reader of its grammar, made on first use."""
+        return LalrReader(grammar(self.source, self.starts))
+
+    def find_mistake(self, text: str) -> int | None:
+        """The offset of the first mistake in the grammar of a file."""
+        try:
+            self.reader.read(text, self.starts[0], Reduction)
+        except Unread as mistake:
+            return mistake.offset
+        return None
+
+    def explain(self, text: str, file: str, whole: str, start: str) -> LanguageError:
+        """The first mistake of a text, of which there is one; `whole` is the text as the user has it."""
+        try:
+            self.reader.lark.parse(text, start=start)
+        except UnexpectedInput as error:
+            return explain(error, text, file, whole, self.vocabulary)
+        raise AssertionError("lark reads what is not read here")
+
+
+def read(text: str, file: str, dialect: Dialect, start: str = "") -> Any:
+    """What a text stands for.
+
+    Parameters
+    ----------
+    start: the rule of the grammar; empty: a file.
+
+    Raises
+    ------
+    LanguageError: it cannot be read.
+    """
+    make_room()
+    refuse_brackets(text, file)
+    builder, tables, rule = dialect.builder(text, file), dialect.reader, start or dialect.starts[0]
+    try:
+        try:
+            found = tables.read(text, rule, builder.build, DEPTH)
+        except TooDeep:
+            found = tables.read(text, rule, Reduction)
+            refuse_depth(found, builder.locate)
+    except Unread as mistake:
+        if start:
+            raise dialect.explain(text, file, text, start) from None
+        raise _mistakes(text, file, dialect, mistake.offset) from None
+    builder.findings.refuse()
+    return found
+
+
+# --- what rules stand for -------------------------------------------------------------------------------
+
+SemanticAction = Callable[[list[Any], Extent, Callable[[Token | Extent], Location]], Any]
+"""What a rule stands for: of its children, its extent, and what tells the place of any word or extent."""
+
+
+class TreeBuilder:
+    """What the rules of a grammar stand for: each is a row of `rows`, or a method for what takes more than a line.
+
+    Attributes
+    ----------
+    rows: by the rule's name (or alias).
+    findings: mistakes that were found on the way.
+    """
+
+    rows: ClassVar[Mapping[str, SemanticAction]]
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text, self.file, self.findings = text, file, Findings()
+        self._lines = text.splitlines()
+        self._starts = [0, *itertools.accumulate(len(line) + 1 for line in text.split("\n"))]  # \n ends lark's lines
+
+    def build(self, rule: str, children: list[Any], extent: Extent) -> Any:
+        """What a rule stands for, its children being built."""
+        row = self.rows.get(rule)
+        return getattr(self, rule)(children, extent) if row is None else row(children, extent, self.locate)
+
+    def locate(self, item: Token | Extent) -> Location:
+        """Where a word or a rule stands."""
+        start, end = item if isinstance(item, Extent) else (item.start_pos or 0, item.end_pos or 0)
+        line = bisect_right(self._starts, start)
+        column = start - self._starts[line - 1] + 1
+        shown = self._lines[line - 1] if line <= len(self._lines) else ""
+        length = end - start if end < self._starts[line] else len(shown.split("#")[0].rstrip()) + 1 - column
+        return Location(self.file, line, column, shown, max(1, length))
+
+    def mistake(self, what: str, item: Token | Extent | Location, hint: str) -> None:
+        """Add a mistake to the findings."""
+        where = item if isinstance(item, Location) else self.locate(item)
+        self.findings.add(LanguageError(what, where=where, hint=hint))
+
+    def comment_above(self, extent: Extent) -> str:
+        """The block of `#` lines right above."""
+        line = bisect_right(self._starts, extent.start)
+        block = list(itertools.takewhile(lambda each: each.lstrip().startswith("#"), self._lines[: line - 1][::-1]))
+        return "\n".join(each.strip().removeprefix("#").removeprefix(" ") for each in reversed(block))
+
+
+_SPELLINGS = {"&": "and", "|": "or"}
+
+EXPRESSIONS: dict[str, SemanticAction] = {
+    "real": lambda c, extent, at: s.Literal(float(c[0]), where=at(extent)),
+    "string": lambda c, extent, at: s.Literal(str(c[0])[1:-1], where=at(extent)),
+    "true": lambda _, extent, at: s.Literal(True, where=at(extent)),
+    "false": lambda _, extent, at: s.Literal(False, where=at(extent)),
+    "binary": lambda c, _, at: s.Operation(_SPELLINGS.get(str(c[1]), str(c[1])), (c[0], c[2]), where=at(c[1])),
+    "prefix": lambda c, extent, at: s.Operation("neg" if c[0] == "-" else "not", (c[1],), where=at(extent)),
+}
+"""Rows that the languages share."""
+
+
+def of_type(children: list[Any], *kinds: type) -> tuple[Any, ...]:
+    """The children that are of one of some types."""
+    return tuple(each for each in children if isinstance(each, kinds))
+
+
+# --- reading on behind a mistake ------------------------------------------------------------------------
+
+
+def _mistakes(text: str, file: str, dialect: Dialect, offset: int) -> WorkbenchError:
+    """All that the grammar cannot read in a file, the first of it at an offset."""
+    findings, start, left, at = Findings(), dialect.starts[0], text, offset
+    findings.add(dialect.explain(text, file, text, start))
+    pattern = re.compile(rf"^[ \t]*(?:{dialect.units})", re.MULTILINE)
+    if "item" not in pattern.groupindex:
+        starts = [match.start() for match in pattern.finditer(text)]
+        for begin, end in itertools.pairwise([*starts, len(text)]):
+            part = "\n" * text.count("\n", 0, begin) + text[begin:end]
+            if len(findings.errors) <= MOST and dialect.find_mistake(part) is not None:
+                findings.add(dialect.explain(part, file, text, start))
+        return findings.together()
+    while len(findings.errors) < min(MOST, READ // max(len(text), 1)):
+        for span in _candidates(units(left, pattern), at):
+            shorter = left[: span[0]] + re.sub(r"[^\n]", " ", left[slice(*span)]) + left[span[1] :]  # lines stay lines
+            following = dialect.find_mistake(shorter)
+            if following is None or following > max(span[1], at):
+                break
+        else:
+            break
+        if following is None:
+            break
+        left, at = shorter, following
+        findings.add(dialect.explain(left, file, text, start))
+    return findings.together()
+
+
+class Unit(NamedTuple):
+    """A statement, or a whole item: where it begins, its first words, and where it ends."""
+
+    start: int
+    head: int
+    end: int
+    is_item: bool
+
+
+def units(text: str, pattern: re.Pattern[str]) -> list[Unit]:
+    """The units of a text; those of statements end before a brace that closes something around them."""
+    found: list[Unit] = []
+    end = item_end = len(text)
+    for match in reversed(list(pattern.finditer(text))):
+        start, is_item = match.start(), match["item"] is not None
+        found.append(Unit(start, match.end(), item_end if is_item else _closed(text, start, end), is_item))
+        end, item_end = start, start if is_item else item_end
+    return found[::-1]
+
+
+def _closed(text: str, start: int, end: int) -> int:
+    depth = 0
+    for match in _BRACE.finditer(text, start, end):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth < 0:
+            return match.start()
+    return end
+
+
+def _candidates(found: list[Unit], at: int) -> Iterator[tuple[int, int]]:
+    """From the statement to the whole item; a mistake in the first words of one is often of the one before."""
+    here = max((i for i, unit in enumerate(found) if unit.start <= at), default=None)
+    if here is None:
+        return
+    items = [unit for unit in found[: here + 1] if unit.is_item]
+    unit, before = found[here], found[here - 1] if here else None
+    if not unit.is_item:
+        if before is not None and not before.is_item:
+            yield (before.start, before.end) if at < unit.head else (unit.start, unit.end)
+            yield before.start, unit.end
+        else:
+            yield unit.start, unit.end
+    for first, last in itertools.pairwise([items[0], *items][-2:] if items else []):
+        if at < last.head:
+            yield first.start, first.end
+        yield last.start, last.end
+        yield first.start, last.end

@@ -1,0 +1,163 @@
+"""Reading a text by the LALR(1) tables that lark makes, in a shorter loop than lark's own.
+
+What a rule stands for is built where the rule is reduced: there is no tree in between. The rule of this module: what is
+read is what lark reads; a text in which there are mistakes is given to lark, which says what it expected.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from sys import intern
+from typing import Any, NamedTuple
+
+import lark
+from lark import Token, Tree
+from lark.lexer import ContextualLexer
+from lark.parse_tree_builder import ExpandSingleChild
+from lark.parsers.lalr_analysis import Shift
+
+
+class Extent(NamedTuple):
+    """A part of a text: the offsets of its first character and of the one behind its last."""
+
+    start: int
+    end: int
+
+
+class Reduction(NamedTuple):
+    """A rule of the grammar with what was read as it, for readers that build nothing else."""
+
+    rule: str
+    children: list[Any]
+    extent: Extent
+
+
+Build = Callable[[str, list[Any], Extent], Any]
+"""What a rule of the grammar stands for, given the rule's name (or alias), its children and its extent."""
+
+
+class Unread(Exception):
+    """A text in which there is a mistake, at an offset."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(offset)
+        self.offset = offset
+
+
+class TooDeep(Exception):
+    """A text with more levels than were allowed."""
+
+
+class LalrReader:
+    """The tables of a grammar, of which no rule may begin with an empty one.
+
+    Attributes
+    ----------
+    actions: of each state, by word, the next state; or the name of a rule that passes on its only child; or how many
+        children a rule has, how lark arranges them, and its name, empty where it is a part of other rules only.
+    scans: of each state the pattern of its next word, and what changes the types of some.
+    steps: of the state below, a state and a word, the state after all rules that only pass on their child.
+    """
+
+    def __init__(self, grammar: lark.Lark) -> None:
+        front: Any = grammar.parser
+        self.lark = grammar
+        assert isinstance(front.lexer, ContextualLexer)
+        self._table, self._makers = front.parser._parse_table, front.parser.parser.callbacks
+        self._lexers: Any = front.lexer.lexers
+        root: Any = front.lexer.root_lexer
+        ignored = [each.pattern.to_regexp() for each in root.terminals if each.name in root.ignore_types]
+        self._blank = re.compile(f"(?:{'|'.join(ignored)})*").match
+        self.actions: dict[int, dict[str, Any]] = {}
+        self.scans: dict[int, tuple[Callable[[str, int], re.Match[str] | None], Mapping[str, Any]]] = {}
+        self.steps: dict[tuple[int, int, str], int] = {}
+
+    def _actions(self, state: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for word, (how, to) in self._table.states[state].items():
+            if how is Shift:
+                found[intern(str(word))] = to  # lark's words are slow to compare
+                continue
+            make, name = self._makers[to], intern(str(to.origin.name))
+            passes = isinstance(make, ExpandSingleChild) and len(to.expansion) == 1
+            built = "" if name.startswith("_") else intern(str(to.alias or to.options.template_source or name))
+            found[intern(str(word))] = name if passes else (len(to.expansion), make, built, name)
+        self.actions[state] = found
+        return found
+
+    def _scan(self, state: int) -> tuple[Callable[[str, int], re.Match[str] | None], Mapping[str, Any]]:
+        lexer = self._lexers[state]
+        match, *others = [each.match for each in lexer.scanner._mres]
+        assert not others  # so few words have one pattern
+        self.scans[state] = found = match, lexer.callback
+        return found
+
+    def _step(self, below: int, state: int, word: str) -> int:
+        reached = state
+        while (name := (self.actions.get(reached) or self._actions(reached)).get(word)).__class__ is str:
+            reached = self.actions[below][name]
+        self.steps[below, state, word] = reached
+        return reached
+
+    def read(self, text: str, start: str, build: Build, depth: float = math.inf) -> Any:
+        """What is built of a text: of its words, and what is built of them, up to the rule `start`.
+
+        As many lines as lark takes calls: each word of a text comes by here.
+
+        Raises
+        ------
+        Unread: there is a mistake. TooDeep: more than `depth` rules that are built are inside of another.
+        """
+        words: Any = Token
+        blank, actions, scans, steps, new = self._blank, self.actions, self.scans, self.steps, words._future_new
+        last, stack = self._table.end_states[start], [self._table.start_states[start]]
+        values, begins, levels = list[Any](), list[int](), list[int]()  # of each value where it begins, and its levels
+        position, reached, token = 0, 0, Token("$END", "")
+        while True:
+            position = blank(text, position).end()  # type: ignore[union-attr]
+            if position < len(text):
+                match, changed = scans.get(stack[-1]) or self._scan(stack[-1])
+                found = match(text, position)
+                if found is None:
+                    raise Unread(position)
+                end = found.end()
+                token = new(found.lastgroup, found[0], position, None, None, None, None, end)
+                if token.type in changed:
+                    token = changed[token.type](token)
+                kind = token.type
+            else:
+                kind, end = "$END", position
+            while True:
+                state = stack[-1]
+                if state == last and kind == "$END":
+                    return values[-1]
+                action = (actions.get(state) or self._actions(state)).get(kind)
+                if action.__class__ is int:
+                    stack.append(action)
+                    values.append(token)
+                    begins.append(position)
+                    levels.append(0)
+                    position = reached = end
+                    break
+                if action is None:
+                    raise Unread(position)
+                if action.__class__ is str:
+                    key = stack[-2], state, kind
+                    stack[-1] = steps.get(key) or self._step(*key)
+                    continue
+                size, make, rule, name = action
+                children, begin, level = [], reached, 0
+                if size:
+                    children, begin, level = values[-size:], begins[-size], max(levels[-size:])
+                    del stack[-size:], values[-size:], begins[-size:], levels[-size:]
+                value = make(children)
+                if rule and value.__class__ is Tree:
+                    if level > depth:
+                        raise TooDeep
+                    value, level = build(rule, value.children, Extent(begin, reached)), level + 1
+                stack.append(actions[stack[-1]][name])
+                values.append(value)
+                begins.append(begin)
+                levels.append(level)
