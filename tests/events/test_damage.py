@@ -73,7 +73,7 @@ def test_texts_of_parquet_are_texts(tmp_path):
 def test_a_page_that_is_mostly_nothing_is_refused(tmp_path, monkeypatch):
     from pyarrow import parquet
 
-    from workbench.events import parquet as parquet_format
+    from workbench.events.formats import parquet as parquet_format
 
     path, program = tmp_path / "log.parquet", Ports("log", (Port("x", INT),))
     monkeypatch.setattr(parquet_format, "LARGEST", 1 << 20)

@@ -5,7 +5,8 @@ import pytest
 from workbench.core.domain import INT, STR
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
-from workbench.events import csv, lines
+from workbench.events import lines
+from workbench.events.formats import csv
 from workbench.events.read import read_events
 
 LOG = Ports("log", (Port("x", INT), Port("s", STR)))

@@ -7,7 +7,8 @@ import pytest
 
 import workbench as wb
 from workbench.errors import InputError
-from workbench.events import xml, xml_paths, xml_shape
+from workbench.events import xml_paths, xml_shape
+from workbench.events.formats import xml
 from workbench.events.values import DEEPEST
 
 SOURCE = """

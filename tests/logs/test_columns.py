@@ -11,8 +11,8 @@ import workbench as wb
 from tests.examples import examples
 from workbench.errors import WorkbenchError
 from workbench.events import batches
-from workbench.events import csv as csv_format
 from workbench.events import lines as lines_of
+from workbench.events.formats import csv as csv_format
 
 TEXT = """
 pipeline sums(x: int, y: int) -> int {

@@ -361,7 +361,7 @@ def test_bad_rows_are_kept_whatever_is_read_ahead(options, tmp_path, monkeypatch
     (tmp_path / "in.csv").write_text("\n".join(["user,x", *rows, ""]))
     found = []
     for threads, piece in ((1, 1000), (1, 60), (2, 60)):
-        monkeypatch.setattr("workbench.events.csv.PIECE", piece)
+        monkeypatch.setattr("workbench.events.formats.csv.PIECE", piece)
         kept, target = tmp_path / "bad.csv", tmp_path / "out.csv"
         wb.run(
             SOURCE.get("sums"), tmp_path / "in.csv", output=target, backend="numba", threads=threads,

@@ -13,7 +13,7 @@ import pytest
 
 from tests.logs.random_runs import TYPED, outcome, random_run, typed_rows, without
 from workbench.events import batches, lines, rows
-from workbench.events import csv as csv_reader
+from workbench.events.formats import csv as csv_reader
 from workbench.logs import keyed, run
 
 pytest.importorskip("pyarrow")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from workbench.cli import options as o
 from workbench.events.reading import Null
-from workbench.events.table import format_rows
+from workbench.events.table import format_names
 from workbench.executors import table
 from workbench.executors.run_options import AUTO, FLAGS, RunOptions, flag_name
 from workbench.executors.table import BackendOption, backend_rows, option_flags
@@ -37,7 +37,7 @@ def _integers(args: argparse.Namespace) -> Integer | None:
 def reading_options(parser: argparse.ArgumentParser) -> None:
     """The options of `Reading`."""
     parser.add_argument(
-        "--format", choices=list(format_rows()), help="of the input (default: by its name, or its first bytes)"
+        "--format", choices=format_names(), help="of the input (default: by its name, or its first bytes)"
     )
     group = parser.add_argument_group("columns and rows of the log")
     group.add_argument(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import select
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workbench.errors import InputError
@@ -178,3 +178,64 @@ def braced_lines(data: bytes) -> int | None:
     ends: Any = np.flatnonzero(text == LINE)
     within = (text[ends - 1] == ord("}")).all() and (text[ends[:-1] + 1] == ord("{")).all()
     return len(ends) if within else None
+
+
+class KeptRow(list[str]):
+    """The cells of a row.
+
+    Attributes
+    ----------
+    text: as it stands in the file.
+    """
+
+    def __init__(self, cells: Iterable[str], text: str) -> None:
+        super().__init__(cells)
+        self.text = text
+
+
+class OddLine(InputError):
+    """A line that is no row; `text` is it as it stands in the file."""
+
+    def __init__(self, what: str, text: str) -> None:
+        super().__init__(what)
+        self.text = text
+
+
+class KeptLines:
+    """Lines of which those of the last row are known; of a bad row only the first is given up.
+
+    Attributes
+    ----------
+    number: of the last line that was taken.
+    over: whether there are no more.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._source, self._again, self._lines = iter(lines), list[str](), list[str]()
+        self.number, self.over = 0, False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        try:
+            line = self._again.pop() if self._again else next(self._source)
+        except StopIteration:
+            self.over = True
+            raise
+        self._lines.append(line)
+        self.number += 1
+        return line
+
+    def taken(self) -> str:
+        """The lines of a row."""
+        found, self._lines = "".join(self._lines), []
+        return found.rstrip("\r\n")
+
+    def first(self) -> str:
+        """The first of them; the others are read again."""
+        bad, *others = self._lines
+        self._again += reversed(others)
+        self.number -= len(others)
+        self._lines, self.over = [], False
+        return bad.rstrip("\r\n")

@@ -1,22 +1,24 @@
 """The table of formats: everything that speaks of several of them reads it.
 
-The rule of this module: a format is one file in `events/formats`, or in the folder `formats` of an extension, with a
-`ROW`. Rows are read to show help, so a row imports its reader and its writer when they are asked for.
+The rule of this module: a format is one file in `events/formats`, or in the folder `formats` of an extension, with its
+reader, its writer and a `ROW`, and is called like its file. So its name is known before it is imported.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from workbench.errors import InputError, did_you_mean
-from workbench.extensions import rows
+from workbench.extensions import files, rows
 
 if TYPE_CHECKING:
     from workbench.events.rows import RowReader, RowWriter
 
+FORMATS = "workbench.events.formats"
 PYARROW = {"pyarrow": "pip install 'workbench[lab]'"}
 
 
@@ -28,7 +30,7 @@ class FormatRow:
     ----------
     name, what: what it is called, and what stands in it, in a line.
     endings: what names of such files end with, before what names compressed ones.
-    reader, writer: make them, as `RowReader` and `RowWriter` are made; without a writer it is only read.
+    reader, writer: what reads and writes it; without a writer it is only read.
     begins: whether a file that begins with these bytes may be one; the last row that says so has it.
     piped: whether it can be read from a pipe and written to one.
     text: whether people can read it; other formats are not written to a terminal.
@@ -40,8 +42,8 @@ class FormatRow:
     name: str
     what: str
     endings: tuple[str, ...]
-    reader: Callable[..., RowReader]
-    writer: Callable[..., RowWriter] | None
+    reader: type[RowReader]
+    writer: type[RowWriter] | None
     begins: Callable[[bytes], bool]
     piped: bool = True
     text: bool = False
@@ -53,7 +55,12 @@ class FormatRow:
 @functools.cache
 def format_rows() -> Mapping[str, FormatRow]:
     """The formats by name, in the order in which they are shown."""
-    return rows("workbench.events.formats")
+    return rows(FORMATS)
+
+
+def format_names() -> list[str]:
+    """Their names, none of them imported."""
+    return list(files(importlib.import_module(FORMATS).__path__))
 
 
 def format_row(name: str) -> FormatRow:

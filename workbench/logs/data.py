@@ -18,7 +18,7 @@ from workbench.errors import InputError
 from workbench.events.batches import LARGE, BatchReader
 from workbench.events.clock import Times
 from workbench.events.columns import arrays_of, text_array
-from workbench.events.jsonl import JsonReader
+from workbench.events.formats.jsonl import JsonReader
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import Words, from_json, is_encodable, short

@@ -16,7 +16,6 @@ from workbench.cli.rule_runs import ports_of_log, rule_options, types_of_log
 from workbench.cli.run_options import backend_options, reading_options, run_options
 from workbench.errors import WorkbenchError, printable
 from workbench.events.reading import Tally
-from workbench.events.table import format_rows
 from workbench.executors.table import Start
 
 if TYPE_CHECKING:
@@ -28,17 +27,18 @@ if TYPE_CHECKING:
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)
-    files = " or ".join(row.endings[0] for row in format_rows().values())
     parser.add_argument(
         "--input",
         required=True,
         action="append",
         metavar="FILE",
-        help=f"a {files} file (also .gz, .zst), or -; a folder, or a pattern in quotes, stands for its files; several"
-        " are read one after the other, as one log",
+        help="a file in one of the formats below (also .gz, .zst), or -; a folder, or a pattern in quotes, stands for"
+        " its files; several are read one after the other, as one log",
     )
-    written = " or ".join(row.endings[0] for row in format_rows().values() if row.writer is not None)
-    parser.add_argument("--output", default="-", metavar="FILE", help=f"a {written} file (default: standard output)")
+    parser.add_argument(
+        "--output", default="-", metavar="FILE",
+        help="a file, whose name tells its format (default: standard output)",
+    )  # fmt: skip
     parser.add_argument(
         "--columns", dest="list_columns", action="store_true",
         help="show the columns of the input, their types, and what each is for; nothing is run",

@@ -1,14 +1,48 @@
 """Arrow's file, which is Feather, too."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
+
+from workbench.errors import InputError
+from workbench.events.batches import BatchReader, BatchWriter
 from workbench.events.table import PYARROW, FormatRow
-from workbench.extensions import later
+
+
+class ArrowFileReader(BatchReader):
+    """The batches of a file, one at a time."""
+
+    called = "a file of Arrow"
+
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+        from pyarrow import ipc
+
+        if file.read(4) == b"FEA1":
+            hint = "read it with pyarrow.feather and write it anew"
+            raise InputError("this is Feather of version 1, from before Arrow had a format", where=shown, hint=hint)
+        file.seek(0)
+        found = ipc.open_file(file)
+        return found.schema, lambda _: map(found.get_batch, range(found.num_record_batches))
+
+
+class ArrowFileWriter(BatchWriter):
+    """A batch for each table."""
+
+    called = "a file of Arrow"
+
+    def target(self, file: IO[bytes], schema: Any) -> Any:
+        from pyarrow import ipc
+
+        return ipc.new_file(file, schema)
+
 
 ROW = FormatRow(
     "arrow",
     "the same as a file of Arrow or Feather",
     (".arrow", ".feather"),
-    later("workbench.events.arrow", "ArrowFileReader"),
-    later("workbench.events.arrow", "ArrowFileWriter"),
+    ArrowFileReader,
+    ArrowFileWriter,
     lambda start: start.startswith((b"ARROW1", b"FEA1")),
     piped=False,
     needs=PYARROW,

@@ -1,14 +1,44 @@
 """Arrow's stream."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
+
+from workbench.events.batches import BatchReader, BatchWriter
 from workbench.events.table import PYARROW, FormatRow
-from workbench.extensions import later
+
+
+class ArrowStreamReader(BatchReader):
+    """The batches of a stream, as they come."""
+
+    called = "a stream of Arrow"
+    streamed = True
+
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+        from pyarrow import ipc
+
+        found = ipc.open_stream(file)
+        return found.schema, lambda _: iter(found)
+
+
+class ArrowStreamWriter(BatchWriter):
+    """A batch for each table."""
+
+    called = "a stream of Arrow"
+
+    def target(self, file: IO[bytes], schema: Any) -> Any:
+        from pyarrow import ipc
+
+        return ipc.new_stream(file, schema)
+
 
 ROW = FormatRow(
     "arrows",
     "the same as a stream of Arrow, also through a pipe",
     (".arrows", ".ipc"),
-    later("workbench.events.arrow", "ArrowStreamReader"),
-    later("workbench.events.arrow", "ArrowStreamWriter"),
+    ArrowStreamReader,
+    ArrowStreamWriter,
     lambda start: start.startswith(b"\xff\xff\xff\xff"),
     needs=PYARROW,
     rank=5,

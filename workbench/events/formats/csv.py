@@ -1,14 +1,463 @@
-"""CSV: lines of cells with commas between them."""
+"""CSV, read and written.
 
+The rule of this format: the first line names the inputs; an empty cell (or line) carries no event. A program with one
+input may do without the header: a first line that is not the input's name is an event. Tuples and records are JSON
+text in a cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+
+from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Texts, Value
+from workbench.core.program import Ported
+from workbench.errors import InputError, WorkbenchError, listed
+from workbench.events import lines as lines_of
+from workbench.events.clock import Times
+from workbench.events.column_map import ColumnMap, see_inputs
+from workbench.events.columns import arrow_type
+from workbench.events.files import not_text, opened
+from workbench.events.lines import (
+    BOM,
+    BegunRow,
+    KeptLines,
+    KeptRow,
+    OddLine,
+    arriving,
+    count_rows,
+    is_text,
+    whole_rows,
+)  # fmt: skip
+from workbench.events.packing import ready_bytes
+from workbench.events.parts import FilePart, parts_of_lines
+from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
 from workbench.events.table import FormatRow
-from workbench.extensions import later
+from workbench.events.values import UnreadableError, from_text, short, to_text
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
+
+PIECE = 1 << 15
+"""Bytes that are read at a time where some rows are odd."""
+WRITTEN = 1 << 14
+"""Rows that are written at a time."""
+FAR = 1 << 63
+"""Beyond this, numbers may have more digits than can be written."""
+
+
+class _Rows(NamedTuple):
+    """Rows that are found in a text."""
+
+    rows: list[tuple[int, list[str] | InputError]]
+    """With the number of the line in which each ends."""
+    lines: int
+    used: int
+    """Bytes that they take."""
+    error: WorkbenchError | None
+    """What ends them."""
+
+
+class CsvReader(RowReader):
+    """Rows of cells under a header."""
+
+    between = ","
+    _many: frozenset[str] = frozenset()
+    """The columns in which there are many different texts, which are told apart later."""
+    _odd = False
+    """Whether some rows were no columns."""
+
+    def rows(
+        self, lines: Iterable[str], shown: str, first: int = 0, *, whole: bool = True
+    ) -> Iterator[tuple[int, list[str] | InputError]]:
+        """As in every format; an error stands for a row that is none.
+
+        Parameters
+        ----------
+        first: how many lines of the file come before these.
+        whole: whether nothing comes after them.
+        """
+        kept = None if self.reading.bad_rows == "error" else KeptLines(lines)
+        found = csv.reader(kept or lines, strict=True, delimiter=self.between)
+        while True:
+            try:
+                for row in found:
+                    number = first + (kept.number if kept else found.line_num)
+                    row = KeptRow(row, kept.taken()) if kept else row
+                    if self.columns is not None or not self._is_header(row, f"{shown}:{first + 1}"):
+                        yield number, row
+                return
+            except csv.Error as error:
+                problem = InputError(f"not a line of CSV: {error}")
+                self.tally.exact = False  # its lines are rows, or none
+                if kept is None:
+                    raise problem.retold(where=f"{shown}:{first + found.line_num}") from error
+                if kept.over and not whole:
+                    return
+                text = kept.first()
+                yield first + kept.number, OddLine(problem.what, text)
+
+    def text(self, number: int, row: object) -> str:
+        assert isinstance(row, KeptRow | OddLine)
+        return row.text
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        """Rows that are there, in columns where it is beyond doubt what the rows are."""
+        first, begun_row = 0, BegunRow(shown)
+        for data, last in arriving(cast(io.BufferedReader, lines.buffer)):
+            rest = begun_row.followed(data, last=last)
+            if rest is None:
+                continue
+            if not first:
+                rest = rest.removeprefix(BOM)
+            if last and rest and not rest.endswith(b"\n"):
+                rest += b"\n"
+            if self.columns is None:
+                begun = self._header(rest, shown, last=last)
+                if begun is None:
+                    begun_row.keep(rest)
+                    continue
+                first, rest = begun[0] + self.part.skipped, rest[begun[1] :]
+            cut = whole_rows(rest, self.between)
+            if cut is None or (last and cut < len(rest)):
+                found = self._found(rest, shown, first, last=last)
+                if found.rows or found.error:
+                    yield LogBlock(partial(self._told, found, shown), rows=len(found.rows))
+                    if found.error:
+                        return
+                first, rest = found.lines, rest[found.used :]
+            elif cut:
+                for block in self._pieces(rest[:cut]):
+                    yield LogBlock(
+                        partial(self._steps, block, shown, first),
+                        partial(self._arrays, block),
+                        partial(self._lists, block),
+                        rows=count_rows(block),
+                    )
+                    first += block.count(b"\n")
+                rest = rest[cut:]
+            begun_row.keep(rest)
+
+    def _pieces(self, rows: bytes) -> Iterator[bytes]:
+        """Whole rows: all, or some at a time where there have been odd ones, which others then need not go with."""
+        while self._odd and len(rows) > PIECE and (cut := whole_rows(rows[:PIECE], self.between)):
+            yield rows[:cut]
+            rows = rows[cut:]
+        yield rows
+
+    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
+        data = file.read(size)
+        mark = len(BOM) if data.startswith(BOM) else 0
+        begun = self._header(data[mark:], shown, last=len(data) < size)
+        header = data[: mark + begun[1]] if begun else b""
+        return parts_of_lines(file, size, header, lambda rows: whole_rows(rows, self.between) if begun else None)
+
+    def _header(self, data: bytes, shown: str, *, last: bool) -> tuple[int, int] | None:
+        """The lines and the bytes that the names of the columns take, if any; None where they have not come yet."""
+        whole = io.BytesIO(data[: data.rfind(b"\n") + 1])
+        taken, there = itertools.tee(line for lines in whole for line in lines.splitlines(keepends=True))
+        found = csv.reader(map(bytes.decode, there), strict=True, delimiter=self.between)
+        try:
+            row = next(found, None)
+        except csv.Error as error:
+            if next(there, None) is None and not last:
+                return None
+            raise InputError(f"not a line of CSV: {error}", where=f"{shown}:{found.line_num}") from error
+        if row is None:
+            return None
+        begins = self._is_header(row, f"{shown}:1")
+        return (found.line_num, sum(map(len, itertools.islice(taken, found.line_num)))) if begins else (0, 0)
+
+    def _found(self, data: bytes, shown: str, first: int, *, last: bool) -> _Rows:
+        """The rows of a text, but for one at its end that may go on."""
+        texts = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
+        taken = 0
+
+        def lines() -> Iterator[str]:
+            nonlocal taken
+            for taken, text in enumerate(texts, 1):  # noqa: B007
+                yield text.decode()
+            taken += 1
+
+        rows: list[tuple[int, list[str] | InputError]] = []
+        try:
+            for row in self.rows(lines(), shown, first, whole=last):
+                rows.append(row)
+        except (InputError, UnicodeDecodeError) as error:
+            if taken <= len(texts) or last:
+                told = error if isinstance(error, InputError) else not_text(error, f"{shown}:{first + taken}")
+                return _Rows(rows, first + taken, len(data), told)
+        used = rows[-1][0] if rows else first
+        return _Rows(rows, used, sum(map(len, texts[: used - first])), None)
+
+    def _told(self, found: _Rows, shown: str) -> Iterator[InputEvents]:
+        yield from self.located(iter(found.rows), shown)
+        if found.error:
+            raise found.error
+
+    def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
+        table = self._table(block) if self.flat else None
+        steps = None if table is None else self.steps_of(lambda i: table[str(i)])
+        if steps is not None:
+            return steps
+        if self._odd and len(block) > PIECE and len(pieces := list(self._pieces(block))) > 1:
+            return itertools.chain.from_iterable(self._pieced(pieces, shown, first))
+        lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
+        return self.located(self.rows(lines, shown, first), shown)
+
+    def _pieced(self, pieces: Sequence[bytes], shown: str, first: int) -> Iterator[Iterator[InputEvents]]:
+        for piece in pieces:
+            if self.tally.rows == self.reading.head:  # the last row that is asked for was a bad one
+                return
+            yield self._steps(piece, shown, first)
+            first += piece.count(b"\n")
+
+    def _lists(self, block: bytes) -> Mapping[str, list[Value]] | None:
+        table = self._table(block) if self.flat else None
+        return self.lists_of(None if table is None else lambda i: table[str(i)])
+
+    def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
+        if not self.plain:
+            return None
+        table = self._table(block)
+        if table is None:
+            return None
+        import pyarrow as pa
+
+        from workbench.events.arrays import given_array, given_texts
+
+        def given(place: int, domain: Domain) -> EventArray | None:
+            column = table[str(place)].combine_chunks()
+            apart = type(domain) is Texts and pa.types.is_string(column.type)
+            return given_texts(column) if apart else given_array(domain, column, stored=True)
+
+        return self.arrays(given)
+
+    def _table(self, lines: bytes) -> Any:
+        """The columns that are used, by position; None where Arrow finds less in the lines, or more, than we do."""
+        if len(lines) < lines_of.FEW or lines.startswith(BOM) or not find_spec("pyarrow") or not is_text(lines):
+            return None
+        import pyarrow as pa
+
+        from workbench.events.tables import are_spelt, blank, many_texts, odd_floats
+
+        assert self.columns is not None
+        types = {str(i): arrow_type(domain) for i, domain in self.columns.used.items()}
+        letters = b"x" in lines or b"X" in lines  # which are found sooner
+        if letters and pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
+            return None
+        texts, used = pa.dictionary(pa.int32(), pa.string()), self.columns.used  # hardly a time occurs twice
+        named = {i for i, kind in types.items() if pa.types.is_string(kind) and not isinstance(used[int(i)], Times)}
+        named -= self._many
+        table = self._parsed(lines, {i: texts if i in named else kind for i, kind in types.items()})
+        if table is None or blank(table):
+            self._odd = True
+            return None
+        self._many |= {i for i in named if many_texts(table[i])}
+        if odd := odd_floats(table):
+            spelt = self._parsed(lines, dict.fromkeys(odd, pa.string()))
+            return table if spelt is not None and are_spelt(table, spelt) else None
+        return table
+
+    def _parsed(self, lines: bytes, types: Mapping[str, Any]) -> Any:
+        """Columns of these types, by position; None where Arrow finds others."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow
+
+        assert self.columns is not None
+        quoted = b'"' in lines
+        names = [str(i) for i in range(len(self.columns.names))]
+        try:
+            pa.enable_signal_handlers(False)  # its own would take a signal for itself, and may lose it
+            return arrow.read_csv(
+                pa.BufferReader(lines),
+                arrow.ReadOptions(use_threads=False, column_names=names, block_size=len(lines) + 1),
+                arrow.ParseOptions(
+                    delimiter=self.between, quote_char='"' if quoted else False, newlines_in_values=quoted,
+                    ignore_empty_lines=False,
+                ),
+                arrow.ConvertOptions(
+                    column_types=dict(types),
+                    include_columns=list(types),
+                    null_values=[""],
+                    true_values=["true", "True", "TRUE", "1"],
+                    false_values=["false", "False", "FALSE", "0"],
+                    strings_can_be_null=True,
+                ),
+            )  # fmt: skip
+        except pa.ArrowInvalid:
+            return None
+        finally:
+            pa.enable_signal_handlers(True)
+
+    def cells(self, row: Sequence[str] | InputError) -> Sequence[str]:
+        assert self.columns is not None
+        if isinstance(row, InputError):
+            raise row
+        if row:
+            see_width(row, len(self.columns.names))
+        return row
+
+    def cell(self, cell: str, domain: Domain) -> Value | None:
+        return from_text(cell, domain) if cell.strip() else None
+
+    def shown(self, cell: str) -> str:
+        return f"'{short(cell)}'"
+
+    def _is_header(self, row: Sequence[str], where: str) -> bool:
+        """Whether this first line is one; the columns are known then."""
+        try:
+            if self.reading.header:
+                self.opened(self.reading.header)
+                return False
+            if self._headerless(row):
+                self.open(ColumnMap((str(self.only),), {str(self.only): 0}, self.domains))
+                return False
+            self.opened(names(row))
+        except InputError as error:
+            known = {path.rpartition(".")[2] for path in see_inputs(self.ports, self.reading)}
+            hint = error.hint
+            if known.isdisjoint(names(row)) and not self.reading.columns:
+                more = "--header A,B,... names the columns of rows without a line of names"
+                hint = f"{hint}; {more}" if hint else more
+            raise InputError(error.what, where=where, hint=hint) from error
+        return True
+
+    def _headerless(self, row: Sequence[str]) -> bool:
+        """Whether this first line is an event of the only input already."""
+        if self.only is None or len(row) > 1 or self.reading.columns or names(row) == [self.only]:
+            return False
+        try:
+            if row:
+                self.cell(row[0], self.domains[self.only])
+        except UnreadableError as error:
+            raise InputError(
+                f"the first line '{short(row[0])}' is neither the input's name '{self.only}' nor "
+                f"a value of {self.domains[self.only]}",
+            ) from error
+        return True
+
+
+def names(row: Sequence[str]) -> list[str]:
+    """The names in a header."""
+    return [cell.strip() for cell in row]
+
+
+def see_width(row: Sequence[str], width: int) -> None:
+    """InputError where a row has not as many cells as the header."""
+    if len(row) != width:
+        raise InputError(f"this line has {len(row)} cells, the header has {width}")
+
+
+class CsvWriter(RowWriter):
+    """The header comes with the first row: what fails before it writes nothing."""
+
+    between = ","
+
+    def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
+        super().__init__(program, stream, idle=idle, shown=shown)
+        self.csv, self.begun = csv.writer(stream, lineterminator="\n", delimiter=self.between), False
+        self._texts = {name: _text_of(domain) for name, domain in self.domains.items()}
+
+    def end(self) -> None:
+        if not self.begun:
+            self.csv.writerow(self.domains)
+            self.begun = True
+
+    def resume(self, path: Path) -> None:
+        with opened(path) as file:
+            there = next(csv.reader([file.readline().decode()], delimiter=self.between), [])
+        if there != list(self.domains):
+            hint = f"name another file for {listed(self.domains)}"
+            raise InputError(f"there are rows of {listed(there)} already", where=str(path), hint=hint)
+        self.begun, self.quotes = True, any(type(domain) not in _PLAIN for domain in self.domains.values())
+        super().resume(path)
+
+    def row(self, events: Mapping[str, Value]) -> None:
+        cells = [text(events[name]) if name in events else "" for name, text in self._texts.items()]
+        self.end()
+        if events or len(self.domains) > 1:
+            self.csv.writerow(cells)
+        else:  # a row with one empty cell: csv would write "" there, which reads as a text
+            self.stream.write("\n")
+
+    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
+        if self.idle or len(self._texts) > 1:
+            super().write(outputs)
+            return
+        ((name, text),) = self._texts.items()
+        if values := outputs[name]:
+            self.end()
+            try:
+                lines = "\n".join(map(_PLAIN[type(self.domains[name])], values))
+            except (KeyError, ValueError):  # what may have to be quoted, or has too many digits
+                self.csv.writerows((text(value),) for value in values)
+            else:
+                self.stream.write(lines + "\n")
+
+    def ready(self, table: Any) -> Callable[[], object]:
+        lines = self._lines(table) if hasattr(self.stream, "buffer") else None
+        if lines is None:
+            return super().ready(table)
+        ready = ready_bytes(self.stream, lines)
+
+        def put() -> None:
+            self.end()
+            ready()
+
+        return put
+
+    def _lines(self, table: Any) -> Sequence[memoryview] | None:
+        """The rows of a table as text; None where some need more thought."""
+        from workbench.events.tables import whole
+        from workbench.events.texts import cell_texts, is_quoted, line_texts, written
+
+        given = list(map(whole, table.columns))
+        columns = [cell_texts(column, self.between) for column in given]
+        if any(column is None for column in columns):
+            return None
+        if not any(map(is_quoted, columns, given)):  # Arrow refuses quotation marks that are there
+            import pyarrow as pa
+            from pyarrow import csv as arrow
+
+            options = arrow.WriteOptions(
+                include_header=False, quoting_style="none", delimiter=self.between, batch_size=WRITTEN
+            )
+            made = pa.BufferOutputStream()
+            arrow.write_csv(pa.table(columns, table.column_names), made, options)
+            return [memoryview(made.getvalue())]
+        pieces = ([column.slice(at, WRITTEN) for column in columns] for at in range(0, table.num_rows, WRITTEN))
+        return [written(line_texts(some, self.between)) for some in pieces]
+
+
+_PLAIN: Mapping[type[Domain], Callable[[Value], str]] = {
+    Bool: {True: "true", False: "false"}.__getitem__,
+    **dict.fromkeys((Range, Reals, Integer, Integers), str),
+}
+"""What makes cells of values whose texts are never quoted."""
+
+
+def _text_of(domain: Domain) -> Callable[[Value], Any]:
+    """What makes a cell of a value: the fastest way to what `to_text` says."""
+    if isinstance(domain, Bool | Range | Reals | Integer):
+        return _PLAIN[type(domain)]
+    if isinstance(domain, Integers):
+        return lambda value: value if -FAR < value < FAR else to_text(value, domain)
+    return lambda value: to_text(value, domain)
+
 
 ROW = FormatRow(
     "csv",
     "a line of names, then a line a step; an empty cell is no event",
     (".csv",),
-    later("workbench.events.csv", "CsvReader"),
-    later("workbench.events.csv_writer", "CsvWriter"),
+    CsvReader,
+    CsvWriter,
     lambda _: True,
     text=True,
     takes=("header",),

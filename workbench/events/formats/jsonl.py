@@ -1,20 +1,267 @@
-"""JSON lines."""
+"""JSON lines, read and written.
 
+The rule of this format: one object a line, input to value, where a missing or null input carries no event; empty lines
+are passed over. A program with one input may have the bare value instead; objects hold keys, each a column of the row.
+"""
+
+from __future__ import annotations
+
+import io
+import json
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
+from typing import IO, TYPE_CHECKING, Any, cast
 
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import Tuple
+from workbench.core.program import Ported
+from workbench.errors import InputError, did_you_mean
+from workbench.events import lines as lines_of
+from workbench.events.clock import Times
+from workbench.events.column_map import ColumnMap
+from workbench.events.columns import arrow_type, as_json
+from workbench.events.lines import BOM, braced_lines, count_lines, is_text, numbered_lines, whole_lines
+from workbench.events.packing import ready_bytes
+from workbench.events.parts import FilePart, parts_of_lines
+from workbench.events.reading import Reading, Tally
+from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter, Taker
 from workbench.events.table import FormatRow
-from workbench.extensions import later
+from workbench.events.values import Unheld, Words, dump_json, from_json, parse_json, short, short_json, to_json
 
-_VALUE = rb'\s*(?:[{[]|"(?:[^"\\]|\\.)*+"?+[ \t]*(?:[\r\n]|$))'
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
+
+_MINUS_ZERO = re.compile(rb"-0[\s,}]")
+"""A whole number that Arrow makes the float -0.0 of, and Python 0."""
+_AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+MOST = 1000
+"""Sets of keys whose meaning is kept."""
+
+
+class JsonReader(RowReader):
+    """One JSON value a line."""
+
+    noun = "key"
+    typed = True
+
+    def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
+        super().__init__(program, reading, tally)
+        self._seen: set[str] = set()
+        columns = self.reading.columns
+        self._texts = [columns.get(name, name) for name, each in self.domains.items() if isinstance(each, Words)]
+        self._known: dict[tuple[str, ...], tuple[ColumnMap, dict[str, Taker]]] = {}
+
+    def rows(self, lines: Iterable[str], shown: str, first: int = 0) -> Iterator[tuple[int, str]]:
+        """As in every format; `first` lines of the file come before these."""
+        return enumerate(lines, first + 1)
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        """Lines that are there, in columns where each is one object beyond doubt."""
+        first = self.part.skipped
+        for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
+            block = block if first else block.removeprefix(BOM)
+            count = count_lines(block)
+            yield LogBlock(
+                partial(self._steps, block, shown, first), partial(self._arrays, block), partial(self._lists, block),
+                rows=count,
+            )  # fmt: skip
+            first += count
+
+    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
+        return parts_of_lines(file, size, b"", lambda rows: rows.rfind(b"\n") + 1)
+
+    def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
+        table, columns = self._table(block) if self.flat else (None, None)
+        steps = None if table is None else self.steps_of(table.column, columns)
+        return self.located(numbered_lines(block, first), shown) if steps is None else steps
+
+    def _lists(self, block: bytes) -> Mapping[str, list[Value]] | None:
+        table, columns = self._table(block) if self.flat else (None, None)
+        return self.lists_of(None if table is None else table.column, columns)
+
+    def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
+        table, columns = self._table(block) if self.plain else (None, None)
+        if table is None:
+            return None
+        from workbench.events.arrays import given_array
+
+        return self.arrays(lambda i, domain: given_array(domain, table.column(i).combine_chunks()), columns)
+
+    def _table(self, lines: bytes) -> tuple[Any, ColumnMap | None]:
+        """The events as an Arrow table, and what its columns are for; None where Arrow finds less, or more, than we do.
+
+        To Arrow an object may go over several lines, and a line may have several: not where each line begins with a
+        brace and ends with one, and there are as many objects as lines.
+        """
+        if (
+            len(lines) < lines_of.FEW or not find_spec("pyarrow") or not is_text(lines)
+            or any(isinstance(domain, Tuple) or as_json(domain) for domain in self.domains.values())
+            or (count := braced_lines(lines)) is None or (b"-0" in lines and _MINUS_ZERO.search(lines))
+        ):  # fmt: skip
+            return None, None
+        import pyarrow as pa
+
+        first = _first(lines)
+        keys = {name: self.reading.columns.get(name, name) for name in self.domains}
+        names = list(keys.values())
+        others = self._others(first, set(names))
+        unseen = [key for key in names if key not in self._seen]
+        found = [key for key in unseen if f'"{key}"'.encode() in lines]
+        untold = len(unseen) > len(found) and (self.reading.columns or (not found and len(unseen) == len(names)))
+        if others is None or len(set(names)) < len(names) or untold:  # which keys there are is for the rows to tell
+            return None, None
+        kinds = [_kind(domain, first.get(key)) for key, domain in zip(names, self.domains.values(), strict=True)]
+        # what no input needs is not read: keys that each stand in one line only would be columns of all lines
+        unexpected = "ignore" if others else "error"
+        table = _parsed(lines, pa.schema(zip(names, kinds, strict=True)), unexpected)
+        if table is None and (timed := _with_fractions(self.domains.values(), kinds)) != kinds:
+            table = _parsed(lines, pa.schema(zip(names, timed, strict=True)), unexpected)
+        if table is None or table.num_rows != count:
+            return None, None
+        columns = self.matched([*table.column_names, *others])
+        self.tally.pass_over(columns.ignored)
+        self._seen.update(others, found)
+        return table, columns
+
+    def _others(self, first: Collection[str], wanted: set[str]) -> Collection[str] | None:
+        """Keys that no input needs, of the first line, or of lines before; None where the rows must tell."""
+        if not first:
+            return None
+        known = list(self.tally.ignored)  # which other threads may add to
+        others = [key for key in first if key not in wanted] or [key for key in known if key not in wanted]
+        return None if others and self.reading.strict else others
+
+    def cells(self, row: str) -> Sequence[Any] | None:
+        return self.cells_of(read_line(row), row) if row.strip() else None
+
+    def cells_of(self, data: Any, line: str) -> Sequence[Any]:
+        """The items of a line, from its data, in the order of its keys, which are the columns from now on."""
+        bare = not isinstance(data, dict)
+        if bare and self.only is None:
+            raise self.no_object(line)
+        if (
+            not bare
+            and line
+            and (numbers := [key for key in self._texts if type(data.get(key)) in (int, float, Unheld)])
+        ):
+            written = _AS_WRITTEN.decode(line)
+            data |= {key: written[key] for key in numbers}
+        keys = () if bare else tuple(data)
+        if self.columns is None or keys != self.columns.names:
+            known = self._known.get(keys)
+            if known is None:
+                if bare:
+                    self.open(ColumnMap((), {str(self.only): 0}, self.domains))
+                else:
+                    self.opened(keys)
+                assert self.columns is not None
+                self._seen.update(keys)
+                if len(self._known) < MOST:
+                    self._known[keys] = self.columns, self.takers
+            else:
+                self.columns, self.takers = known
+        return (data,) if bare else list(data.values())
+
+    def end(self) -> None:
+        wanted = list(self.reading.columns.values()) or list(self.domains)
+        missing = [key for key in wanted if key not in self._seen]
+        fed = any(columns.inputs for columns, _ in self._known.values())
+        if missing and self._seen and (self.reading.columns or (len(missing) == len(wanted) and not fed)):
+            raise InputError(f"no row has a key '{missing[0]}'", hint=did_you_mean(missing[0], self._seen))
+
+    def no_object(self, line: str) -> InputError:
+        """The error for a line that should be one."""
+        expected = ", ".join(f'"{name}": ...' for name in self.domains)
+        return InputError(f"expected an object {{{expected}}}, not {short(line)}")
+
+    def cell(self, cell: Any, domain: Domain) -> Value | None:
+        return None if cell is None else from_json(cell, domain)
+
+    def shown(self, cell: Any) -> str:
+        return short_json(cell)
+
+    def whose(self, column: int, path: str) -> str:
+        del column
+        return f"input '{path}'"
+
+
+def _first(lines: bytes) -> dict[str, Any]:
+    """The data of the first line, a whole one in braces; nothing if it is no JSON."""
+    try:
+        found: dict[str, Any] = parse_json(lines[: lines.index(b"\n")].decode())
+    except ValueError:
+        return {}
+    return found
+
+
+def _kind(domain: Domain, first: Any) -> Any:
+    """The Arrow type of the values of a key: of times, what the first one is."""
+    import pyarrow as pa
+
+    if isinstance(domain, Times) and isinstance(first, int | float):
+        return pa.int64() if isinstance(first, int) else pa.float64()
+    return arrow_type(domain)
+
+
+def _with_fractions(domains: Iterable[Domain], kinds: Sequence[Any]) -> list[Any]:
+    """The same types, where times are no whole numbers though the first one is."""
+    import pyarrow as pa
+
+    pairs = zip(domains, kinds, strict=True)
+    return [pa.float64() if isinstance(each, Times) and pa.types.is_int64(kind) else kind for each, kind in pairs]
+
+
+def _parsed(lines: bytes, schema: Any, unexpected: str) -> Any:
+    """The table of some types; None where Arrow finds others."""
+    import pyarrow as pa
+    from pyarrow import json as arrow
+
+    options = arrow.ParseOptions(schema, unexpected_field_behavior=unexpected)
+    try:
+        whole = arrow.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+        return arrow.read_json(pa.BufferReader(lines), whole, options)
+    except pa.ArrowInvalid:
+        return None
+
+
+def read_line(line: str) -> Any:
+    """The data of a line; InputError if it is no JSON."""
+    try:
+        return parse_json(line)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+class JsonWriter(RowWriter):
+    """An object a line."""
+
+    def ready(self, table: Any) -> Callable[[], object]:
+        from workbench.events.tables import is_texts_of_numbers
+        from workbench.events.texts import json_lines, written
+
+        ready = [
+            name for name, domain in self.domains.items() if as_json(domain) or is_texts_of_numbers(domain, table[name])
+        ]
+        lines = json_lines(table, ready) if hasattr(self.stream, "buffer") else None
+        return super().ready(table) if lines is None else ready_bytes(self.stream, [written(lines)])
+
+    def row(self, events: Mapping[str, Value]) -> None:
+        found = {name: to_json(events[name], domain) for name, domain in self.domains.items() if name in events}
+        self.stream.write(dump_json(found) + "\n")
+
+
+_BEGINS = re.compile(rb'\s*(?:[{[]|"(?:[^"\\]|\\.)*+"?+[ \t]*(?:[\r\n]|$))')
 """A line that begins with a text in quotes and goes on is one of CSV."""
 
 ROW = FormatRow(
     "jsonl",
     "an object a step, from names to events",
     (".jsonl", ".ndjson", ".json"),
-    later("workbench.events.jsonl", "JsonReader"),
-    later("workbench.events.jsonl", "JsonWriter"),
-    lambda start: re.match(_VALUE, start) is not None,
+    JsonReader,
+    JsonWriter,
+    lambda start: _BEGINS.match(start) is not None,
     text=True,
     rank=2,
 )

@@ -1,14 +1,103 @@
-"""Parquet."""
+"""Parquet, read and written."""
 
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
+
+from workbench.errors import InputError
+from workbench.events import batches
+from workbench.events.batches import BatchReader, BatchWriter, batches_of, rows_at_once
+from workbench.events.parts import FilePart
 from workbench.events.table import PYARROW, FormatRow
-from workbench.extensions import later
+
+BUFFER = 1 << 20
+"""Bytes of a column that are read at a time."""
+DICTIONARY = 1 << 17
+"""Bytes of different texts in a column of a row group with which a table of them is given up."""
+SAMPLED, SAMPLE = 8, 64
+"""Row groups of which the first rows are looked at, and how many of them, to see how long they are."""
+LARGEST, DENSEST = 1 << 28, 15_000
+"""A row group of more bytes than this that are so many times fewer in the file lies in a few vast pages."""
+
+
+class ParquetReader(BatchReader):
+    """The row groups of a file, some rows at a time."""
+
+    called = "Parquet"
+
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+        from pyarrow import parquet
+
+        # what pyarrow would read ahead it would keep to the end
+        found = parquet.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER)
+        packed = file.seek(0, io.SEEK_END)
+        for number in range(found.metadata.num_row_groups):
+            unpacked = found.metadata.row_group(number).total_byte_size
+            if unpacked > LARGEST and unpacked > DENSEST * packed:
+                what = f"row group {number} has {unpacked} bytes, and the file {packed}"
+                raise InputError(f"this is refused: {what}", where=shown, hint="write it with smaller row groups")
+        groups = range(found.metadata.num_row_groups)[slice(*self.part.groups)]
+
+        def read(names: Sequence[str]) -> Iterator[Any]:
+            size = _rows_at_once(found, groups, names)
+            return iter(found.iter_batches(size, groups, names, use_threads=False))
+
+        return found.schema_arrow, read
+
+    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
+        with batches_of(self.called, shown):
+            from pyarrow import parquet
+
+            found = parquet.ParquetFile(file).metadata
+        self.named(found.schema.to_arrow_schema().names, shown)
+        start = skipped = rows = packed = 0
+        for number in range(found.num_row_groups):
+            group = found.row_group(number)
+            rows += group.num_rows
+            packed += sum(group.column(i).total_compressed_size for i in range(group.num_columns))
+            if packed >= size or number + 1 == found.num_row_groups:
+                yield FilePart(groups=(start, number + 1), skipped=skipped)
+                start, skipped, packed = number + 1, rows, 0
+
+
+def _rows_at_once(file: Any, groups: Sequence[int], names: Sequence[str]) -> int:
+    """How many rows are read at a time: fewer where they are long in the first row groups, or all together."""
+    found = batches.LARGE
+    for number in groups[:SAMPLED]:
+        group = file.metadata.row_group(number)
+        chunks = map(group.column, range(group.num_columns))
+        ours = (each for each in chunks if any(f"{each.path_in_schema}.".startswith(f"{name}.") for name in names))
+        found = rows_at_once(found, group.num_rows, sum(each.total_uncompressed_size for each in ours))
+        for batch in itertools.islice(file.iter_batches(SAMPLE, [number], names, use_threads=False), 1):
+            found = rows_at_once(found, batch.num_rows, batch.nbytes)  # texts may stand in a table, each once
+    return found
+
+
+class ParquetWriter(BatchWriter):
+    """A row group for each batch."""
+
+    called = "Parquet"
+
+    def target(self, file: IO[bytes], schema: Any) -> Any:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        numbers = [each.name for each in schema if pa.types.is_int64(each.type)]  # smaller as differences, and sooner
+        return parquet.ParquetWriter(
+            file, schema, use_dictionary=[name for name in schema.names if name not in numbers],
+            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED") or None, dictionary_pagesize_limit=DICTIONARY,
+        )  # fmt: skip
+
 
 ROW = FormatRow(
     "parquet",
     "typed columns; a null is no event",
     (".parquet",),
-    later("workbench.events.parquet", "ParquetReader"),
-    later("workbench.events.parquet", "ParquetWriter"),
+    ParquetReader,
+    ParquetWriter,
     lambda start: start.startswith(b"PAR1"),
     piped=False,
     needs=PYARROW,

@@ -1,13 +1,84 @@
-"""Lines of text in which a pattern finds what belongs to a row."""
+"""Lines of text, read by a pattern.
 
+The rule of this format: each line matches the pattern as a whole, and is a row with a column for each named group; a
+group that takes no part, or takes nothing, is an empty cell. Empty lines are passed over.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import cast
+
+from workbench.core.domain import Domain, Value
+from workbench.core.program import Ported
+from workbench.errors import InputError
+from workbench.events.lines import BOM, count_lines, numbered_lines, whole_lines
+from workbench.events.reading import Reading, Tally
+from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow
-from workbench.extensions import later
+from workbench.events.values import from_text, short
+
+
+class TextReader(RowReader):
+    """Lines that match a pattern."""
+
+    noun = "group"
+
+    def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
+        super().__init__(program, reading, tally)
+        if not self.reading.pattern:
+            hint = "for example --pattern '(?P<user>\\w+) (?P<ms>\\d+)'"
+            raise InputError("lines of text have no columns of their own: --pattern says what is in them", hint=hint)
+        try:
+            self._match = re.compile(self.reading.pattern).fullmatch
+        except re.error as error:
+            raise InputError(f"--pattern {self.reading.pattern}: {error}") from error
+        groups = re.compile(self.reading.pattern).groupindex
+        if not groups:
+            raise InputError("no group of --pattern has a name", hint="a column named user: (?P<user>\\w+)")
+        self._groups = tuple(groups.values())
+        self.opened(tuple(groups))
+
+    def rows(self, lines: Iterable[str], shown: str) -> Iterator[tuple[int, str]]:
+        del shown
+        return enumerate(lines, 1)
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        """Lines that are there."""
+        first = 0
+        for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
+            block = block if first else block.removeprefix(BOM)
+            count = count_lines(block)
+            yield LogBlock(partial(self._steps, block, shown, first), rows=count)
+            first += count
+
+    def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
+        return self.located(numbered_lines(block, first), shown)
+
+    def cells(self, row: str) -> Sequence[str] | None:
+        text = row.rstrip("\r\n")
+        found = self._match(text)
+        if found is None:
+            if not text.strip():
+                return None
+            raise InputError(f"the line does not match --pattern: {short(text)}")
+        return [found[group] or "" for group in self._groups]
+
+    def cell(self, cell: str | None, domain: Domain) -> Value | None:
+        return from_text(cell, domain) if cell and cell.strip() else None
+
+    def shown(self, cell: str) -> str:
+        return f"'{short(cell)}'"
+
 
 ROW = FormatRow(
     "text",
     "a line a step, with a column for each named group of `--pattern`",
     (".log",),
-    later("workbench.events.text", "TextReader"),
+    TextReader,
     None,
     lambda _: False,
     text=True,

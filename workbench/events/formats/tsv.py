@@ -1,7 +1,19 @@
 """TSV: CSV with tabs for commas."""
 
+from workbench.events.formats.csv import CsvReader, CsvWriter
 from workbench.events.table import FormatRow
-from workbench.extensions import later
+
+
+class TsvReader(CsvReader):
+    """The same with tabs."""
+
+    between = "\t"
+
+
+class TsvWriter(CsvWriter):
+    """The same with tabs."""
+
+    between = "\t"
 
 
 def _begins(start: bytes) -> bool:
@@ -13,8 +25,8 @@ ROW = FormatRow(
     "tsv",
     "the same with tabs",
     (".tsv", ".tab"),
-    later("workbench.events.csv", "TsvReader"),
-    later("workbench.events.csv_writer", "TsvWriter"),
+    TsvReader,
+    TsvWriter,
     _begins,
     text=True,
     takes=("header",),

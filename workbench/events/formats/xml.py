@@ -1,13 +1,344 @@
-"""XML: an element a step, named by `--xml`."""
+"""XML, read element by element.
 
+The rule of this format: each element of the name that the user gives is a row, and columns are paths in it, with an
+attribute as `@name`. A number or a text is what stands in the only element at its path. A record has its fields in
+elements or attributes of their names. `characters/character[id]/status` is a map, from the `id` in each `character` to
+its `status`; without a key it is a set, of type `map(T, bool)`, and on `any` a list. Memory is that of a row, and rows
+have limits.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, cast
+from xml.etree import ElementTree
+
+from workbench.core.domain import Anything, Bool, Domain, Value
+from workbench.core.fields import FrozenMap, Map, Nullable, Tuple, within
+from workbench.core.program import Ported
+from workbench.errors import InputError, did_you_mean
+from workbench.events.lines import BOM, arriving
+from workbench.events.reading import Reading, Tally
+from workbench.events.rows import BLOCK, LogBlock, RowReader
 from workbench.events.table import FormatRow
-from workbench.extensions import later
+from workbench.events.values import DEEPEST, UnreadableError, from_text, short
+from workbench.events.xml_paths import Element, KeyedPlaces, Places, paths_in, place, plain_elements
+from workbench.events.xml_shape import PlainCell, RowShapes, plain_value
+
+MOST = 100
+"""Names of elements that are remembered for a message."""
+PIECE = 1 << 13
+"""Bytes that are parsed at a time; their elements are there at once, and more would keep the garbage collector busy."""
+LARGEST = 1 << 24
+"""Bytes that a row, and a text or a tag, may have."""
+REMEMBERED, SHORT = 256, 1000
+"""Cells whose values are remembered, and the characters that such a cell may have."""
+PROLOGUE = 1 << 16
+"""Bytes in which the first element begins."""
+AROUND = (b"<rows>", b"</rows>")
+FIRST = re.compile(rb"\s*(?>(?:<\?.*?\?>|<!--.*?-->)\s*)*<([^\s<>/!?]+)", re.DOTALL)
+"""What comes before the first element, each up to its first end, and its name."""
+
+
+class XmlReader(RowReader):
+    """Elements of a name."""
+
+    noun = "path"
+
+    def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
+        super().__init__(program, reading, tally)
+        self.tag = self.reading.xml
+        if not self.tag:
+            hint = "for example --xml message --column x=position/x"
+            raise InputError("--xml says which elements of XML are rows", hint=hint)
+        self._others: dict[str, None] = {}
+        self._paths: list[str | None] = []
+        self._first: tuple[str, ...] | None = None
+        self._missing = dict.fromkeys(self.reading.columns.values())
+        self._all = self._bare = False
+        self._shapes: RowShapes | None = None
+        self._known: dict[Any, Value] = {}
+        """What plain texts say, as they stood in the rows before: from one to the next hardly anything changes."""
+
+    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Element]]:
+        for some in self._arrived(lines, shown):
+            yield from some
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        """Rows that are there, in blocks of those that end in so many bytes."""
+        for some in self._arrived(lines, shown):
+            yield self.block(some, shown)
+
+    def _arrived(self, lines: io.TextIOWrapper, shown: str) -> Iterator[Sequence[tuple[int, Element]]]:
+        """The rows with their numbers, as soon as the bytes that have come are read."""
+        some: list[tuple[int, Element]] = []
+        number = 0
+        try:
+            for row in self._elements(cast(io.BufferedReader, lines.buffer), shown):
+                if row is not None:
+                    number += 1
+                    if self.columns is None:
+                        self._open(row, f"{shown}:{number}")
+                    some.append((number, row))
+                if some and (row is None or len(some) == BLOCK):
+                    yield some
+                    some = []
+        except Exception:  # the rows before it are there
+            if some:
+                yield some
+            raise
+
+    def _open(self, first: Element, where: str) -> None:
+        """Columns are the paths in the first row, and those that the user names."""
+        given = dict.fromkeys(self.reading.columns.values())
+        inside = tuple(f"{path.partition('[')[0]}/" for path in given)
+        try:
+            self._first = tuple(dict.fromkeys(paths_in(first)))
+            self.opened((*given, *(path for path in self._first if path not in given and not path.startswith(inside))))
+        except InputError as error:
+            raise error.retold(where=where) from error
+        assert self.columns is not None
+        used = self.columns.used
+        self._paths = [name if i in used or self._all else None for i, name in enumerate(self.columns.names)]
+        self._shapes = (
+            None if self._all else RowShapes([None if path is None else plain_elements(path) for path in self._paths])
+        )
+
+    def _elements(self, stream: io.BufferedReader, shown: str) -> Iterator[Element | None]:
+        """The outermost rows, as they end, taken out of the document; None where more bytes have to come."""
+        parser: ElementTree.XMLPullParser[Any] = ElementTree.XMLPullParser(("start", "end"))
+        inside: list[Element] = []
+        row: Element | None = None
+        length = 0
+        for data in self._data(stream):
+            if data == b"":
+                yield None
+                continue
+            failed = None
+            try:
+                if data is not None:
+                    parser.feed(data)
+                else:
+                    if self._bare and len(inside) == 1:
+                        parser.feed(AROUND[1])
+                    parser.close()
+            except ElementTree.ParseError as error:
+                failed = error
+            except (LookupError, ValueError) as error:  # not of what it says, but of the encoding that it names
+                raise InputError(f"not well-formed XML: {error}", where=shown) from error
+            events, begun = _happened(parser), row
+            silent = not events
+            while events:
+                event = events.popleft()
+                if isinstance(event, ElementTree.ParseError):
+                    failed = event
+                elif event[0] == "start":
+                    if len(inside) == DEEPEST:
+                        raise self._too_large(f"elements are nested more than {DEEPEST} deep", shown)
+                    inside.append(event[1])
+                    if row is None:
+                        row = self._begun(event[1])
+                else:
+                    ended = inside.pop()
+                    if ended is row:
+                        yield ended
+                        row = None
+                    if row is None and inside:
+                        inside[-1].remove(ended)
+            length = length + len(data or b"") if silent or (row is not None and row is begun) else 0
+            if length > LARGEST:
+                what = "a text or a tag" if row is None else f"<{self.tag}>"
+                raise self._too_large(f"{what} is longer than {LARGEST >> 20} MB", shown)
+            if failed is not None:
+                told = str(failed).partition(": line")[0]
+                if told in ("no element found", "unclosed token") and row is not None:
+                    told = f"it ends inside <{self.tag}>"
+                raise InputError(f"not well-formed XML: {told}", where=f"{shown}:{failed.position[0]}") from failed
+
+    def _begun(self, element: Element) -> Element | None:
+        """An element outside of rows has begun: itself if it is one."""
+        if element.tag == self.tag:
+            return element
+        if len(self._others) < MOST:
+            self._others[element.tag] = None
+        return None
+
+    @staticmethod
+    def _too_large(what: str, shown: str) -> InputError:
+        return InputError(what, where=shown, hint="XML is read with such limits: is it a log?")
+
+    def _data(self, stream: io.BufferedReader) -> Iterator[bytes | None]:
+        """The bytes in pieces, with an element around rows that have none.
+
+        There are none where more have to come, and None where there are no more.
+        """
+        begun: bytes | None = b""
+        for data, last in arriving(stream):
+            if begun is not None:
+                begun += data
+                text = begun.removeprefix(BOM)
+                found = FIRST.match(text)
+                if found is None and not last and len(begun) < PROLOGUE:
+                    continue
+                self._bare = found is not None and found[1] == self.tag.encode()
+                start = found.start(1) - 1 if found else 0
+                data, begun = text[:start] + AROUND[0] + text[start:] if self._bare else begun, None
+            yield from (data[i : i + PIECE] for i in range(0, len(data), PIECE))
+            yield None if last else b""
+            if last:
+                yield b""
+
+    def cells(self, row: Element) -> Sequence[Any]:
+        plain = self._shapes and self._shapes.cells(row)
+        seen: KeyedPlaces = {}
+        found: list[Any] = []
+        for i, path in enumerate(self._paths):
+            texts = plain and plain[i]
+            if path is None:
+                found.append(None)
+            elif texts:
+                found.append(PlainCell(*texts, partial(_at, path, row)))
+            else:
+                found.append(place(path)(row, seen))
+        if self._missing:
+            there = {path for path, cell in zip(self._paths, found, strict=True) if _places(cell)}
+            self._missing = {path: None for path in self._missing if path not in there}
+        return found
+
+    def end(self) -> None:
+        if self._first is None:
+            hint = did_you_mean(self.tag, self._others)
+            raise InputError(f"there is no element <{self.tag}>", hint=hint)
+        for path in self._missing:
+            raise InputError(f"no <{self.tag}> has anything at '{path}'", hint=did_you_mean(path, self._first))
+
+    def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
+        self._all = True
+        _, found = super().sample(lines, shown, count)
+        return {name: _kind(cells) for name, cells in found.items()}, {
+            name: [cell or None for cell in cells] for name, cells in found.items()
+        }
+
+    def cell(self, cell: Any, domain: Domain) -> Value | None:
+        if cell is None:
+            return None
+        if isinstance(cell, PlainCell):
+            texts = (id(domain), cell.keys, cell.values)
+            plain = self._known.get(texts)
+            if plain is not None:
+                return plain
+            plain = plain_value(cell, domain)
+            if plain is not None:
+                if sum(map(len, filter(None, (*(cell.keys or ()), *cell.values)))) > SHORT:
+                    return plain
+                if len(self._known) == REMEMBERED:
+                    self._known.clear()
+                self._known[texts] = plain
+                return plain
+            returns = any("\r" in text for text in (*(cell.keys or ()), *cell.values) if text)  # a parser drops them
+            cell = cell.places() if returns or any(isinstance(part, Tuple) for part in within(domain)) else cell.pairs
+        if isinstance(domain, Map):
+            return _map(cell, domain)
+        if isinstance(domain, Anything):
+            return tuple(value_in(each, domain) for _, each in cell)
+        if len(cell) > 1:
+            raise UnreadableError(f"one element of {domain}")
+        return value_in(cell[0][1], domain) if cell else None
+
+    def shown(self, cell: Any) -> str:
+        texts = [each if isinstance(each, str) else as_text(each) for _, each in _places(cell)]
+        return f"'{short(texts[0])}'" if len(texts) == 1 else f"{len(texts)} elements"
+
+    def text(self, number: int, row: Element) -> str:
+        del number
+        return as_text(row)
+
+
+def _kind(cells: Sequence[Places | None]) -> str:
+    """What is at a path in some rows."""
+    from workbench.events.look import guessed
+
+    inside = [each for cell in cells for _, each in cell or ()]
+    if any(not isinstance(each, str) and len(each) for each in inside):
+        return "elements"
+    kind = guessed([each if isinstance(each, str) else (each.text or "").strip() for each in inside])
+    return f"lists of {kind}" if any(len(cell or ()) > 1 for cell in cells) else kind
+
+
+def _at(path: str, row: Element) -> Places:
+    return place(path)(row, {})
+
+
+def _places(cell: Any) -> Places:
+    return cell.places() if isinstance(cell, PlainCell) else cell or []
+
+
+def _happened(parser: ElementTree.XMLPullParser[Any]) -> Any:
+    """The events of a parser, without those of its method, which take as long as to parse."""
+    found = getattr(parser, "_events_queue", None)
+    return deque(parser.read_events()) if found is None else found
+
+
+def value_in(found: Element | str, domain: Domain) -> Value | None:
+    """What an element, or the text of an attribute, holds; None for an empty one where no text is asked for.
+
+    Raises
+    ------
+    UnreadableError: it is no value of the domain.
+    """
+    if isinstance(domain, Nullable):
+        return value_in(found, domain.of)
+    if isinstance(domain, Tuple):
+        return tuple(_field(found, name, field) for name, field in zip(domain.names(), domain.fields, strict=True))
+    if not isinstance(found, str):
+        if len(found):
+            raise UnreadableError(f"{domain}")
+        found = found.text or ""
+    return from_text(found.strip(), domain) if found.strip() else None
+
+
+def _field(found: Element | str, name: str, domain: Domain) -> Value | None:
+    inside = None if isinstance(found, str) else found.find(name)
+    given = found.attrib.get(name) if inside is None and not isinstance(found, str) else inside
+    value = None if given is None else value_in(given, domain)
+    if value is None and not isinstance(domain, Nullable):
+        raise UnreadableError(f"an element with {name}: {domain}")
+    return value
+
+
+def _map(cell: Places, domain: Map) -> FrozenMap[Value, Value]:
+    """A map from keys to elements; a set is one to true."""
+    pairs: dict[Value, Value] = {}
+    for key, each in cell:
+        if key is None and not isinstance(domain.value, Bool):
+            raise UnreadableError(f"{domain}", "a path with a key: characters/character[id]")
+        found = value_in(each, domain.key) if key is None else from_text(key, domain.key)
+        value = True if key is None else value_in(each, domain.value)
+        if found is None or value is None:
+            raise UnreadableError(f"{domain}, without empty elements")
+        if key is not None and found in pairs:
+            raise UnreadableError(f"{domain}, each key once")
+        pairs[found] = value
+    return FrozenMap(pairs)
+
+
+def as_text(element: Element) -> str:
+    """An element as it is written, without what comes behind it."""
+    alone = copy.copy(element)
+    alone.tail = None
+    return ElementTree.tostring(alone, "unicode")
+
 
 ROW = FormatRow(
     "xml",
     "an element of the name that `--xml` gives a step; columns are paths in it",
     (".xml",),
-    later("workbench.events.xml", "XmlReader"),
+    XmlReader,
     None,
     lambda start: start.lstrip().startswith(b"<"),
     text=True,
