@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from workbench.events.rows import RowReader, RowWriter
 
 FORMATS = "workbench.events.formats"
+USUAL = "csv"
+"""The format where nothing tells it."""
+PIPED = "jsonl"
+"""The format that is written where another one cannot be: to a pipe, or to a terminal."""
 PYARROW = {"pyarrow": "pip install 'workbench[lab]'"}
 
 
@@ -36,6 +40,8 @@ class FormatRow:
     text: whether people can read it; other formats are not written to a terminal.
     takes: the options of a `Reading` that only such formats have.
     needs: Python packages that it cannot do without, and how each is installed.
+    row_bytes: what a row takes in a file, about, that is not compressed.
+    spark: what Spark calls it, where that is not its name; of one that is no text, if Spark writes it.
     rank: its place among the others.
     """
 
@@ -49,6 +55,8 @@ class FormatRow:
     text: bool = False
     takes: tuple[str, ...] = ()
     needs: Mapping[str, str] = field(default_factory=dict)
+    row_bytes: int = 25
+    spark: str = ""
     rank: int = 5
 
 
@@ -69,6 +77,15 @@ def format_row(name: str) -> FormatRow:
         return format_rows()[name]
     except KeyError:
         raise InputError(f"there is no format '{name}'", hint=did_you_mean(name, format_rows())) from None
+
+
+def format_of_options(*given: str) -> str | None:
+    """The format of the first of these options of a `Reading` that one format only has; None if there is none."""
+    for option in given:
+        found = [row.name for row in format_rows().values() if option in row.takes]
+        if len(found) == 1:
+            return found[0]
+    return None
 
 
 def endings(among: Iterable[str] | None = None) -> dict[str, str]:

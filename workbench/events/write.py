@@ -18,7 +18,7 @@ from workbench.errors import InputError
 from workbench.events.files import UnwrittenError, destination, format_of, is_stream, is_terminal
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import RowWriter
-from workbench.events.table import format_row
+from workbench.events.table import PIPED, USUAL, format_row
 
 
 def output_format(output: str | Path, given: str | None, read: str | Path) -> str:
@@ -32,11 +32,11 @@ def output_format(output: str | Path, given: str | None, read: str | Path) -> st
         if given is None:
             raise
         named = None
-    row = format_row(named or given or format_of(read) or "csv")
+    row = format_row(named or given or format_of(read) or USUAL)
     if named is None and row.writer is None:
-        return "csv"
+        return USUAL
     allowed = not is_stream(output) or row.text or (row.piped and not is_terminal(output))
-    return row.name if allowed else "jsonl"
+    return row.name if allowed else PIPED
 
 
 BAD_ROWS = Ports("bad rows", (), (Port("file", STR), Port("row", INT), Port("reason", STR), Port("text", STR)))
@@ -68,7 +68,7 @@ def write_events(
 
     Parameters
     ----------
-    format: overrides what the name says; CSV where neither says anything.
+    format: overrides what the name says; `USUAL` where neither says anything.
     idle: whether a step without output takes a row too.
     live: whether the log comes as somebody writes it.
     """

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from workbench.errors import InputError, did_you_mean
-from workbench.events.reading import Null, Reading, columns_of
+from workbench.events.reading import SHAPES, Null, Reading, columns_of
+from workbench.events.table import format_of_options
 
 if TYPE_CHECKING:
     from workbench.core.domain import Integer, Value
@@ -190,7 +191,7 @@ class RunOptions:
         header = self.header.split(",") if isinstance(self.header, str) and self.header else self.header
         found = Reading(
             columns_of(self.columns), self.strict, null, str(self.bad_rows), self.head,
-            format=self.format or ("text" if self.pattern else "xml" if self.xml else None),
+            format=self.format or format_of_options(*(each for each in SHAPES if getattr(self, each))),
             clock=Clock(unit=self.time_unit), header=tuple(map(str.strip, header)), pattern=self.pattern, xml=self.xml,
         )  # fmt: skip
         if self.time is None or program is None:

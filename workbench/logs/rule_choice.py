@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from workbench.errors import InputError, Refused
-from workbench.events.files import is_stream
+from workbench.events.files import ending, is_stream
 from workbench.events.inputs import log_files, named_files
+from workbench.events.packing import COMPRESSIONS
+from workbench.events.table import USUAL, endings, format_row
 from workbench.executors.run_options import AUTO
 from workbench.executors.table import Start
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
@@ -21,21 +23,11 @@ from workbench.tesla.rule_set import RuleSet
 
 FEW, MANY = 4096, 4
 """Fewer events are not worth the start of machine code, of so many rules; the fewer rules, the more events it takes."""
+PACKED = 4
+"""How much larger a log is than what it takes compressed, about."""
 EventsGiven = Literal["columns", "singly", "keyed"]
 """How events come: as columns where an engine takes these, one by one, or each to the engine of its key."""
 MakesNamed = Callable[[str], RuleEngine]
-
-ROW_BYTES = {
-    ".csv": 25,
-    ".tsv": 25,
-    ".jsonl": 70,
-    ".ndjson": 70,
-    ".json": 70,
-    ".arrow": 25,
-    ".feather": 12,
-    ".parquet": 8,
-}
-"""About what a row takes, by the end of a file's name; where it is packed, a quarter of it."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +97,6 @@ def expected_events(given: Any) -> int | None:
     if not files or any(map(is_stream, files)):
         return None
     for file in map(Path, files):
-        ends = [each.lower() for each in file.suffixes]
-        size = next((ROW_BYTES[each] for each in reversed(ends) if each in ROW_BYTES), 25)
-        packed = bool(ends) and ends[-1] not in ROW_BYTES
-        found += file.stat().st_size * (4 if packed else 1) // size
+        row = format_row(endings().get(ending(file), USUAL))
+        found += file.stat().st_size * (PACKED if file.suffix in COMPRESSIONS else 1) // row.row_bytes
     return found

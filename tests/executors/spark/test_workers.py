@@ -508,7 +508,10 @@ class Failing:
     def mode(self, _):
         return self
 
-    def parquet(self, folder):
+    def format(self, _):
+        return self
+
+    def save(self, folder):
         Path(folder).mkdir(exist_ok=True)
         raise Py4JError("no room")
 

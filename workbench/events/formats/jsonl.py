@@ -263,5 +263,7 @@ ROW = FormatRow(
     JsonWriter,
     lambda start: _BEGINS.match(start) is not None,
     text=True,
+    row_bytes=70,
+    spark="json",
     rank=2,
 )

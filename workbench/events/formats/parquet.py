@@ -101,5 +101,7 @@ ROW = FormatRow(
     lambda start: start.startswith(b"PAR1"),
     piped=False,
     needs=PYARROW,
+    row_bytes=8,
+    spark="parquet",
     rank=3,
 )

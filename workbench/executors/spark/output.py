@@ -17,7 +17,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
 from workbench.events.columns import as_json
-from workbench.events.table import format_row
+from workbench.events.table import format_row, format_rows
 from workbench.events.values import from_text
 from workbench.executors.spark.carry import carried
 from workbench.executors.spark.columns import STEP
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
     from workbench.events.rows import RowWriter
 
-WRITTEN = ("csv", "tsv", "jsonl", "parquet")
-ENDINGS = {"jsonl": "json"}
-"""What names of files end with, as Spark calls them, where that is not the format."""
+
+def written_formats() -> list[str]:
+    """The formats that outputs are written in: texts, and what Spark writes itself."""
+    return [row.name for row in format_rows().values() if row.writer is not None and (row.text or row.spark)]
 
 
 def row_ports(rows: DataFrame, known: Mapping[str, Domain] = MappingProxyType({})) -> Ports:
@@ -106,7 +107,7 @@ def write_rows(
     ----------
     ports: the columns, and what they hold.
     time: the column of times, if there is one.
-    format: of `WRITTEN`; CSV and TSV have a header. Keys are in files as a whole, steps in their order.
+    format: of `written_formats`; CSV and TSV have a header. Keys are in files as a whole, steps in their order.
     settle: what is still to be seen to when the rows are there, which are removed if it fails.
 
     Raises
@@ -115,12 +116,13 @@ def write_rows(
     """
     if mode == "errorifexists" and "://" not in folder and Path(folder).exists():
         raise InputError("there is something already", where=folder, hint="choose another --output, or remove it")
+    row = format_row(format)
     try:
-        if format == "parquet":
-            rows.write.mode(mode).parquet(folder)
-        else:
+        if row.text:
             rows.mapInArrow(RowLines(ports, format, time), "value string").write.mode(mode).text(folder)
-            _rename(rows.sparkSession, folder, ENDINGS.get(format, format))
+            _rename(rows.sparkSession, folder, row.spark or row.name)
+        else:
+            rows.write.mode(mode).format(row.spark).save(folder)
         settle()
     except BaseException:  # else the same command would not be let in again
         if mode == "errorifexists" and "://" not in folder:

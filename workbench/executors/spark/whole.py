@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import InputError
 from workbench.events.files import ending, format_of
 from workbench.events.inputs import named_files
-from workbench.events.table import endings, format_row
+from workbench.events.table import PIPED, USUAL, endings, format_row
 from workbench.events.write import kept_rows
 from workbench.executors.run_options import RunOptions
-from workbench.executors.spark.output import WRITTEN, print_rows, row_ports, write_rows
+from workbench.executors.spark.output import print_rows, row_ports, write_rows, written_formats
 from workbench.executors.table import Start
 
 if TYPE_CHECKING:
@@ -95,17 +95,18 @@ def written_format(args: RunOptions) -> str:
     from workbench.executors.spark.logs import first_file, is_remote, named
 
     named_so = None if args.output == "-" else endings().get(ending(args.output))
-    if named_so not in (None, *WRITTEN):
-        hint = f"it writes {', '.join(WRITTEN)}"
+    known = written_formats()
+    if named_so not in (None, *known):
+        hint = f"it writes {', '.join(known)}"
         raise InputError(f"the spark backend does not write {named_so}", where=args.output, hint=hint)
     name = named(args.input)[0]
     read = None if is_remote([name]) else first_file(name)
-    found = named_so or args.reading().format or format_of(read or name) or "csv"
+    found = named_so or args.reading().format or format_of(read or name) or USUAL
     if format_row(found).writer is None:
-        found = "csv"
+        found = USUAL
     if args.output == "-":
-        return found if format_row(found).text else "jsonl"
-    return found if found in WRITTEN else "parquet"
+        return found if format_row(found).text else PIPED
+    return found if found in known else next(name for name in known if not format_row(name).text)
 
 
 def _batch(start: Start, spark: Any, choice: Choice, written: str) -> None:
