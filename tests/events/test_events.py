@@ -63,6 +63,7 @@ READ = [
     ("a.jsonl", '{"x": 1, "c": true}\n{"x": null}\n\n{"c": 0}\n{}\n', TWO,
      [{"x": 1, "c": True}, {}, {"c": False}, {}]),
     ("a.jsonl", '3\n{"x": 4}\nnull\n', of(x=INT), [{"x": 3}, {"x": 4}, {}]),
+    ("a.jsonl", '{}\n5\n{"x": 1}\n7\n{}\n', of(x=INT), [{}, {"x": 5}, {"x": 1}, {"x": 7}, {}]),
     ("a.ndjson", '[1, false]\n', of(x=Tuple((INT, BOOL))), [{"x": (1, False)}]),
     ("a.jsonl", '{"price": 1, "sold": false}\n{"x": {"price": 2, "sold": 1}}\n', of(x=TRADE),
      [{"x": (1, False)}, {"x": (2, True)}]),

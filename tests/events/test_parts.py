@@ -32,6 +32,7 @@ TEXTS = {
     "b.csv": "t,x\r\n" + "a,1\r\nb,none\r\n" * 9,
     "odd.csv": "t,x\n" + "a,1\n" * 9 + 'say "b",2\n' + "b,none\n" * 9,
     "a.tsv": "t\tx\n" + '"a\nb"\t1\nb\tnone\n' * 9,
+    "a.logfmt": "\ufeffx=1\n\n" + 't="b \\"c\\" d"\nx=none\n' * 9,
     "a.jsonl": '\ufeff{"x": 1}\n\n' + '{"t": "b"}\n{"x": "none"}\n' * 9,
 }
 

@@ -64,9 +64,9 @@ ODD = [9, -1, "oops", "", " ", 1.5, 2**63, "0x1", 'q"', True, "nan", "RED"]
 SIZES = [0, 1, 2, 5, 60, 60, 700, 2000]
 LARGE = 40_000
 """Rows of a log, and of one in twenty where large ones are asked for."""
-FORMATS = ["csv", "csv", "csv", "tsv", "jsonl", "csv.gz"]
+FORMATS = ["csv", "csv", "csv", "tsv", "jsonl", "csv.gz", "logfmt"]
 TYPED = ["parquet", "arrow", "arrows"]
-WRITTEN = ["csv", "csv", "tsv", "jsonl", "parquet", "arrow", "arrows"]
+WRITTEN = ["csv", "csv", "tsv", "jsonl", "parquet", "arrow", "arrows", "logfmt"]
 LEFT = "out", "bad", "late", "unfinished"
 """What the files that a run leaves are called."""
 SPEED = re.compile(r"\d+\.\d\d s, [\d,]+ rows a second|(?<=: engine )\w+: .*|.*running the log.*\n")
@@ -190,6 +190,10 @@ def write_log(path: Path, rows: Rows, columns: Sequence[str]) -> None:
     text = io.StringIO()
     if form == "jsonl":
         text.writelines(json.dumps({k: v for k, v in row.items() if v is not None}) + "\n" for row in rows)
+    elif form == "logfmt":
+        for row in rows:
+            pairs = (f"{k}={_logfmt_value(str(_cell(v)))}" for k, v in row.items() if v is not None)
+            text.write((" ".join(pairs) or f"{columns[0]}=") + "\n")
     else:
         lines = csv.writer(text, delimiter="," if form == "csv" else "\t", lineterminator="\n")
         lines.writerow(columns)
@@ -202,6 +206,10 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     return json.dumps(value) if isinstance(value, dict) else "" if value is None else value
+
+
+def _logfmt_value(text: str) -> str:
+    return json.dumps(text) if re.search(r'[\s"=]', text) else text
 
 
 def _write_typed(path: Path, rows: Rows, columns: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ SUMS = wb.parse("pipeline sums(x: int) -> int { return cumulate(x, +) }").get("s
 ROWS = 300
 ODD = {7, 8, 100, 299}
 """The rows that cannot be read, where there are such."""
-FORMATS = ["csv", "quoted", "tsv", "jsonl", "text", "xml", "parquet", "arrow", "arrows"]
+FORMATS = ["csv", "quoted", "tsv", "jsonl", "logfmt", "text", "xml", "parquet", "arrow", "arrows"]
 TYPED = {"parquet", "arrow", "arrows"}
 PACKED = ["", ".gz", ".zst"]
 RUNS = [
@@ -75,9 +75,10 @@ def written(folder, form, packed, odd):
         between = "\t" if form == "tsv" else ","
         line = {
             "csv": "{x}" + between + "{k}\n", "tsv": "{x}" + between + "{k}\n", "quoted": '{x},{k},"a\n""b"\n',
-            "jsonl": '{{"x": {j}, "k": "{k}"}}\n', "text": "{k} has {x}\n", "xml": "<m><x>{x}</x>\n<k>{k}</k></m>\n",
+            "jsonl": '{{"x": {j}, "k": "{k}"}}\n', "text": "{k} has {x}\n",
+            "logfmt": 'x={x} note="a \\" b" k={k}\n', "xml": "<m><x>{x}</x>\n<k>{k}</k></m>\n",
         }[form]  # fmt: skip
-        blank = "\n" if form in ("jsonl", "text") else ""
+        blank = "\n" if form in ("jsonl", "logfmt", "text") else ""
         body = "".join(
             line.format(x=x, k=k, j=json.dumps("oops") if x == "oops" else x) + blank * (i % 40 == 0)
             for i, (x, k) in enumerate(texts)

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,7 @@ FORMATS = {
     "csv": ".csv",
     "tsv": ".tsv",
     "jsonl": ".jsonl",
+    "logfmt": ".logfmt",
     "parquet": ".parquet",
     "arrow": ".arrow",
     "arrows": ".arrows",
@@ -139,6 +141,11 @@ def encoded(form: str, program: Pipeline, steps: Sequence[Row], draw: st.DrawFn)
         ascii_only = draw(st.booleans())
         rows = ({name: to_json(value, domains[name]) for name, value in step.items()} for step in steps)
         return "".join(json.dumps(row, ensure_ascii=ascii_only) + "\n" for row in rows).encode()
+    if form == "logfmt":
+        quoting = draw(st.booleans())
+        texts = ({name: cell(value, domains[name]) for name, value in step.items()} for step in steps)
+        pairs = ([f"{name}={logfmt_value(text, quoting)}" for name, text in row.items()] for row in texts)
+        return "".join(" ".join(row or [f"{next(iter(domains))}="]) + "\n" for row in pairs).encode()
     table = pa.table(
         {name: column(domain, [step.get(name) for step in steps], draw) for name, domain in domains.items()}
     )
@@ -152,6 +159,11 @@ def encoded(form: str, program: Pipeline, steps: Sequence[Row], draw: st.DrawFn)
         with (ipc.new_file if form == "arrow" else ipc.new_stream)(into, table.schema) as writer:
             writer.write_table(table, max_chunksize=draw(st.integers(1, 5)))
     return into.getvalue()
+
+
+def logfmt_value(text: str, quoted: bool) -> str:
+    """A value of logfmt: letters and digits as they are, others as Go's package writes them, in quotation marks."""
+    return text if not quoted and re.fullmatch("[A-Za-z0-9.+-]+", text) and text != "null" else json.dumps(text)
 
 
 def column(domain: Domain, events: list[Value | None], draw: st.DrawFn) -> Any:

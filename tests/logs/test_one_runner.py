@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -51,6 +52,16 @@ def cells(data, between):
     return list(csv.reader(io.StringIO(data.decode()), delimiter=between))
 
 
+def pairs(line):
+    """The pairs of a line of logfmt, as a shell would take it apart."""
+    return dict(word.split("=", 1) for word in shlex.split(line) if not word.endswith("="))
+
+
+def texts(row):
+    """What stands in an object of JSON, as text."""
+    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in row.items()}
+
+
 @pytest.mark.parametrize("case", CUT, ids=map(str, range(len(CUT))))
 def test_any_cut(case, monkeypatch, tmp_path):
     whole = ran(case, tmp_path)
@@ -74,7 +85,7 @@ def test_any_number_of_threads(case, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("case", PLAIN[:6], ids=map(str, range(6)))
 def test_any_format_of_the_log(case, tmp_path):
-    found = {form: ran(replace(case, form=form), tmp_path) for form in ("csv", "tsv", "jsonl", *TYPED)}
+    found = {form: ran(replace(case, form=form), tmp_path) for form in ("csv", "tsv", "jsonl", "logfmt", *TYPED)}
     for form, each in found.items():  # an empty file of JSON lines has no columns
         each["err"] = re.sub(".*passed over.*\n", "", each["err"]).replace(f".{form}", "")
     assert all(each == found["csv"] for each in found.values())
@@ -82,7 +93,7 @@ def test_any_format_of_the_log(case, tmp_path):
 
 @pytest.mark.parametrize("case", PLAIN[6:12], ids=map(str, range(6)))
 def test_any_format_of_the_output(case, tmp_path):
-    forms = ("csv", "tsv", "jsonl", *TYPED)
+    forms = ("csv", "tsv", "jsonl", "logfmt", *TYPED)
     found = {form: ran(replace(case, output=form), tmp_path).get(f"out.{form}") for form in forms}
     if found["csv"] is None:
         assert set(found.values()) == {None}
@@ -90,5 +101,6 @@ def test_any_format_of_the_output(case, tmp_path):
     rows = [json.loads(line) for line in found["jsonl"].splitlines()]
     assert cells(found["csv"], ",") == cells(found["tsv"], "\t")
     assert len(cells(found["csv"], ",")) == len(rows) + 1
+    assert list(map(pairs, found["logfmt"].decode().splitlines())) == [texts(row) for row in rows]
     for form in TYPED:
         assert [{k: v for k, v in row.items() if v is not None} for row in found[form]] == rows

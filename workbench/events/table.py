@@ -35,7 +35,8 @@ class FormatRow:
     name, what: what it is called, and what stands in it, in a line.
     endings: what names of such files end with, before what names compressed ones.
     reader, writer: what reads and writes it; without a writer it is only read.
-    begins: whether a file that begins with these bytes may be one; the last row that says so has it.
+    begins: whether a file that begins with these bytes may be one; the last row that says so has it. Without it only
+        a name or `--format` tells.
     piped: whether it can be read from a pipe and written to one.
     text: whether people can read it; other formats are not written to a terminal.
     takes: the options of a `Reading` that only such formats have.
@@ -49,8 +50,8 @@ class FormatRow:
     what: str
     endings: tuple[str, ...]
     reader: type[RowReader]
-    writer: type[RowWriter] | None
-    begins: Callable[[bytes], bool]
+    writer: type[RowWriter] | None = None
+    begins: Callable[[bytes], bool] = lambda _: False
     piped: bool = True
     text: bool = False
     takes: tuple[str, ...] = ()

@@ -333,7 +333,7 @@ def typed_log(folder, kind):
     return path, wb.parse(f"pipeline p(x: {kind}) -> {kind} {{ return x }}").get().pipeline
 
 
-@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "logfmt"])
 @pytest.mark.parametrize("kind", VALUES)
 def test_local_backends_write_values_alike(kind, form, tmp_path):
     path, program = typed_log(tmp_path, kind)
@@ -348,7 +348,7 @@ def test_local_backends_write_values_alike(kind, form, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "logfmt", "parquet"])
 @pytest.mark.parametrize("kind", VALUES)
 def test_spark_writes_values_as_all_backends_do(kind, form, session, tmp_path, capsys):
     path, program = typed_log(tmp_path, kind)
@@ -373,4 +373,6 @@ def without_steps(text, form):
     between = "\t" if form == "tsv" else ","
     if form == "jsonl":
         return re.sub(r'"step": \d+, ', "", text)
+    if form == "logfmt":
+        return re.sub(r" step=\d+", "", text)
     return re.sub(rf"^([ak]){between}(?:step|\d+){between}", rf"\1{between}", text, flags=re.M)

@@ -6,27 +6,27 @@ are passed over. A program with one input may have the bare value instead; objec
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Tuple
 from workbench.core.program import Ported
-from workbench.errors import InputError, did_you_mean
+from workbench.errors import InputError
 from workbench.events import lines as lines_of
 from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type, as_json
-from workbench.events.lines import BOM, braced_lines, count_lines, is_text, numbered_lines, whole_lines
+from workbench.events.line_rows import RecordReader
+from workbench.events.lines import braced_lines, is_text
 from workbench.events.packing import ready_bytes
-from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.reading import Reading, Tally
-from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter, Taker
+from workbench.events.rows import InputEvents, LogBlock, RowWriter
 from workbench.events.table import FormatRow
 from workbench.events.values import Unheld, Words, dump_json, from_json, parse_json, short, short_json, to_json
 
@@ -36,46 +36,29 @@ if TYPE_CHECKING:
 _MINUS_ZERO = re.compile(rb"-0[\s,}]")
 """A whole number that Arrow makes the float -0.0 of, and Python 0."""
 _AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
-MOST = 1000
-"""Sets of keys whose meaning is kept."""
 
 
-class JsonReader(RowReader):
+class JsonReader(RecordReader):
     """One JSON value a line."""
 
-    noun = "key"
     typed = True
 
     def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
         super().__init__(program, reading, tally)
-        self._seen: set[str] = set()
         columns = self.reading.columns
         self._texts = [columns.get(name, name) for name, each in self.domains.items() if isinstance(each, Words)]
-        self._known: dict[tuple[str, ...], tuple[ColumnMap, dict[str, Taker]]] = {}
 
-    def rows(self, lines: Iterable[str], shown: str, first: int = 0) -> Iterator[tuple[int, str]]:
-        """As in every format; `first` lines of the file come before these."""
-        return enumerate(lines, first + 1)
+    def lines_block(self, lines: bytes, shown: str, first: int, count: int) -> LogBlock:
+        """In columns where each line is one object beyond doubt."""
+        return replace(
+            super().lines_block(lines, shown, first, count),
+            columns=partial(self._arrays, lines), lists=partial(self._lists, lines),
+        )  # fmt: skip
 
-    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        """Lines that are there, in columns where each is one object beyond doubt."""
-        first = self.part.skipped
-        for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
-            block = block if first else block.removeprefix(BOM)
-            count = count_lines(block)
-            yield LogBlock(
-                partial(self._steps, block, shown, first), partial(self._arrays, block), partial(self._lists, block),
-                rows=count,
-            )  # fmt: skip
-            first += count
-
-    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
-        return parts_of_lines(file, size, b"", lambda rows: rows.rfind(b"\n") + 1)
-
-    def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
-        table, columns = self._table(block) if self.flat else (None, None)
+    def line_steps(self, lines: bytes, shown: str, first: int) -> Iterator[InputEvents]:
+        table, columns = self._table(lines) if self.flat else (None, None)
         steps = None if table is None else self.steps_of(table.column, columns)
-        return self.located(numbered_lines(block, first), shown) if steps is None else steps
+        return super().line_steps(lines, shown, first) if steps is None else steps
 
     def _lists(self, block: bytes) -> Mapping[str, list[Value]] | None:
         table, columns = self._table(block) if self.flat else (None, None)
@@ -148,28 +131,8 @@ class JsonReader(RowReader):
         ):
             written = _AS_WRITTEN.decode(line)
             data |= {key: written[key] for key in numbers}
-        keys = () if bare else tuple(data)
-        if self.columns is None or keys != self.columns.names:
-            known = self._known.get(keys)
-            if known is None:
-                if bare:
-                    self.open(ColumnMap((), {str(self.only): 0}, self.domains))
-                else:
-                    self.opened(keys)
-                assert self.columns is not None
-                self._seen.update(keys)
-                if len(self._known) < MOST:
-                    self._known[keys] = self.columns, self.takers
-            else:
-                self.columns, self.takers = known
+        self.turn_to(None if bare else tuple(data))
         return (data,) if bare else list(data.values())
-
-    def end(self) -> None:
-        wanted = list(self.reading.columns.values()) or list(self.domains)
-        missing = [key for key in wanted if key not in self._seen]
-        fed = any(columns.inputs for columns, _ in self._known.values())
-        if missing and self._seen and (self.reading.columns or (len(missing) == len(wanted) and not fed)):
-            raise InputError(f"no row has a key '{missing[0]}'", hint=did_you_mean(missing[0], self._seen))
 
     def no_object(self, line: str) -> InputError:
         """The error for a line that should be one."""
@@ -181,10 +144,6 @@ class JsonReader(RowReader):
 
     def shown(self, cell: Any) -> str:
         return short_json(cell)
-
-    def whose(self, column: int, path: str) -> str:
-        del column
-        return f"input '{path}'"
 
 
 def _first(lines: bytes) -> dict[str, Any]:

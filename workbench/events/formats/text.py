@@ -1,28 +1,24 @@
 """Lines of text, read by a pattern.
 
 The rule of this format: each line matches the pattern as a whole, and is a row with a column for each named group; a
-group that takes no part, or takes nothing, is an empty cell. Empty lines are passed over.
+group that takes no part, or takes nothing, is an empty cell.
 """
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from typing import cast
+from collections.abc import Sequence
 
 from workbench.core.domain import Domain, Value
 from workbench.core.program import Ported
 from workbench.errors import InputError
-from workbench.events.lines import BOM, count_lines, numbered_lines, whole_lines
+from workbench.events.line_rows import LineReader
 from workbench.events.reading import Reading, Tally
-from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow
 from workbench.events.values import from_text, short
 
 
-class TextReader(RowReader):
+class TextReader(LineReader):
     """Lines that match a pattern."""
 
     noun = "group"
@@ -41,22 +37,6 @@ class TextReader(RowReader):
             raise InputError("no group of --pattern has a name", hint="a column named user: (?P<user>\\w+)")
         self._groups = tuple(groups.values())
         self.opened(tuple(groups))
-
-    def rows(self, lines: Iterable[str], shown: str) -> Iterator[tuple[int, str]]:
-        del shown
-        return enumerate(lines, 1)
-
-    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        """Lines that are there."""
-        first = 0
-        for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
-            block = block if first else block.removeprefix(BOM)
-            count = count_lines(block)
-            yield LogBlock(partial(self._steps, block, shown, first), rows=count)
-            first += count
-
-    def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
-        return self.located(numbered_lines(block, first), shown)
 
     def cells(self, row: str) -> Sequence[str] | None:
         text = row.rstrip("\r\n")
@@ -79,8 +59,6 @@ ROW = FormatRow(
     "a line a step, with a column for each named group of `--pattern`",
     (".log",),
     TextReader,
-    None,
-    lambda _: False,
     text=True,
     takes=("pattern",),
     rank=3,

@@ -1,0 +1,95 @@
+"""logfmt: lines of `key=value`, read and written.
+
+The rule of this format: pairs stand between spaces; a value with spaces, `=` or quotation marks stands in quotation
+marks, with the escapes of JSON. `key=` and `key=null` carry no event, a key alone is `true`. Tuples and records are
+JSON text. Sources: the grammar of github.com/kr/logfmt; the errors, escapes and `null` of github.com/go-logfmt/logfmt.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from workbench.core.domain import Domain, Texts, Value
+from workbench.errors import InputError
+from workbench.events.line_rows import RecordReader
+from workbench.events.rows import RowWriter
+from workbench.events.table import FormatRow
+from workbench.events.values import from_text, is_encodable, short, to_text
+
+_BEGINS = re.compile(rb' *+[^\0- =",;{\[<]++=(?:"|[^\0- =",;]*+(?: |\r?\n|\Z))')
+"""A pair, in what is no line of CSV, JSON or XML."""
+_PAIR = re.compile(
+    r'[\0- ]*+(?:([^\0- ="]++)(?:(=)(?:("(?:[^"\\]|\\.)*+")|([^\0- ="]*+)))?(?=[\0- ]|\Z)|(.))', re.DOTALL
+)
+"""A key, its `=`, and its value with quotation marks or without them; or what is none of these."""
+_QUOTED = re.compile(r'[\0- ="\x7f\ufffd]|\A(?:null)?\Z')
+"""What a value has that stands in quotation marks."""
+_DECODER = json.JSONDecoder(strict=False)
+
+
+class LogfmtReader(RecordReader):
+    """A line of pairs a step."""
+
+    def cells(self, row: str) -> Sequence[str | None] | None:
+        found: dict[str, str | None] = {}
+        line = row.rstrip("\0\r\n\t ")
+        for pair in _PAIR.finditer(line):
+            key, equals, quoted, plain, wrong = pair.groups("")
+            if wrong:
+                raise InputError(f"expected key=value, not {short(line[pair.start(5) :])}")
+            if key in found:
+                raise InputError(f"the key '{key}' occurs twice in one line")
+            value = _unquoted(quoted) if quoted else plain
+            empty = equals and not quoted and value in ("", "null")
+            found[key] = None if empty else value if equals else "true"
+        if not found:
+            return None
+        self.turn_to(tuple(found))
+        return list(found.values())
+
+    def cell(self, cell: str | None, domain: Domain) -> Value | None:
+        return None if cell is None else from_text(cell, domain)
+
+    def shown(self, cell: str) -> str:
+        return f"'{short(cell)}'"
+
+
+def _unquoted(value: str) -> str:
+    """What a value in quotation marks means; InputError where it has an escape that means nothing."""
+    if "\\" not in value:
+        return value[1:-1]
+    try:
+        found: str = _DECODER.decode(value)
+    except ValueError:
+        raise InputError(f"not a value of logfmt, an escape means nothing: {short(value)}") from None
+    if not is_encodable(found):
+        raise InputError(f"half of a surrogate pair is no character of Unicode: {short(value)}")
+    return found
+
+
+class LogfmtWriter(RowWriter):
+    """A line of pairs a step; of a step without events, a key without a value."""
+
+    def row(self, events: Mapping[str, Value]) -> None:
+        pairs = [f"{name}={_text(events[name], domain)}" for name, domain in self.domains.items() if name in events]
+        self.stream.write(" ".join(pairs or [f"{next(iter(self.domains))}="]) + "\n")
+
+
+def _text(value: Value, domain: Domain) -> str:
+    text: str = value if isinstance(domain, Texts) else to_text(value, domain)
+    return json.dumps(text, ensure_ascii=False) if _QUOTED.search(text) else text
+
+
+ROW = FormatRow(
+    "logfmt",
+    "a line of `key=value` a step; a key that is not there, or has no value, is no event",
+    (".logfmt",),
+    LogfmtReader,
+    LogfmtWriter,
+    lambda start: _BEGINS.match(start) is not None,
+    text=True,
+    row_bytes=40,
+    rank=2,
+)

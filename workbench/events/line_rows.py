@@ -1,0 +1,96 @@
+"""Logs of text in which each line is a row.
+
+The rule of this module: a line is a row wherever it is read, from a file, a pipe or a part of a file, and has the
+number that it has in the whole file. Empty lines are passed over.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from functools import partial
+from types import EllipsisType
+from typing import IO, cast
+
+from workbench.core.program import Ported
+from workbench.errors import InputError, did_you_mean
+from workbench.events.column_map import ColumnMap
+from workbench.events.lines import BOM, count_lines, numbered_lines, whole_lines
+from workbench.events.parts import FilePart, parts_of_lines
+from workbench.events.reading import Reading, Tally
+from workbench.events.rows import InputEvents, LogBlock, RowReader, Taker
+
+MOST = 1000
+"""Sets of keys whose meaning is kept."""
+
+
+class LineReader(RowReader):
+    """Makes a step of each line, whose text `cells` takes."""
+
+    def rows(self, lines: Iterable[str], shown: str) -> Iterator[tuple[int, str]]:
+        return enumerate(lines, 1)
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        """Lines that are there."""
+        first = self.part.skipped
+        for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
+            block = block if first else block.removeprefix(BOM)
+            count = count_lines(block)
+            yield self.lines_block(block, shown, first, count)
+            first += count
+
+    def lines_block(self, lines: bytes, shown: str, first: int, count: int) -> LogBlock:
+        """Whole lines, so many of them, behind the first ones of their file."""
+        return LogBlock(partial(self.line_steps, lines, shown, first), rows=count)
+
+    def line_steps(self, lines: bytes, shown: str, first: int) -> Iterator[InputEvents]:
+        """The steps of some lines, one by one."""
+        return self.located(numbered_lines(lines, first), shown)
+
+    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
+        return parts_of_lines(file, size, b"", lambda rows: rows.rfind(b"\n") + 1)
+
+
+class RecordReader(LineReader):
+    """Makes a step of each line, in which values have keys, which are its columns."""
+
+    noun = "key"
+
+    def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
+        super().__init__(program, reading, tally)
+        self._seen: set[str] = set()
+        self._keys: tuple[str, ...] | EllipsisType | None = ...
+        self._known: dict[tuple[str, ...] | None, tuple[ColumnMap, dict[str, Taker]]] = {}
+
+    def turn_to(self, keys: tuple[str, ...] | None) -> None:
+        """Read cells under these keys from now on, or, for None, one that is the event of the only input.
+
+        Raises
+        ------
+        InputError: a key is refused.
+        """
+        if keys == self._keys:
+            return
+        known = self._known.get(keys)
+        if known is not None:
+            self.columns, self.takers = known
+        elif keys is None:
+            self.open(ColumnMap((), {str(self.only): 0}, self.domains))
+        else:
+            self.opened(keys)
+            self._seen.update(keys)
+        assert self.columns is not None
+        if len(self._known) < MOST:
+            self._known[keys] = self.columns, self.takers
+        self._keys = keys
+
+    def end(self) -> None:
+        wanted = list(self.reading.columns.values()) or list(self.domains)
+        missing = [key for key in wanted if key not in self._seen]
+        fed = any(columns.inputs for columns, _ in self._known.values())
+        if missing and self._seen and (self.reading.columns or (len(missing) == len(wanted) and not fed)):
+            raise InputError(f"no row has a key '{missing[0]}'", hint=did_you_mean(missing[0], self._seen))
+
+    def whose(self, column: int, path: str) -> str:
+        del column
+        return f"input '{path}'"
