@@ -60,6 +60,19 @@ def formats() -> list[Sequence[str]]:
     ]
 
 
+def aggregates() -> list[Sequence[str]]:
+    """The aggregates of rules, with their types over values of each type."""
+    from workbench.core.types import TYPES
+    from workbench.tesla.aggregate_table import aggregate_rows
+
+    found = []
+    for row in aggregate_rows().values():
+        types = {each.domain: each.names[0] for each in TYPES}
+        kinds = (f"{types[of]}: {types[result]}" for of in types if (result := row.result(of)) is not None)
+        found.append((f"`{row.name}`", row.doc, ", ".join(kinds), "null" if row.nullable else "0"))
+    return [("aggregate", "what", "its type over values of a type", "over nothing"), *found]
+
+
 def processors() -> list[Sequence[str]]:
     """The processors that the language names, and how each is called."""
     from workbench.language.arguments import signature
@@ -80,6 +93,7 @@ TABLES: dict[str, Callable[[], list[Sequence[str]]]] = {
     "engines": engines,
     "formats": formats,
     "processors": processors,
+    "aggregates": aggregates,
 }
 
 

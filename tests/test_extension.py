@@ -1,4 +1,4 @@
-"""Adding a part takes one file: a processor, a backend, an engine and a command, in a folder of extensions."""
+"""A part is one file in a folder of extensions: a processor, an aggregate, a backend, an engine, a command."""
 
 import json
 import os
@@ -42,6 +42,18 @@ class Alternate(Processor):
     @classmethod
     def samples(cls):
         return (cls(),)
+''',
+    "aggregates/spread.py": '''
+"""How far apart the greatest and the least value are."""
+
+from workbench.tesla.aggregate import AggregateRow, of_numbers
+
+
+def compute(domain):
+    return lambda values: max(values) - min(values) if values else None
+
+
+ROW = AggregateRow("SPREAD", "how far apart they are", of_numbers, compute)
 ''',
     "backends/meaning.py": '''
 """Runs what pipelines mean, and not what they do."""
@@ -131,6 +143,11 @@ def execute(args):
 ''',
 }
 PIPELINE = "pipeline p(x: int) -> int { return alternate(x) + 0 }\ncheck always (out.present -> x.present)\n"
+RULES = """
+declare A(x: int)
+declare S(d: int)
+from A and $d = SPREAD(A().x within 2 from A) emit S(d = $d)
+"""
 ASK = """
 import contextlib, io, json, runpy, sys
 from hypothesis import HealthCheck, find, settings
@@ -161,7 +178,7 @@ class Extended:
         self.tables, self.random = answer[1:]
 
 
-PIPE, LOG = "{pipe}", "{log}"
+PIPE, LOG, RULE_FILE, EVENTS = "{pipe}", "{log}", "{rules}", "{events}"
 ASKED: list[tuple[str, ...]] = [
     ("--help",),
     ("run", "--help"),
@@ -178,6 +195,8 @@ ASKED: list[tuple[str, ...]] = [
     ("check", PIPE, "--engine", "cautious", "--quiet"),
     ("check", PIPE, "-p", "always (out != 3)", "--engine", "cautious"),
     ("check", PIPE, "--engine", "all"),
+    ("run", RULE_FILE, "--input", EVENTS, "--engine", "cdp"),
+    ("run", RULE_FILE, "--input", EVENTS, "--engine", "compiled"),
 ]
 
 
@@ -187,7 +206,12 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Extended:
     for name, text in PARTS.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text.lstrip())
-    places = {PIPE: str(folder / "p.pipe"), LOG: str(folder / "x.csv")}
+    places = {
+        PIPE: str(folder / "p.pipe"), LOG: str(folder / "x.csv"), RULE_FILE: str(folder / "r.tesla"),
+        EVENTS: str(folder / "a.csv"),
+    }  # fmt: skip
+    (folder / "r.tesla").write_text(RULES)
+    (folder / "a.csv").write_text("type,time,x\nA,1,5\nA,2,1\nA,3,3\nA,4,3\n")
     (folder / "p.pipe").write_text(PIPELINE)
     (folder / "x.csv").write_text("x\n3\n1\n4\n1\n5\n")
     commands = [[places.get(word, word) for word in command] for command in ASKED]
@@ -225,6 +249,7 @@ def test_the_tables_of_the_docs_have_them(extended: Extended) -> None:
     row = "| `meaning` | the specification of every processor | `--twice` | `a_package_that_nobody_has` |\n"
     assert row in tables["backends"]
     assert "| `meaning` | step by step |\n" in tables["contenders"]
+    assert "| `SPREAD` | how far apart they are | int: int, float: float | null |\n" in tables["aggregates"]
 
 
 def test_a_command_works(extended: Extended) -> None:
@@ -234,6 +259,14 @@ def test_a_command_works(extended: Extended) -> None:
 @pytest.mark.parametrize("backend", ["reference", "numba", "meaning"])
 def test_a_processor_runs_on_every_backend_and_a_backend_runs(extended: Extended, backend: str) -> None:
     assert extended.said["run", PIPE, "--input", LOG, "--backend", backend] == (0, "out\n3\n4\n5\n")
+
+
+def test_an_aggregate_is_computed_or_refused(extended: Extended) -> None:
+    code, said = extended.said["run", RULE_FILE, "--input", EVENTS, "--engine", "cdp"]
+    assert (code, said) == (0, "type,time,d\nS,1,\nS,2,0\nS,3,4\nS,4,2\n")
+    code, said = extended.said["run", RULE_FILE, "--input", EVENTS, "--engine", "compiled"]
+    assert code == 2
+    assert "the engine 'compiled' does not compute SPREAD\n" in said
 
 
 def test_options_of_a_backend_are_its_own(extended: Extended) -> None:

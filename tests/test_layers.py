@@ -56,7 +56,10 @@ BELOW: dict[str, dict[str, set[str]]] = {
         "rules": {"ask", "decide", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
-    "tesla": {"caches": set(), "engines": {"caches"}, "explain": set(), "model": set(), "rewriting": set()},
+    "tesla": {
+        "aggregates": set(), "caches": set(), "engines": {"caches"}, "explain": set(), "model": set(),
+        "rewriting": set(),
+    },
     "tesla/engines": {"facts": set(), "aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip

@@ -13,17 +13,18 @@ from tests.tesla.test_meaning import FIGURE_3, R1, R4, TYPES
 from workbench.errors import InputError, PipelineError, Refused
 from workbench.executors.compiled.rules import layout
 from workbench.executors.compiled.rules.engine import CompiledRules
+from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.check import rules
 from workbench.tesla.engines.aip.automaton import Automaton
 from workbench.tesla.engines.aip.matcher import AIPMatcher
+from workbench.tesla.engines.candidates import aggregated_column
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.engines.runner import MatcherStart
-from workbench.tesla.engines.summaries import aggregated_column
 from workbench.tesla.engines.table import rule_engines
 from workbench.tesla.occurrence import Occurrence, in_units
-from workbench.tesla.values import aggregated, folded
+from workbench.tesla.tree import Aggregate
 
 MINUTE = 60 * 10**6
 
@@ -323,8 +324,8 @@ def test_columns_know_what_the_formulas_compute(function, declared, pool):
         return
     joined = 'declare aggregate JOINED(a: string, b: string) = a + b from ""'
     step = plan(made.format(kind) + joined).steps[1]
-    own = step.part.declared
-    made_of = aggregated_column(step)
+    assert isinstance(step.part, Aggregate)
+    row, made_of = aggregate_row(step.part), aggregated_column(step)
     assert made_of is not None
     column, choose = made_of(), random.Random(function + declared)
     strange = 0.003 if STRANGE[0] in pool else 0.0
@@ -336,5 +337,5 @@ def test_columns_know_what_the_formulas_compute(function, declared, pool):
             ends = range(column.start, len(column.events) + 1)
             low, high = sorted(choose.choices([*ends[:2], *ends[-70:-60], choose.choice(ends), ends[-1]], k=2))
             values = [event.values[0] for event in column.events[low:high]]
-            meant = folded(own, values) if own else aggregated(function, values, step.values)
-            assert repr(column.aggregated(low, high)) == repr(meant).replace("-0.0", "0.0"), (low, high)
+            meant = row.over(values, step.values)
+            assert repr(column.running.over(low, high)) == repr(meant).replace("-0.0", "0.0"), (low, high)

@@ -18,11 +18,12 @@ from workbench.errors import LanguageError, did_you_mean
 from workbench.language.findings import Findings, FollowUp
 from workbench.named_files import allow
 from workbench.tesla import tree as t
+from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.own_aggregates import GivenAggregates, OwnAggregates, called, declared_aggregates
 from workbench.tesla.parser import parse_rules, read_rules, uncollected
 from workbench.tesla.remarks import remarks
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.scope import RuleScope, aggregate_result
+from workbench.tesla.scope import RuleScope
 from workbench.tesla.window_bounds import see_bounds, see_pause
 
 RESERVED = ("time", "type")
@@ -342,15 +343,13 @@ class _RuleChecker:
         values: Domain | None = None
         if part.attribute is not None:
             values = scope.domain(t.OwnAttribute(part.attribute, where=part.where))
-        elif part.function != "COUNT":
+        found = aggregate_row(part).result(values)
+        if found is not None:
+            return found
+        if values is None:
             hint = f"write {part.function}({part.type}(...).attribute ...)"
             raise LanguageError(f"{part.function} of what?", where=part.where, hint=hint)
-        found = aggregate_result(part, values)
-        if found is None:
-            assert values is not None
-            what = f"{part.function} is not defined on {t.SPELLED[values]}"
-            raise LanguageError(what, where=part.where)
-        return found
+        raise LanguageError(f"{part.function} is not defined on {t.SPELLED[values]}", where=part.where)
 
     def _truth(self, scope: RuleScope, expression: t.Expression) -> None:
         domain = scope.domain(expression)

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 
 from workbench.core.domain import Value, sort_key
 from workbench.tesla import tree as t
+from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.values import Attributes, Selected, aggregated, folded, value
+from workbench.tesla.values import Attributes, Selected, value
 
 TREX = "trex"
 """The compatibility in which windows are open and consumption is a predicate's own."""
@@ -227,8 +228,7 @@ def aggregate_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     # What is counted is there, whatever its attributes are; of an attribute only what is not null is.
     values = [own[part.attribute] if part.attribute else True for own in satisfying(asked, selected)]
     domain = asked.past.rules.declarations[part.type].domains.get(part.attribute or "")
-    declared = part.declared
-    found = aggregated(part.function, values, domain) if declared is None else folded(declared, values)
+    found = aggregate_row(part).over(values, domain)
     return [replace(selected, parameters={**selected.parameters, part.parameter: found})]
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from workbench.tesla import tree as t
-from workbench.tesla.operators import may_divide_by_zero
+from workbench.tesla.aggregate_table import aggregate_row
+from workbench.tesla.operators import gives_null
 from workbench.tesla.rule_set import RuleSet
 
 Nulls = Mapping[str, frozenset[str]]
@@ -55,27 +56,16 @@ class _RuleNulls:
             return self._attribute(expression.of, expression.name)
         if not isinstance(expression, t.Operation):
             return False
-        return _by_zero(expression) or any(self.may(operand, own) for operand in expression.operands)
+        return gives_null(expression) or any(self.may(operand, own) for operand in expression.operands)
 
     def _parameter(self, name: str) -> bool:
         if name in self.made:
-            own_one = self.made[name].declared
-            if own_one is None:
-                return self.made[name].function not in ("COUNT", "SUM")
-            return own_one.combined is None or any(map(_by_zero, t.within(own_one.combined)))
+            return aggregate_row(self.made[name]).nullable
         own, expression = self.assigned[name]
         return self.may(expression, own)
 
     def _attribute(self, of: str, name: str) -> bool:
         return (of, name) not in self.known and name in self.nulls[self.types[of]]
-
-
-def _by_zero(expression: t.Expression) -> bool:
-    """Whether it may divide by zero."""
-    if not may_divide_by_zero(expression):
-        return False
-    *_, last = expression.operands
-    return not (isinstance(last, t.Literal) and last.value)
 
 
 def _leaves(rule: t.Rule) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,7 @@ from workbench.core.ops import ADD, AND, EQ, GE, GT, LE, LT, MUL, NE, NOT, OR, S
 from workbench.core.term import Term
 from workbench.core.typing_rules import TypingRule
 from workbench.errors import TypingError
-from workbench.language.syntax import Expression, Operation
+from workbench.language.syntax import Expression, Literal, Operation
 
 
 def as_float(number: float) -> float:
@@ -103,6 +103,14 @@ def is_comparison(expression: Expression) -> TypeGuard[Operation]:
 def may_divide_by_zero(expression: Expression) -> TypeGuard[Operation]:
     """Whether the outermost operator may give null for values that are not."""
     return isinstance(expression, Operation) and row_of(expression).null == "may"
+
+
+def gives_null(expression: Expression) -> bool:
+    """Whether the outermost operator may: a division by a literal that is not zero does not."""
+    if not may_divide_by_zero(expression):
+        return False
+    *_, last = expression.operands
+    return not (isinstance(last, Literal) and last.value)
 
 
 def readings(expression: Expression) -> Iterator[tuple[str, Expression, Expression]]:

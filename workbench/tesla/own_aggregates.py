@@ -18,15 +18,13 @@ from workbench.core.types import LITERALS
 from workbench.errors import InputError, LanguageError, did_you_mean
 from workbench.language.findings import Findings, FollowUp
 from workbench.tesla import tree as t
+from workbench.tesla.aggregate_table import aggregate_rows, combination
 from workbench.tesla.declared import Combines
 from workbench.tesla.scope import RuleScope
-from workbench.tesla.values import combination
 
 GivenAggregates = Mapping[str, t.DeclaredAggregate | tuple[Combines, Any]]
 """What is declared elsewhere; or a function and the value that it starts from."""
 OwnAggregates = Mapping[str, t.DeclaredAggregate | None]
-LANGUAGE = ("COUNT", "SUM", "AVG", "MIN", "MAX")
-"""The aggregates of the language."""
 TRIED: Mapping[Domain, Sequence[Any]] = {
     INT: (0, 1, 2, -1, 3, 5, -4), FLOAT: (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -4.0), BOOL: (False, True),
     STR: ("", "a", "b", "ab", "ba"),
@@ -53,10 +51,10 @@ def declared_aggregates(
 
 def called(part: t.Aggregate, own: OwnAggregates) -> t.Aggregate:
     """The aggregate with what it is declared as; LanguageError where there is none of this name."""
-    if part.function in LANGUAGE:
+    if part.function in aggregate_rows():
         return part
     if part.function not in own:
-        hint = did_you_mean(part.function, (*LANGUAGE, *own), "there are: ")
+        hint = did_you_mean(part.function, (*aggregate_rows(), *own), "there are: ")
         raise LanguageError(f"no aggregate '{part.function}' is declared", where=part.where, hint=hint)
     declared = own[part.function]
     if declared is None:
@@ -102,7 +100,7 @@ def _careful(name: str, function: Combines, domain: Domain) -> Combines:
 
 def _see(each: t.DeclaredAggregate) -> None:
     """LanguageError where it is no aggregate, or not associative."""
-    if each.name.upper() in (*LANGUAGE, "TIME"):
+    if each.name.upper() in (*aggregate_rows(), "TIME"):
         what = f"'{each.name}' is a word of the language"
         raise LanguageError(what, where=each.where, hint="choose another name")
     one, other = each.operands

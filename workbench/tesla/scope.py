@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from workbench.core.domain import FLOAT, INT, STR, Domain
+from workbench.core.domain import INT, Domain
 from workbench.core.term import Term, var
 from workbench.core.types import LITERALS, TYPES
 from workbench.errors import LanguageError, TypingError, did_you_mean
 from workbench.language.findings import FollowUp
 from workbench.tesla import tree as t
 from workbench.tesla.operators import row_of
-
-NUMBERS = (INT, FLOAT)
 
 
 @dataclass(frozen=True)
@@ -116,23 +114,6 @@ class RuleScope:
 
 _OPERANDS: dict[Domain, Term] = {row.domain: var("x", row.domain) for row in TYPES}
 """What stands for an operand of a type, where types are asked."""
-
-
-def aggregate_domain(function: str, domain: Domain | None) -> Domain | None:
-    """The type of an aggregate over values of a type; None where it has no meaning."""
-    if function == "COUNT":
-        return INT
-    if domain in NUMBERS:
-        return FLOAT if function == "AVG" else domain
-    return domain if domain == STR and function in ("MIN", "MAX") else None
-
-
-def aggregate_result(part: t.Aggregate, values: Domain | None) -> Domain | None:
-    """The type of an aggregate, whoever has declared it; None where it has no meaning on values of this type."""
-    if part.declared is None:
-        return aggregate_domain(part.function, values)
-    domain = part.declared.domain
-    return domain if values == domain or (values, domain) == (INT, FLOAT) else None
 
 
 def attribute(declared: t.Declaration, name: str, where: t.Placed) -> Domain:

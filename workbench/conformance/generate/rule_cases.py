@@ -17,10 +17,10 @@ from typing import Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.tesla import tree as t
+from workbench.tesla.aggregate_table import aggregate_rows
 from workbench.tesla.check import checked
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.scope import aggregate_domain
 
 Chooser = Callable[[Sequence[Any]], Any]
 """Chooses one of some items, the first of which is the simplest."""
@@ -308,12 +308,11 @@ class _Growing:
         self.own = declared
         constraints = self.conditions()
         self.own = None
-        functions = ("COUNT", "SUM", "AVG", "MIN", "MAX")
-        pairs = [("COUNT", None, INT)] + [
-            (function, name, found)
-            for name, domain in declared.domains.items()
-            for function in functions
-            if (found := aggregate_domain(function, domain)) is not None
+        pairs = [
+            (row.name, name, found)
+            for name, domain in ((None, None), *declared.domains.items())
+            for row in aggregate_rows().values()
+            if (found := row.result(domain)) is not None
         ]
         pairs += [
             (each.name, name, each.domain)

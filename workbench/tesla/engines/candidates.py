@@ -13,12 +13,9 @@ from functools import partial
 from typing import Any, Protocol
 
 from workbench.tesla import tree as t
-from workbench.tesla.engines.aggregates import aggregate
-from workbench.tesla.engines.column import EMPTY, EventColumn, KeyedColumn
+from workbench.tesla.engines.column import EMPTY, AggregatedColumn, EventColumn, KeyedColumn
 from workbench.tesla.engines.facts.order import in_written_order
-from workbench.tesla.engines.folds import fold
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
-from workbench.tesla.engines.summaries import AggregatedColumn, aggregated_column
 from workbench.tesla.engines.windows import stretch
 from workbench.tesla.occurrence import Facts, Occurrence
 
@@ -89,7 +86,7 @@ class StepColumn:
         known = self._none if column is EMPTY else column
         assert self._stretch is not None
         assert isinstance(known, AggregatedColumn)
-        return known.aggregated(*self._stretch(column, match))
+        return known.running.over(*self._stretch(column, match))
 
     def forget_behind(self, anchors: Iterable[tuple[int, int]]) -> None:
         """Forget what lies before the window.
@@ -114,6 +111,15 @@ class StepColumn:
             column.forget(count)
             if self.since is None or time >= self.since:
                 self.since, self.late = time, False
+
+
+def aggregated_column(step: RuleStep) -> Callable[[], AggregatedColumn] | None:
+    """What makes the column of an aggregate, where the window is all that is asked of the events of a key."""
+    code = step.code
+    if not isinstance(step.part, t.Aggregate) or step.attribute is None or code.constrained or not code.indexed:
+        return None
+    running = step.aggregate.running(step.values)
+    return None if running is None else partial(AggregatedColumn, step.attribute, running)
 
 
 class StepFacts:
@@ -234,9 +240,7 @@ def _negated(found: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
 
 def _aggregated(step: RuleStep, found: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
     at = step.attribute
-    assert isinstance(step.part, t.Aggregate)
-    declared = step.part.declared
-    computed = aggregate(step.part.function, step.values) if declared is None else fold(declared)
+    computed = step.aggregate.compute(step.values)
 
     def extend(match: PartialMatch) -> Sequence[PartialMatch]:
         events, low, high = found(match)

@@ -12,6 +12,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
+from workbench.tesla.aggregate import StartsRunning
+from workbench.tesla.occurrence import Occurrence
+
 
 class PlacedInOrder(Protocol):
     """What has a place in the order of events."""
@@ -71,6 +74,32 @@ class EventColumn(Generic[PlacedT]):
     def first_number(self, number: int) -> int:
         """The place of the first event with this number or a later one."""
         return bisect_left(self.numbers, number, self.start)
+
+
+class AggregatedColumn(EventColumn[Occurrence]):
+    """A column that keeps an aggregate of an attribute.
+
+    Attributes
+    ----------
+    attribute: its place among the values.
+    running: the aggregate over any slice of `events`.
+    """
+
+    __slots__ = ("attribute", "running")
+
+    def __init__(self, attribute: int, starts: StartsRunning) -> None:
+        super().__init__()
+        self.attribute, self.running = attribute, starts()
+
+    def add(self, event: Occurrence) -> None:
+        super().add(event)
+        self.running.add(event.values[self.attribute])
+
+    def forget(self, count: int) -> None:
+        length = len(self.events)
+        super().forget(count)
+        if len(self.events) < length:
+            self.running.forget(length - len(self.events))
 
 
 class KeyedColumn(EventColumn[PlacedT]):

@@ -14,6 +14,7 @@ from typing import Any
 from workbench.core.domain import FLOAT, STR
 from workbench.core.evaluate import DEEPEST
 from workbench.tesla import tree as t
+from workbench.tesla.declared import Combines
 from workbench.tesla.operators import as_float, may_divide_by_zero, row_of
 from workbench.tesla.scope import RuleScope
 
@@ -284,3 +285,14 @@ def _equation(constraint: t.Expression, own: set[str], assigned: set[str]) -> tu
 
 def _tuple(names: Iterable[str]) -> str:
     return "(" + "".join(f"{name}, " for name in names) + ")"
+
+
+def combines(declared: t.DeclaredAggregate) -> Combines:
+    """The function of two values that a declared aggregate is."""
+    if declared.combined is None:
+        assert declared.function is not None
+        return declared.function
+    code = PythonLines(MatchScope(RuleScope(declared.scope)), "e")
+    code.lines.append(f"return {code.value(declared.combined, as_real=declared.domain == FLOAT)}")
+    of_row = code.function()
+    return lambda one, other: of_row((one, other))

@@ -14,8 +14,10 @@ from typing import Any
 
 from workbench.core.domain import FLOAT, Domain
 from workbench.tesla import tree as t
-from workbench.tesla.engines.expressions import MatchScope, PredicateCode, PythonLines
-from workbench.tesla.scope import RuleScope, aggregate_result
+from workbench.tesla.aggregate import AggregateRow
+from workbench.tesla.aggregate_table import aggregate_row
+from workbench.tesla.engines.expressions import MatchScope, PredicateCode, PythonLines, combines
+from workbench.tesla.scope import RuleScope
 
 PartialMatch = tuple[Any, ...]
 
@@ -92,6 +94,12 @@ class RuleStep:
         """The type of the attribute that is aggregated."""
         named = self.part.attribute if isinstance(self.part, t.Aggregate) else None
         return None if named is None else self.declared.domains[named]
+
+    @cached_property
+    def aggregate(self) -> AggregateRow:
+        """The aggregate that it is."""
+        assert isinstance(self.part, t.Aggregate)
+        return aggregate_row(self.part, combines)
 
 
 class RulePlan:
@@ -243,7 +251,7 @@ def _after(part: t.Predicate | t.Aggregate, inside: MatchScope, slot: int) -> tu
     assert own is not None
     if isinstance(part, t.Aggregate):
         values = None if part.attribute is None else own.domains[part.attribute]
-        found = aggregate_result(part, values)
+        found = aggregate_row(part).result(values)
         parameters = {**inside.parameters, part.parameter: slot}
         return MatchScope(types.with_parameter(part.parameter, found), inside.events, parameters), slot + 1
     if not part.policy.binds:

@@ -18,6 +18,7 @@ from typing import Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.tesla import tree as t
+from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.operators import is_comparison
@@ -86,7 +87,7 @@ def _compared(rule: t.Rule) -> Iterator[_Compared]:
     types = {part.name: part.type for part in rule.binding}
     for part in rule.parts:
         if isinstance(part, t.Aggregate):
-            over = [(part.type, part.attribute)] if part.attribute and part.function != "COUNT" else []
+            over = [(part.type, part.attribute)] if part.attribute and not aggregate_row(part).counts else []
             yield [(rule.name, f"${part.parameter}"), *over], [], [], False
         else:
             for assigned in part.assignments:

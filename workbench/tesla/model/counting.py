@@ -17,6 +17,7 @@ from typing import TypeGuard
 
 from workbench.core.domain import BOOL, Value
 from workbench.tesla import tree as t
+from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.frame import RuleFrame, waiting_of
 from workbench.tesla.model.layout import KeptColumn
 from workbench.tesla.model.roles import Role, roles_of
@@ -127,7 +128,7 @@ class RuleCounting:
 
     def _too_few(self, rule: t.Rule, role: Role | None) -> bool:
         """Whether a rule asks for more events than there are where it counts them."""
-        if role is None or not isinstance(role.part, t.Aggregate) or role.part.function != "COUNT":
+        if role is None or not isinstance(role.part, t.Aggregate) or not aggregate_row(role.part).counts:
             return False
         parameter, most = role.part.parameter, self._candidates(role, [(rule.trigger.type, 0)])
         return any(_asks_more(each, parameter, most) for each in rule.where_clause)

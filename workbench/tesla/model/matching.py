@@ -12,17 +12,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.core.domain import Range, Value, sort_key
+from workbench.core.domain import Domain, Range, Value, sort_key
 from workbench.core.ops import EQ, GE, GT, LE, LT, SUB, both, negate
 from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.errors import Refused
 from workbench.tesla import tree as t
+from workbench.tesla.aggregate import AggregateRow
+from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.chosen import ChosenValue, applied, either_of, evaluated, holds
 from workbench.tesla.model.fact_rows import GivenFacts, ModelRow
 from workbench.tesla.model.kept import Kept, Line
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.values import aggregated, folded
 
 TRIGGER = -1
 """The place of the trigger, which is in no slot."""
@@ -229,18 +230,14 @@ class RuleMatching:
             for slot, when in self._in_range(partial, part):
                 members.append(self._member(partial, part, self._own(part.type, slot), when, slot))
         domain = self.rules.declarations[part.type].domains.get(part.attribute or "")
-        declared = part.declared
-        ordered = declared is not None
+        aggregate = aggregate_row(part)
         bag = ChosenValue.constant(())
         for when, value in members:
             if when is FALSE:
                 continue
-            more = applied(lambda one, other: _added(part, one, other, ordered), (bag, value))
+            more = applied(lambda one, other: _added(aggregate, domain, one, other), (bag, value))
             bag = either_of(when, more, bag)
-        if declared is None:
-            found = applied(lambda values: aggregated(part.function, values, domain), (bag,))
-        else:
-            found = applied(lambda values: folded(declared, values), (bag,))
+        found = applied(lambda values: aggregate.over(values, domain), (bag,))
         return replace(partial, parameters={**partial.parameters, part.parameter: found})
 
     def _member(
@@ -250,13 +247,10 @@ class RuleMatching:
         return inside, own(part.attribute) if part.attribute else ChosenValue.constant(True)
 
 
-def _added(part: t.Aggregate, bag: Any, value: Value | None, ordered: bool) -> tuple[Value, ...]:
-    """The values so far and another one, as few as the function needs."""
+def _added(row: AggregateRow, domain: Domain | None, bag: Any, value: Value | None) -> tuple[Value | None, ...]:
+    """The values so far and another one, as few as the aggregate needs."""
     if value is None:
         return tuple(bag)
-    both_of = (*bag, value)
-    if ordered:
-        return both_of
-    if part.function in ("MIN", "MAX") and not any(each != each for each in both_of):
-        return (min(both_of) if part.function == "MIN" else max(both_of),)
-    return tuple(sorted(both_of, key=lambda each: (each != each, each)))
+    if row.selects:
+        return (row.over((*bag, value), domain),)
+    return (*bag, value) if row.ordered else tuple(sorted((*bag, value), key=lambda each: (each != each, each)))

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from workbench.tesla import tree as t
+from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.rule_set import RuleSet
@@ -73,9 +74,9 @@ def _greatest(found: dict[str, int], more: Mapping[str, int]) -> None:
 
 def threshold(rule: t.Rule, part: t.Aggregate) -> int:
     """How many events a rule has to count until their number is beyond all constants that it is compared with."""
-    found = [1]
+    found, counts = [1], aggregate_row(part).counts
     for each in (each for whole in rule.expressions for each in t.within(whole)):
-        if part.function == "COUNT" and is_comparison(each):
+        if counts and is_comparison(each):
             names = {leaf.name for leaf in t.within(each) if isinstance(leaf, t.BoundParameter)}
             bare = [leaf.value for leaf in each.operands if isinstance(leaf, t.Literal) and part.parameter in names]
             found += [math.floor(n) + 1 for n in bare if isinstance(n, int | float) and math.isfinite(n)]
@@ -95,4 +96,4 @@ def computes(rules: RuleSet) -> bool:
     parts = (part for rule in rules.rules for part in rule.predicates if isinstance(part, t.Aggregate))
     leaves = (each for rule in rules.rules for whole in rule.expressions for each in t.within(whole))
     arithmetic = any(isinstance(each, t.Operation) and each.operator in ("+", "-", "*", "/") for each in leaves)
-    return arithmetic or any(part.function not in ("COUNT", "MIN", "MAX") for part in parts)
+    return arithmetic or not all(row.counts or row.selects for row in map(aggregate_row, parts))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from workbench.core.domain import INT
 from workbench.tesla import tree as t
+from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.rule_set import RuleSet
 
@@ -66,7 +67,7 @@ class TimeDegrees:
             for constraint in part.constraints:
                 yield constraint, self.of(constraint, part.type)
             if isinstance(part, t.Aggregate):
-                self.parameters[part.parameter] = TimeDegree(whole=part.function == "COUNT")
+                self.parameters[part.parameter] = TimeDegree(whole=aggregate_row(part).counts)
         for condition in (*self.rule.where_clause, *self.rule.per):
             yield condition, self.of(condition)
 

@@ -9,9 +9,11 @@ Source: Cugola and Margara, 5.4 (aggregates on columns).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
-from workbench.core.domain import FLOAT, INT, STR
+from workbench.core.domain import FLOAT, STR
 from workbench.errors import Refused
 from workbench.executors.compiled.rules import spans
 from workbench.executors.compiled.rules.asked_source import AskedSource
@@ -36,12 +38,26 @@ from workbench.tesla.scope import RuleScope
 
 SHORT = 16
 """Events of a window that are walked through."""
-KINDS = {
-    ("SUM", INT): spans.SUMS, ("AVG", INT): spans.SUMS, ("MIN", INT): spans.MINIMA, ("MAX", INT): spans.MAXIMA,
-    ("SUM", FLOAT): spans.REAL_SUMS, ("AVG", FLOAT): spans.REAL_SUMS, ("MIN", FLOAT): spans.REAL_MINIMA,
-    ("MAX", FLOAT): spans.REAL_MAXIMA,
-}  # fmt: skip
-"""What comes of values in a span."""
+
+
+class AggregateLines(NamedTuple):
+    """How an aggregate is computed.
+
+    Attributes
+    ----------
+    begin, hit, behind: the lines before a walk through the window, with each value, and behind it.
+    null: when it is null.
+    span: what a span has of such values; None: a window is always walked through.
+    total, result: the variables in which values are added, and in which it is in the end.
+    """
+
+    begin: Sequence[str] = ()
+    hit: Sequence[str] = ()
+    behind: Sequence[str] = ()
+    null: str = ""
+    span: int | None = None
+    total: str = "r"
+    result: str = "r"
 
 
 def span_size(kind: int) -> int:
@@ -80,58 +96,49 @@ class AggregateSource(AskedSource):
     def _aggregate(self, planned: PlannedStep) -> None:
         step, code, k = planned.step, self.code, planned.step.number
         assert isinstance(step.part, t.Aggregate)
-        function, name = step.part.function, step.part.attribute
+        name = step.part.attribute
         code.add(f"count{k} = 0")
         if step.part.declared is not None:
             self._combined(planned, step.part.declared)
             return
+        if step.part.function not in CODES:
+            what = f"the engine 'compiled' does not compute {step.part.function}"
+            raise Refused(what, hint=OTHERS, where=step.part.where)
         if name is None and not planned.asked and not self.plan.columns[planned.column].keys and not step.fact:
             code.parameters[""] = CodeValue(self._places(planned))
             return
         if name is None and planned.counted:
             code.parameters[""] = CodeValue(self._counted(planned))
             return
-        if name is None:
-            begin, hit, value_of, null = list[str](), list[str](), list[str](), ""
-        else:
-            value = attribute_of(step.declared, name, f"a{k}")
-            begin, hit, value_of, null = self._summed(step, function, value)
-            hit = [f"if {value.null}: continue", f"count{k} += 1", *hit]
-        self._walked(planned, begin, hit or [f"count{k} += 1"])
-        code.add(*value_of)
-        code.parameters[""] = CodeValue(f"count{k}" if function == "COUNT" else f"r{k}", null)
+        value = CodeValue("") if name is None else attribute_of(step.declared, name, f"a{k}")
+        lines = CODES[step.part.function](self, step, value)
+        there = [f"if {value.null}: continue"] if value.null else []
+        self._walked(planned, lines._replace(hit=[*there, f"count{k} += 1", *lines.hit]))
+        code.add(*lines.behind)
+        code.parameters[""] = CodeValue(f"{lines.result}{k}", lines.null)
 
     # --- windows of many events -------------------------------------------------------------------------
 
-    def _kind(self, planned: PlannedStep) -> int | None:
-        """What a span would have; None where it would not do."""
-        step = planned.step
-        assert isinstance(step.part, t.Aggregate)
-        if step.code.constrained or not planned.decided or not step.code.indexed:
-            return None
-        counts = step.part.function == "COUNT"
-        return spans.NUMBERS if counts else KINDS.get((step.part.function, step.values))  # type: ignore[arg-type]
-
-    def _walked(self, planned: PlannedStep, begin: Sequence[str], hit: Sequence[str]) -> None:
+    def _walked(self, planned: PlannedStep, lines: AggregateLines) -> None:
         """What comes of the values in a window, walked through if they are few, or else put together."""
-        code, k, kind = self.code, planned.step.number, self._kind(planned)
-        if kind is None:
-            code.add(*begin)
-            self._search(planned, newest=True, stops=False, hit=hit)
+        step, code, k = planned.step, self.code, planned.step.number
+        if lines.span is None or step.code.constrained or not planned.decided or not step.code.indexed:
+            code.add(*lines.begin)
+            self._search(planned, newest=True, stops=False, hit=lines.hit)
             return
         before = code.scope, dict(code.parameters)
         code.add(f"left{k} = {SHORT}")
         with code.inside("while True:"):
-            code.add(f"count{k} = 0", *begin)
+            code.add(f"count{k} = 0", *lines.begin)
             counted = [f"left{k} -= 1", f"if left{k} < 0: break"]
-            self._search(planned, newest=True, stops=False, hit=[*counted, *hit])
+            self._search(planned, newest=True, stops=False, hit=[*counted, *lines.hit])
             code.add(f"if left{k} >= 0: break")
             code.scope, code.parameters = before[0], dict(before[1])
-            self._spanned(planned, kind)
+            self._spanned(planned, lines.span, lines.total)
             code.add(f"left{k} = {NEVER}")  # there was no room for what comes of it
         code.scope, code.parameters = before
 
-    def _spanned(self, planned: PlannedStep, kind: int) -> None:
+    def _spanned(self, planned: PlannedStep, kind: int, total: str) -> None:
         """Write down the spans of the key's events that have none; put what lies in the window together of them."""
         step, code, k = planned.step, self.code, planned.step.number
         n, y, attribute = k + 2000, self.types.index(step.type), -1 if step.attribute is None else step.attribute
@@ -151,19 +158,17 @@ class AggregateSource(AskedSource):
             code.add(f"g{n} = X[z{n}]")
         ends = f"{self.least or -NEVER}, {self.most or NEVER}, {self.above or -NEVER}, {self.below or NEVER}"
         with code.inside(f"if of_stretch({kind}, {attribute}, g{n}, H[2 * y{k}], {ends}, p{k}, {given}, X, XF):"):
-            code.add(f"count{k} = X[{spans.SPAN_SUM}]", *self._put_together(step, kind), "break")
+            code.add(f"count{k} = X[{spans.SPAN_SUM}]", *self._put_together(step, kind, total), "break")
 
-    def _put_together(self, step: RuleStep, kind: int) -> list[str]:
+    def _put_together(self, step: RuleStep, kind: int, total: str) -> list[str]:
         """The lines by which what has been put together is what a walk would have found."""
-        assert isinstance(step.part, t.Aggregate)
         k, value = step.number, spans.SPAN_SUM + 1
         if kind == spans.NUMBERS:
             return []
         if kind == spans.REAL_SUMS:
             limbs = f"X[{self.top} + {spans.LIMB} + n] = X[{value} + n]"
             return [f"no_sum(X, {self.top})", f"for n in range({spans.SOME_LIMBS}): {limbs}"]
-        name = f"whole{k}" if step.part.function == "AVG" else f"r{k}"
-        return [f"if count{k} > 0: {name} = X{'F' if step.values == FLOAT else ''}[{value}]"]
+        return [f"if count{k} > 0: {total}{k} = X{'F' if step.values == FLOAT else ''}[{value}]"]
 
     # --- windows of few events --------------------------------------------------------------------------
 
@@ -197,36 +202,58 @@ class AggregateSource(AskedSource):
         code.operands, code.depth, self.fail, code.scope = {}, depth, fail, scope
         code.parameters[""] = CodeValue(f"r{k}", f"rn{k}")
 
-    def _summed(self, step: RuleStep, function: str, value: CodeValue) -> tuple[list[str], list[str], list[str], str]:
-        """What is done before, with each value, and behind; and when the result is null."""
-        k, some = step.number, f"count{step.number} > 0"
-        real = step.values == FLOAT
-        none = f"count{k} == 0"
-        if function == "COUNT":
-            return [], [], [], ""
-        if function in ("MIN", "MAX"):
-            sign = "<=" if function == "MIN" else ">="  # the newest come first: of equal ones the oldest stays
-            start = "0.0" if real else "0"
-            better = f"count{k} == 1 or v{k} {sign} r{k}"
-            if step.values == STR:
-                asked = f"o_{k} = text_order(v{k}, r{k}, H, V) if count{k} > 1 else 0"
-                found = [f"v{k} = {value.text}", asked, f"if o_{k} == 2: {self.code.failed}"]
-                return [f"r{k} = 0"], [*found, f"if o_{k} {sign} 0: r{k} = v{k}"], [], none
-            if real:  # what is no number stays
-                better = f"v{k} != v{k} or (r{k} == r{k} and ({better}))"
-            return [f"r{k} = {start}"], [f"v{k} = {value.text}", f"if {better}: r{k} = v{k}"], [], none
-        if real:
-            full = f"if {self.top} + {LIMBS} > V[{ROOF}]: V[{WANTED}] = len(X) + {LIMBS}; return {GROW_SCRATCH}"
-            word = value.text.replace("F[", "W[", 1)
-            by = f"count{k}" if function == "AVG" else "1"
-            return (
-                [full, f"r{k} = 0.0", f"no_sum(X, {self.top})"],
-                [f"add_float(X, {self.top}, {word})"],
-                [f"if {some}: r{k} = total_of(X, XF, {self.top}, {by})"],
-                none if function == "AVG" else "",
-            )
-        hit = [f"if sum_overflows(r{k}, {value.text}): {ENDS}", f"r{k} += {value.text}"]
-        if function == "SUM":
-            return [f"r{k} = 0"], hit, [], ""
-        hit = [each.replace(f"r{k}", f"whole{k}") for each in hit]
-        return [f"whole{k}, r{k} = 0, 0.0"], hit, [f"if {some}: r{k} = average(whole{k}, count{k})"], none
+    # --- aggregates of the language -----------------------------------------------------------------------
+
+    def of_sum(self, step: RuleStep, value: CodeValue) -> AggregateLines:
+        """`SUM`."""
+        k = step.number
+        if step.values == FLOAT:
+            return self._exact_sum(k, value, "1")
+        return AggregateLines([f"r{k} = 0"], _added(f"r{k}", value), span=spans.SUMS)
+
+    def of_mean(self, step: RuleStep, value: CodeValue) -> AggregateLines:
+        """`AVG`."""
+        k, none = step.number, f"count{step.number} == 0"
+        if step.values == FLOAT:
+            return self._exact_sum(k, value, f"count{k}")._replace(null=none)
+        begin, behind = f"whole{k}, r{k} = 0, 0.0", f"if count{k} > 0: r{k} = average(whole{k}, count{k})"
+        return AggregateLines([begin], _added(f"whole{k}", value), [behind], none, spans.SUMS, "whole")
+
+    def _exact_sum(self, k: int, value: CodeValue, parts: str) -> AggregateLines:
+        """The sum of floats, divided and rounded once."""
+        full = f"if {self.top} + {LIMBS} > V[{ROOF}]: V[{WANTED}] = len(X) + {LIMBS}; return {GROW_SCRATCH}"
+        return AggregateLines(
+            [full, f"r{k} = 0.0", f"no_sum(X, {self.top})"],
+            [f"add_float(X, {self.top}, {value.text.replace('F[', 'W[', 1)})"],
+            [f"if count{k} > 0: r{k} = total_of(X, XF, {self.top}, {parts})"],
+            span=spans.REAL_SUMS,
+        )
+
+    def of_extreme(self, step: RuleStep, value: CodeValue, sign: str, whole: int, real: int) -> AggregateLines:
+        """`MIN` and `MAX`; the newest come first: of equal ones the oldest stays."""
+        k, none = step.number, f"count{step.number} == 0"
+        better = f"count{k} == 1 or v{k} {sign} r{k}"
+        if step.values == STR:
+            asked = f"o_{k} = text_order(v{k}, r{k}, H, V) if count{k} > 1 else 0"
+            found = [f"v{k} = {value.text}", asked, f"if o_{k} == 2: {self.code.failed}"]
+            return AggregateLines([f"r{k} = 0"], [*found, f"if o_{k} {sign} 0: r{k} = v{k}"], null=none)
+        start, span = "0", whole
+        if step.values == FLOAT:  # NaN stays
+            start, span, better = "0.0", real, f"v{k} != v{k} or (r{k} == r{k} and ({better}))"
+        hit = [f"v{k} = {value.text}", f"if {better}: r{k} = v{k}"]
+        return AggregateLines([f"r{k} = {start}"], hit, null=none, span=span)
+
+
+def _added(total: str, value: CodeValue) -> list[str]:
+    """Add a whole number."""
+    return [f"if sum_overflows({total}, {value.text}): {ENDS}", f"{total} += {value.text}"]
+
+
+CODES: Mapping[str, Callable[[AggregateSource, RuleStep, CodeValue], AggregateLines]] = {
+    "COUNT": lambda *_: AggregateLines(span=spans.NUMBERS, result="count"),
+    "SUM": AggregateSource.of_sum,
+    "AVG": AggregateSource.of_mean,
+    "MIN": partial(AggregateSource.of_extreme, sign="<=", whole=spans.MINIMA, real=spans.REAL_MINIMA),
+    "MAX": partial(AggregateSource.of_extreme, sign=">=", whole=spans.MAXIMA, real=spans.REAL_MAXIMA),
+}
+"""The aggregates of the language that are computed, of a step and a value of its attribute; others are refused."""

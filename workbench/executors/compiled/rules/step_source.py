@@ -39,7 +39,6 @@ from workbench.executors.compiled.rules.lines import (
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
-from workbench.tesla.scope import aggregate_result
 
 ENDS = f"return {BEYOND}"
 ARGUMENTS = "T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L"
@@ -144,8 +143,7 @@ class StepSource:
 
     def of_aggregate(self, step: RuleStep) -> Any:
         """The type of an aggregate's value."""
-        assert isinstance(step.part, t.Aggregate)
-        return aggregate_result(step.part, step.values)
+        return step.aggregate.result(step.values)
 
     def _one(self, planned: PlannedStep) -> None:
         step, code, k = planned.step, self.code, planned.step.number

@@ -24,7 +24,6 @@ from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
 from workbench.tesla.engines.runner import DueAbsence, RuleRunner
 from workbench.tesla.event_block import LargeNumberError, attribute_column
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.scope import aggregate_result
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.rules.running import RunningProgram
@@ -125,7 +124,7 @@ def _match(engine: RunningProgram, plan: RulePlan, row: Any) -> PartialMatch:
     reals, begin = row.view(np.float64), at.WAITED
     for step in plan.steps:
         if isinstance(step.part, t.Aggregate):
-            domain = aggregate_result(step.part, step.values)
+            domain = step.aggregate.result(step.values)
             found = value_of(domain, int(row[begin]), reals[begin], engine.known)
             match = (*match, None if row[begin + 1] else found)
             begin += 2
@@ -292,7 +291,7 @@ def _await(engine: RunningProgram, rule: int, due: DueAbsence) -> None:
         words = [due.deadline, due.trigger.number, len(chain_names(due.chain))]
         for step in plan.steps:
             if isinstance(step.part, t.Aggregate):
-                domain, value = aggregate_result(step.part, step.values), match[step.slot]
+                domain, value = step.aggregate.result(step.values), match[step.slot]
                 words += [engine.word(value, domain), int(value is None)]
             elif not step.policy.forbids:
                 event = match[step.slot]

@@ -5,14 +5,11 @@ The rule of this module: it says where words are, and makes none.
 
 from __future__ import annotations
 
-from workbench.core.domain import FLOAT
 from workbench.executors.compiled.rules.layout import VALUES
+from workbench.executors.compiled.rules_gpu.device_aggregates import device_aggregate
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep
-
-EXACT_WORDS = 73
-"""Words of an exact sum of floats, and one for how many there are."""
 
 
 class DeviceStep:
@@ -24,6 +21,7 @@ class DeviceStep:
     words: how many words of `A` it needs for each sequence.
     pairs: whether a thread looks at two candidates.
     counted: whether the ends of the window say all.
+    computed: how it is computed, if it is an aggregate.
     """
 
     def __init__(self, planned: PlannedStep | None, step: RuleStep, word: int) -> None:
@@ -34,11 +32,8 @@ class DeviceStep:
             isinstance(part, t.Aggregate) and part.attribute is None and planned is not None and not planned.asked
         )
         self.pairs = self.aggregate is not None
-        self.words = 1
-        if self.aggregate is not None and self.aggregate.function in ("MIN", "MAX"):
-            self.words = 4
-        elif self.aggregate is not None and self.aggregate.function in ("SUM", "AVG"):
-            self.words = EXACT_WORDS if step.values == FLOAT else 3
+        self.computed = None if self.aggregate is None else device_aggregate(self.aggregate, step.values)
+        self.words = 1 if self.computed is None else self.computed.words
 
     @property
     def kept(self) -> int:
@@ -54,10 +49,7 @@ class DeviceStep:
     @property
     def total(self) -> int:
         """What the kernel `total` makes of it: see there; -1: nothing."""
-        function = "" if self.aggregate is None else self.aggregate.function
-        if self.step.values == FLOAT and function in ("SUM", "AVG"):
-            return 1 if function == "AVG" else 0
-        return 2 if function == "AVG" else -1
+        return -1 if self.computed is None else self.computed.total
 
     @property
     def each(self) -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from textwrap import indent
 
-from workbench.core.domain import BOOL, FLOAT, STR
+from workbench.core.domain import BOOL, FLOAT
 from workbench.errors import Refused
 from workbench.executors.compiled.rules.layout import (
     CAUSE,
@@ -32,7 +32,7 @@ from workbench.executors.compiled.rules.layout import (
     TIME,
     WHEN,
 )  # fmt: skip
-from workbench.executors.compiled.rules.lines import OTHERS, CodeValue
+from workbench.executors.compiled.rules.lines import CodeValue
 from workbench.executors.compiled.rules.step_source import StepSource
 from workbench.executors.compiled.rules_gpu.device_lines import DeviceLines, word_of
 from workbench.executors.compiled.rules_gpu.device_step import DeviceStep
@@ -40,8 +40,6 @@ from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
 
-COMPUTED = ("COUNT", "SUM", "AVG", "MIN", "MAX")
-"""The aggregates that there are kernels for."""
 TRIGGER, LIVES, FOUND = 0, 1, 2
 """The first words of a sequence; behind them those of each step."""
 MOST_THREADS = 256
@@ -100,8 +98,8 @@ class KernelSource(StepSource):
         word = FOUND
         self.steps = [DeviceStep(None, of.trigger, TRIGGER)]
         for planned in plan.steps[rule]:
-            self._known(planned)
             self.steps.append(DeviceStep(planned, planned.step, word))
+            self._known(planned)
             word += self.steps[-1].kept
         self.low, self.stride = word, max(each.words for each in self.steps)
         self.rows = word + 2
@@ -122,11 +120,6 @@ class KernelSource(StepSource):
 
     def _known(self, planned: PlannedStep) -> None:
         part, step = planned.step.part, planned.step
-        if isinstance(part, t.Aggregate):
-            if part.function not in COMPUTED:
-                raise Refused(f"the engine 'gpu' does not compute {part.function}", hint=OTHERS, where=part.where)
-            if part.function != "COUNT" and step.values == STR:
-                raise Refused(f"the engine 'gpu' does not compute {part.function} of texts", hint=OTHERS)
         if step.window is not None and step.window.counted:
             raise Refused("windows that count events are the host's", where=part.where)
         if not step.fact and self.of.horizon(step) is None:
@@ -209,22 +202,12 @@ class KernelSource(StepSource):
     def _reduced(self, i: int) -> str:
         """A reduction in shared memory, two candidates a thread."""
         each, at = self.steps[i], f"s * {self.stride}"
-        aggregate, real = each.aggregate, each.step.values == FLOAT
-        assert aggregate is not None
+        assert each.computed is not None
         lines = [f"added(A, {at}, hit_i + hit_j, shared, t)"]
-        if aggregate.function != "COUNT":
+        if each.computed.add:
             x, y = (f"W{i}[({p} & (z{i} - 1)) + {each.value} * z{i}] if hit_{p} == 1 else 0" for p in "ij")
             lines.append(f"x, y = {x}, {y}")
-        if aggregate.function in ("SUM", "AVG") and real:
-            lines.append(f"exactly_added(A, {at} + 1, x, hit_i, y, hit_j, shared, t)")
-        elif aggregate.function in ("SUM", "AVG"):
-            lines.append(f"added(A, {at} + 1, (x & 0xFFFFFFFF) + (y & 0xFFFFFFFF), shared, t)")
-            lines.append(f"added(A, {at} + 2, (x >> 32) + (y >> 32), shared, t)")
-        elif aggregate.function in ("MIN", "MAX"):
-            if real:
-                lines.append(f"x, y = key_of(A, {at}, x, hit_i, i), key_of(A, {at}, y, hit_j, j)")
-            most = aggregate.function == "MAX"
-            lines.append(f"kept_extreme(A, {at} + 1, x, hit_i, y, hit_j, {most}, shared, t)")
+        lines += [line.format(at=at) for line in each.computed.add]
         return "".join(f"            {line}\n" for line in lines)
 
     # --- what comes of a step ---------------------------------------------------------------------------
@@ -255,23 +238,15 @@ class KernelSource(StepSource):
     def _aggregated(self, i: int, code: DeviceLines, dead: str) -> None:
         """The value of an aggregate, and whether it is null."""
         each = self.steps[i]
-        assert each.aggregate is not None
-        function, real = each.aggregate.function, each.step.values == FLOAT
+        assert each.computed is not None
         value, null = f"S[{each.word} * z + s]", f"S[{each.word + 1} * z + s]"
         at = f"s * {self.stride}"
-        code.add(f"{null} = {'0' if function in ('COUNT', 'SUM') else f'1 if A[{at}] == 0 else 0'}")
+        code.add(f"{null} = {f'1 if A[{at}] == 0 else 0' if each.step.aggregate.nullable else '0'}")
         if each.counted:
             code.add(f"{value} = S[{self.low + 1} * z + s] - S[{self.low} * z + s]")
-        elif function == "COUNT":
-            code.add(f"{value} = A[{at}]")
-        elif function in ("MIN", "MAX"):
-            found = f"extreme_of(A, {at}, W{i}, {each.value} * z{i}, z{i})" if real else f"A[{at} + 1]"
-            code.add(f"{value} = {found} if A[{at}] > 0 else 0")
-        elif function == "SUM" and not real:
-            code.add(f"if whole_overflows(A[{at} + 1], A[{at} + 2]): E[0] = 1; {dead}")
-            code.add(f"{value} = (A[{at} + 2] << 32) + A[{at} + 1]")
         else:
-            code.add(f"{value} = A[{at} + 1] if A[{at}] > 0 else 0")
+            names = {"value": value, "at": at, "i": i, "word": each.value, "dead": dead}
+            code.add(*(line.format_map(names) for line in each.computed.value))
 
     def _window(self, i: int) -> None:
         """The ends of the window of a step, and the first state of what is looked for."""
@@ -295,9 +270,8 @@ class KernelSource(StepSource):
         if not each.each:
             start = "0" if each.aggregate is not None else "-1" if step.policy.newest_first else str(NEVER)
             code.add(f"for w in range({each.words}): A[s * {self.stride} + w] = {start}")
-            if each.aggregate is not None and each.aggregate.function in ("MIN", "MAX"):
-                end = -(2**63) if each.aggregate.function == "MAX" else 2**63 - 1
-                code.add(f"A[s * {self.stride} + 1], A[s * {self.stride} + 2] = {end}, {NEVER}")
+            if each.computed is not None and each.computed.begin:
+                code.add(f"A[s * {self.stride} + 1], A[s * {self.stride} + 2] = {each.computed.begin}, {NEVER}")
         span = "(2 * span)" if each.pairs else "span"
         code.add(f"B[s] = (high - low + {span} - 1) // {span}")
 

@@ -17,11 +17,9 @@ from workbench.core.domain import FLOAT, STR, Domain, sort_key
 from workbench.errors import FactsError
 from workbench.tesla import tree as t
 from workbench.tesla.caches.cache import FactCache
-from workbench.tesla.engines.aggregates import aggregate
 from workbench.tesla.engines.expressions import PythonLines
 from workbench.tesla.engines.facts.order import in_written_order
 from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, quoted, sorted_by
-from workbench.tesla.engines.folds import fold
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.operators import operator_of, readings
 
@@ -189,7 +187,7 @@ class FactQuery:
     def _matters(self) -> bool:
         """Whether the order of rows does."""
         part = self.step.part
-        return part.declared is not None if isinstance(part, t.Aggregate) else not part.policy.forbids
+        return self.step.aggregate.ordered if isinstance(part, t.Aggregate) else not part.policy.forbids
 
     @property
     def _sorted(self) -> bool:
@@ -258,7 +256,7 @@ class FactQuery:
             at = self.step.attribute
             if at is None:
                 return lambda rows: (len(rows),)
-            computed = aggregate(part.function, self.step.values) if part.declared is None else fold(part.declared)
+            computed = self.step.aggregate.compute(self.step.values)
             return lambda rows: (computed([row[at] for row in in_order(rows) if row[at] is not None]),)
         if isinstance(part, t.Aggregate) or self.policy.many or (self.rest and not last):
             return in_order

@@ -1,0 +1,10 @@
+"""The aggregate `COUNT`."""
+
+from workbench.core.domain import INT
+from workbench.tesla.aggregate import AggregateRow
+from workbench.tesla.exact_sums import Counts
+
+ROW = AggregateRow(
+    "COUNT", "how many there are, of events, facts, or values",
+    lambda _: INT, lambda _: len, lambda _: Counts, nullable=False, counts=True, rank=0,
+)  # fmt: skip

@@ -1,0 +1,5 @@
+"""The aggregate `MAX`."""
+
+from workbench.tesla.extremes import extreme_row
+
+ROW = extreme_row("MAX", "the greatest of them", max, rank=4)

@@ -1,0 +1,171 @@
+"""Exact sums of numbers, rounded once, and what keeps them for columns.
+
+The rule of this module: whole numbers are exact; a sum or an average of floats is the exact one, rounded once. The sum
+over a slice is the difference of two that are kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from workbench.core.domain import FLOAT, Domain
+
+MORE_BITS = 64
+"""How many times finer than asked for parts of one become, as a power of two, so that this is seldom done."""
+
+
+def nearest(number: int, parts: int = 1) -> float:
+    """The float that is nearest to a fraction; what lies beyond all of them is infinite."""
+    try:
+        return number / parts
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def mean(total: int, count: int, parts: int = 1) -> float | None:
+    """The average of so many values, given their sum in parts of one; null of none."""
+    return nearest(total, count * parts) if count else None
+
+
+def sum_of_floats(values: Sequence[float]) -> float:
+    """The exact sum, rounded once."""
+    if all(map(math.isfinite, values)):
+        try:
+            return math.fsum(values)
+        except OverflowError:  # partial sums are too large
+            return nearest(*_exactly_added(values))
+    return _of_endless(values)
+
+
+def mean_over(domain: Domain | None) -> Callable[[Sequence[Any]], float | None]:
+    """What computes the exact average of numbers of a type, rounded once; null of none."""
+    return _mean_of_floats if domain == FLOAT else _mean_of_whole
+
+
+def _mean_of_floats(values: Sequence[float]) -> float | None:
+    if all(map(math.isfinite, values)):
+        total, parts = _exactly_added(values)
+        return mean(total, len(values), parts)
+    return _of_endless(values)
+
+
+def _mean_of_whole(values: Sequence[int]) -> float | None:
+    return mean(sum(values), len(values))
+
+
+def _exactly_added(values: Sequence[float]) -> tuple[int, int]:
+    """The sum of finite floats as a fraction: those of floats are of powers of two."""
+    ratios = [value.as_integer_ratio() for value in values]
+    parts = max((each for _, each in ratios), default=1)
+    return sum(whole * (parts // each) for whole, each in ratios), parts
+
+
+def _of_endless(values: Sequence[float]) -> float:
+    """The sum where some values are infinite or NaN, and so the average."""
+    return sum(value for value in values if not math.isfinite(value))
+
+
+# --- over slices ----------------------------------------------------------------------------------------
+
+
+class WholeSums:
+    """Sums of whole numbers, and how many there are.
+
+    Parameters
+    ----------
+    finish: the aggregate, of a sum and the number of its values.
+
+    Attributes
+    ----------
+    before: for each value the sum and the number of those before it that are not null.
+    """
+
+    __slots__ = ("before", "finish", "total")
+
+    def __init__(self, finish: Callable[..., Any]) -> None:
+        self.finish = finish
+        self.before: list[tuple[int, ...]] = []
+        self.total: tuple[int, ...] = 0, 0
+
+    def add(self, value: Any) -> None:
+        self.before.append(self.total)
+        if value is not None:
+            total, count = self.total
+            self.total = total + value, count + 1
+
+    def forget(self, count: int) -> None:
+        del self.before[:count]
+
+    def over(self, low: int, high: int) -> Any:
+        if low >= high:
+            return self.finish(0, 0)
+        total, count = self.total if high == len(self.before) else self.before[high]
+        return self.finish(total - self.before[low][0], count - self.before[low][1])
+
+
+class Counts(WholeSums):
+    """How many values there are, of any type."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(lambda _, count: count)
+
+    def add(self, value: Any) -> None:
+        self.before.append(self.total)
+        if value is not None:
+            self.total = 0, self.total[1] + 1
+
+
+class FloatSums(WholeSums):
+    """Sums of floats: whole numbers of a part of one that is small enough for all of them.
+
+    Parameters
+    ----------
+    finish: of a sum, the number of its values, and how many parts are one.
+
+    Attributes
+    ----------
+    before: also how many are positive and how many negative infinity; NaN is both.
+    shift, parts: one has 2**shift parts.
+    """
+
+    __slots__ = ("parts", "shift")
+
+    def __init__(self, finish: Callable[..., Any]) -> None:
+        super().__init__(finish)
+        self.total = 0, 0, 0, 0
+        self.shift, self.parts = 0, 1
+
+    def add(self, value: Any) -> None:
+        self.before.append(self.total)
+        if value is None:
+            return
+        total, count, above, below = self.total
+        if math.isfinite(value):
+            whole, parts = value.as_integer_ratio()
+            more = self.shift - parts.bit_length() + 1
+            if more < 0:
+                self._refine(-more)
+                total, more = self.total[0], self.shift - parts.bit_length() + 1
+            self.total = total + (whole << more), count + 1, above, below
+        else:
+            self.total = total, count + 1, above + (value != -math.inf), below + (value != math.inf)
+
+    def _refine(self, more: int) -> None:
+        more += MORE_BITS
+        self.shift += more
+        self.parts = 1 << self.shift
+        self.before = [(total << more, *others) for total, *others in self.before]
+        self.total = self.total[0] << more, *self.total[1:]
+
+    def over(self, low: int, high: int) -> Any:
+        if low >= high:
+            return self.finish(0, 0, 1)
+        after = self.total if high == len(self.before) else self.before[high]
+        total, count, above, below = map(int.__sub__, after, self.before[low])
+        if above or below:
+            return math.nan if above and below else math.inf if above else -math.inf
+        return self.finish(total, count, self.parts)

@@ -1,0 +1,61 @@
+"""Least and greatest values: NaN where one of the values is NaN, the first of those that are equal.
+
+The rule of this module: null and NaN stand among values as what is beyond all of them, on one side or the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from workbench.core.domain import FLOAT, Domain
+from workbench.tesla.aggregate import AggregateRow, StartsRunning, of_ordered
+from workbench.tesla.blocked_values import BlockedValues
+
+
+class _Beyond:
+    """What is greater than every value, or less."""
+
+    def __init__(self, greater: bool) -> None:
+        self.greater = greater
+
+    def __lt__(self, _: object) -> bool:
+        return not self.greater
+
+    def __gt__(self, _: object) -> bool:
+        return self.greater
+
+
+_HIGH, _LOW = _Beyond(True), _Beyond(False)
+
+
+class _Extremes(BlockedValues):
+    """The extreme of values: null is never chosen, NaN always."""
+
+    def __init__(self, choose: Callable[..., Any]) -> None:
+        self.null, self.nan = (_HIGH, _LOW) if choose is min else (_LOW, _HIGH)
+        super().__init__(choose, self.null, self._value)
+
+    def add(self, value: Any) -> None:
+        self.append(self.null if value is None else value if value == value else self.nan)
+
+    def _value(self, found: Any) -> Any:
+        return None if found is self.null else math.nan if found is self.nan else found
+
+
+def extreme_row(name: str, doc: str, choose: Callable[..., Any], rank: int) -> AggregateRow:
+    """The aggregate that chooses among values."""
+
+    def compute(domain: Domain | None) -> Callable[[Sequence[Any]], Any]:
+        return _of_floats if domain == FLOAT else partial(choose, default=None)
+
+    def _of_floats(values: Sequence[float]) -> float | None:
+        chosen: float | None = math.nan if any(map(math.isnan, values)) else choose(values, default=None)
+        return chosen
+
+    def running(_: Domain | None) -> StartsRunning:
+        return partial(_Extremes, choose)
+
+    return AggregateRow(name, doc, of_ordered, compute, running, selects=True, rank=rank)
