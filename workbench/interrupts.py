@@ -188,6 +188,13 @@ def keep_handlers() -> Iterator[None]:
         module.signal = own
 
 
+def finish() -> int:
+    """The work is done, and no signal is raised any more; the one that this program was sent, 0: none."""
+    if _state.program:
+        _state.does = HELD
+    return _state.came
+
+
 def end() -> None:
     """All is done: a signal ends the process at once."""
     if _state.program:

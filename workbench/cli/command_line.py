@@ -138,8 +138,11 @@ def run(argv: Sequence[str] | None) -> int:
     gc.set_threshold(YOUNG)
     if argv is None:  # numpy would start threads that turn round and round for a tenth of a second
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    code = _ended(sys.argv[1:] if argv is None else list(argv), program=argv is None)
-    number = interrupts.came()
+    try:
+        code = _ended(sys.argv[1:] if argv is None else list(argv), program=argv is None)
+        number = interrupts.finish()
+    except KeyboardInterrupt:  # it came on the way out, and nothing more is raised
+        code, number = INTERRUPTED, interrupts.came()
     attended.report_end(128 + number if number else code)
     if number:
         atexit._run_exitfuncs()  # files and processes that go at the end; what Python does besides takes its time
