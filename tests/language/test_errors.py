@@ -6,7 +6,7 @@ from workbench.core.domain import BOOL
 from workbench.core.function import user_function
 from workbench.errors import Location, WorkbenchError
 from workbench.language import parse
-from workbench.language.mistakes import WORDS
+from workbench.language.mistakes import PIPE, WORDS, name_terminals
 from workbench.language.parser import LANGUAGE
 
 IDENTITY = "pipeline p(x: int) -> int {{ {} }}"
@@ -355,15 +355,18 @@ def test_place_and_words(text, phrase, hint):
 
 
 def test_every_terminal_has_words():
-    used = {t.name for t in LANGUAGE.reader.lark.terminals} - {"COMMENT"}
-    assert {name for name in used if not name.startswith("__IGNORE")} == set(WORDS) - {"$END"}
+    terminals = LANGUAGE.reader.lark.terminals
+    names = name_terminals((each for each in terminals if each.name not in LANGUAGE.reader.ignored), PIPE)
+    assert {each.name for each in terminals} > set(WORDS) - {"$END"}
+    assert (names["PIPELINE"], names["_DOTS"], names["PROVIDED"]) == ("'pipeline'", "'..'", "'when'")
+    assert "''" not in names.values()
 
 
 def test_no_message_shows_a_terminal():
     for text, _, _ in SYNTAX.values():
         with pytest.raises(WorkbenchError) as caught:
             parse(text.replace("§", ""))
-        assert not [name for name in WORDS if len(name) > 2 and name in str(caught.value)]
+        assert not [t.name for t in LANGUAGE.reader.lark.terminals if len(t.name) > 2 and t.name in str(caught.value)]
 
 
 def test_the_grammar_has_no_conflicts(caplog):

@@ -6,8 +6,9 @@ import pytest
 
 from workbench.core.domain import INT
 from workbench.errors import InputError, LanguageError
+from workbench.language.mistakes import name_terminals
 from workbench.tesla.check import load_rules, rules
-from workbench.tesla.mistakes import WORDS
+from workbench.tesla.mistakes import TESLA, WORDS
 from workbench.tesla.occurrence import in_units
 from workbench.tesla.parser import LANGUAGE, parse_rules
 
@@ -293,5 +294,8 @@ def test_windows_in_the_unit_of_times():
 
 
 def test_every_terminal_has_words():
-    used = {terminal.name for terminal in LANGUAGE.reader.lark.terminals} - {"COMMENT"}
-    assert {name for name in used if not name.startswith("__IGNORE")} == set(WORDS) - {"$END"}
+    terminals = LANGUAGE.reader.lark.terminals
+    names = name_terminals((each for each in terminals if each.name not in LANGUAGE.reader.ignored), TESLA)
+    assert {each.name for each in terminals} > set(WORDS) - {"$END"}
+    assert (names["NEGATION"], names["BY"], names["SAME"], names["FOREVER"]) == ("'not'", "'by'", "'=='", "'forever'")
+    assert "''" not in names.values()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -72,7 +72,7 @@ class Dialect:
         try:
             self.reader.lark.parse(text, start=start)
         except UnexpectedInput as error:
-            return explain(error, text, file, whole, self.vocabulary)
+            return explain(error, text, file, whole, self.vocabulary, self.reader.lark.terminals)
         raise AssertionError("lark reads what is not read here")
 
 
@@ -165,7 +165,7 @@ EXPRESSIONS: dict[str, SemanticAction] = {
 """Rows that the languages share."""
 
 
-def of_type(children: list[Any], *kinds: type) -> tuple[Any, ...]:
+def of_type(children: Iterable[Any], *kinds: type) -> tuple[Any, ...]:
     """The children that are of one of some types."""
     return tuple(each for each in children if isinstance(each, kinds))
 

@@ -55,6 +55,7 @@ class LalrReader:
 
     Attributes
     ----------
+    ignored: the terminals that separate words.
     actions: of each state, by word, the next state; or the name of a rule that passes on its only child; or how many
         children a rule has, how lark arranges them, and its name, empty where it is a part of other rules only.
     scans: of each state the pattern of its next word, and what changes the types of some.
@@ -68,7 +69,8 @@ class LalrReader:
         self._table, self._makers = front.parser._parse_table, front.parser.parser.callbacks
         self._lexers: Any = front.lexer.lexers
         root: Any = front.lexer.root_lexer
-        ignored = [each.pattern.to_regexp() for each in root.terminals if each.name in root.ignore_types]
+        self.ignored = frozenset(root.ignore_types)
+        ignored = [each.pattern.to_regexp() for each in root.terminals if each.name in self.ignored]
         self._blank = re.compile(f"(?:{'|'.join(ignored)})*").match
         self.actions: dict[int, dict[str, Any]] = {}
         self.scans: dict[int, tuple[Callable[[str, int], re.Match[str] | None], Mapping[str, Any]]] = {}

@@ -1,17 +1,17 @@
 """What is wrong with a text that the grammar cannot read, in the user's words.
 
 Lark reports the token it met and the terminals it could have read; this module names both as a user would,
-and recognises the slips that people make (`==`, `/`, a parenthesis left open). A test checks that every
-terminal of the grammar has words here.
+and recognises the slips that people make (`==`, `/`, a parenthesis left open).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.lexer import TerminalDef
 
 from workbench.errors import LanguageError, Location
 
@@ -29,25 +29,15 @@ _AFTER = frozenset("_DOTS SAT CHECKED LEFT".split())
 _ELSEWHERE = frozenset({"SLASH", "ASSIGN"})
 """Signs that have a meaning in machines only, and are slips elsewhere."""
 
-WORDS = {
-    "PIPELINE": "'pipeline'", "FUNCTION": "'function'", "CHECK": "'check'", "RETURN": "'return'",
-    "MONITOR": "'monitor'", "WHEN": "'when'",
-    "MACHINE": "'machine'", "STATE": "'state'", "VAR": "'var'", "ASSIGN": "':='", "SLASH": "'/'", "QMARK": "'?'",
-    "CAPACITY": "'capacity queue'",
-    "FAULT": "'fault'", "BY": "'by'", "UP_TO": "'at most'", "PROVIDED": "'when'",
-    "IF": "'if'", "THEN": "'then'", "ELSE": "'else'", "TRUE": "'true'", "FALSE": "'false'",
-    "SAT": "'sat'", "CHECKED": "'checked'",
-    "LEFT": "'('", "RPAR": "')'", "LBRACE": "'{'", "RBRACE": "'}'", "LSQB": "'['", "RSQB": "']'",
-    "COMMA": "','", "COLON": "':'", "DOT": "'.'", "_DOTS": "'..'", "BANG": "'!'", "NOT": "'not'",
-    "PLUS": "'+'", "MINUS": "'-'", "STAR": "'*'", "DIV": "'div'", "MOD": "'mod'", "EQUAL": "'='",
-    "UNEQUAL": "'!='", "LESS": "'<'", "AT_MOST": "'<='", "GREATER": "'>'", "AT_LEAST": "'>='",
-    "AND": "'and'", "OR": "'or'", "ARROW": "'->'", "AMPERSAND": "'&'", "BAR": "'|'",
-    "UNTIL": "'U'", "RELEASE": "'R'",
-    "NAME": "a name", "GENERIC": "a pipeline with parameters", "PROPERTY": "the name of a property",
-    "INT": "a whole number", "FLOAT": "a number", "STRING": "a text in quotes", "$END": "the end of the text",
-    **dict.fromkeys(_TEMPORAL, "a temporal operator"),
+COMMON = {
+    "NAME": "a name", "INT": "a whole number", "FLOAT": "a number", "STRING": "a text in quotes",
+    "$END": "the end of the text",
 }  # fmt: skip
-"""How each terminal of the grammar is called in a message."""
+WORDS = {
+    **COMMON, "CAPACITY": "'capacity queue'", "UP_TO": "'at most'", "GENERIC": "a pipeline with parameters",
+    "PROPERTY": "the name of a property", **dict.fromkeys(_TEMPORAL, "a temporal operator"),
+}  # fmt: skip
+"""How a terminal of the grammar is called in a message, if not as the grammar writes it."""
 
 SLIPS = {
     "==": "equality is written =",
@@ -72,7 +62,7 @@ class Vocabulary:
 
     Attributes
     ----------
-    words: how each terminal of its grammar is called.
+    words: how a terminal of its grammar is called, if not as the grammar writes it.
     slips: what people write out of habit, and what it is here.
     habit: a hint about what was expected and what was found, or none.
     """
@@ -82,18 +72,26 @@ class Vocabulary:
     habit: Callable[[frozenset[str], str], str]
 
 
-def explain(error: UnexpectedInput, text: str, file: str, whole: str, vocabulary: Vocabulary) -> LanguageError:
+def name_terminals(terminals: Iterable[TerminalDef], vocabulary: Vocabulary) -> dict[str, str]:
+    """How each terminal is called: as the grammar writes it, for a pattern the word that it begins with."""
+    found: dict[str, str] = {}
+    for each in terminals:
+        written = each.pattern.value
+        found[each.name] = f"'{re.split('[^a-z]', written)[0] if each.pattern.type == 're' else written}'"
+    return found | dict(vocabulary.words)
+
+
+def explain(
+    error: UnexpectedInput, text: str, file: str, whole: str, vocabulary: Vocabulary, terminals: Iterable[TerminalDef]
+) -> LanguageError:
     """A lark error as a LanguageError at the user's place; `whole` is the text as the user has it."""
     line, column, found = _met(error, text)
     lines = text.splitlines()
     shown = whole.splitlines()[line - 1] if line <= len(lines) else ""
     length = len(error.token) if isinstance(error, UnexpectedToken) else 1
     expected = _expected(error)
-    what = (
-        f"expected {_either(_described(expected, vocabulary.words))}, found {found}"
-        if expected
-        else f"{found} has no meaning here"
-    )
+    words = _described(expected, name_terminals(terminals, vocabulary))
+    what = f"expected {_either(words)}, found {found}" if expected else f"{found} has no meaning here"
     hint = (
         _slip(shown, column, vocabulary.slips)
         or vocabulary.habit(expected, found)

@@ -53,7 +53,7 @@ _ROWS: dict[str, SemanticAction] = {
     "parameters": lambda c, *_: tuple(each for each in c if isinstance(each, s.Parameter)),
     "parameter": lambda c, _, at: s.Parameter(str(c[0]), c[2], where=at(c[0])),
     "port": lambda c, extent, at: s.PortSyntax(str(c[0]), c[1], where=at(extent)),
-    "output": lambda c, extent, at: s.PortSyntax(_name(c[0]), c[1], where=at(extent)),
+    "output": lambda c, extent, at: s.PortSyntax(c[0] and str(c[0]), c[1], where=at(extent)),
     "variable": lambda c, _, at: s.VariableSyntax(str(c[0]), c[1], c[3], where=at(c[0])),
     "state": lambda c, _, at: s.StateSyntax(str(c[0]), c[1], where=at(c[0])),
     "transition": lambda c, _, at: s.TransitionSyntax(str(c[0]), str(c[2]), c[4], _present(c[5:]), where=at(c[0])),
@@ -83,7 +83,7 @@ _ROWS: dict[str, SemanticAction] = {
     "generic_call": lambda c, extent, at: s.Call(str(c[0]), _present(c[2:]), c[1], where=at(extent)),
     "instance": lambda c, extent, at: s.Instantiation(str(c[0]), c[1], where=at(extent)),
     "given": lambda c, *_: tuple(each for each in c if isinstance(each, s.Given)),
-    "value": lambda c, extent, at: s.Given(_name(c[0]), c[2], where=at(extent)),
+    "value": lambda c, extent, at: s.Given(c[0] and str(c[0]), c[2], where=at(extent)),
 }
 """Rules (or aliases) of the grammar that take a line; see `TreeBuilder`."""
 
@@ -221,10 +221,6 @@ class _PipeBuilder(TreeBuilder):
             self.mistake(f"{letter}[...] needs an until inside, not '{inside}'", letter, hint)
             return s.Temporal(f"{letter}F", (inside,), where=self.locate(letter))
         return s.Temporal(f"{letter}U", inside.operands, where=self.locate(letter))
-
-
-def _name(token: Token | None) -> str | None:
-    return None if token is None else str(token)
 
 
 def _present(children: list[Any]) -> tuple[Any, ...]:

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from workbench.language.mistakes import Vocabulary
+from workbench.language.mistakes import COMMON, Vocabulary
 
 WORDS = {
-    "INCLUDE": "'include'", "DECLARE": "'declare'", "FACT": "'fact'", "RULE": "'rule'", "DEFINE": "'define'",
-    "FROM": "'from'", "PER": "'per'", "WHERE": "'where'", "LIMIT": "'limit'", "EMIT": "'emit'",
-    "AT_MOST_ONCE": "'at most once in'",
-    "CONSUMING": "'consuming'", "EACH": "'each'", "FIRST": "'first'", "LAST": "'last'", "NEGATION": "'not'",
-    "ABSENT": "'absent'", "AFTER": "'after'", "AS": "'as'", "ORDERED": "'ordered by'", "BY": "'by'",
-    "DIRECTION": "'asc' or 'desc'", "FOREVER": "'forever'", "AGGREGATOR": "an aggregate", "TIME": "TIME(...)",
-    "CALLED": "an aggregate", "AGGREGATE": "'aggregate'",
-    "UNIT": "a unit", "WITH": "'with id'", "ID": "'id'", "WITHIN": "'within'",
-    "BETWEEN": "'between'",
-    "PLUS": "'+'", "MINUS": "'-'", "STAR": "'*'", "SLASH": "'/'", "PERCENT": "'%'", "EQUAL": "'='", "SAME": "'=='",
-    "UNEQUAL": "'!='", "LESS": "'<'", "AT_MOST": "'<='", "GREATER": "'>'", "AT_LEAST": "'>='", "AND": "'and'",
-    "OR": "'or'", "NOT": "'not'", "TRUE": "'true'", "FALSE": "'false'", "DOTS": "'..'", "DOT": "'.'",
-    "LPAR": "'('", "RPAR": "')'", "LSQB": "'['", "RSQB": "']'", "COMMA": "','", "COLON": "':'",
-    "PARAMETER": "a parameter such as $a", "NAME": "a name", "INT": "a whole number", "FLOAT": "a number",
-    "STRING": "a text in quotes", "$END": "the end of the text",
+    **COMMON, "RULE": "'rule'", "AT_MOST_ONCE": "'at most once in'", "ORDERED": "'ordered by'", "WITH": "'with id'",
+    "DIRECTION": "'asc' or 'desc'", "AGGREGATOR": "an aggregate", "CALLED": "an aggregate", "TIME": "TIME(...)",
+    "UNIT": "a unit", "PARAMETER": "a parameter such as $a",
 }  # fmt: skip
-"""How each terminal of the grammar is called in a message."""
+"""How a terminal of the grammar is called in a message, if not as the grammar writes it."""
 
 SLIPS = {
     "&&": "conjunction is written 'and'",

@@ -6,7 +6,7 @@ What the grammar cannot read, `mistakes` explains; that what is read means somet
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
@@ -81,22 +81,13 @@ class _Reading:
         self.folder, self._read = folder, set[Path]()
 
     def __call__(self, text: str, file: str, around: tuple[Path, ...]) -> t.RuleFile:
-        declarations: list[t.Declaration] = []
-        aggregates: list[t.DeclaredAggregate] = []
-        rules: list[t.Rule] = []
+        items: list[Any] = []
         for item in read(text, file, LANGUAGE):
-            if isinstance(item, t.RuleFile | _Include):
-                found = self._included(item, around) if isinstance(item, _Include) else item
-                declarations += found.declarations
-                aggregates += found.aggregates
-                rules += found.rules
-            elif isinstance(item, t.Declaration):
-                declarations.append(item)
-            elif isinstance(item, t.DeclaredAggregate):
-                aggregates.append(item)
-            else:
-                rules.append(item)
-        return t.RuleFile(tuple(declarations), _numbered(rules), tuple(aggregates))
+            found = self._included(item, around) if isinstance(item, _Include) else item
+            whole = isinstance(found, t.RuleFile)
+            items += (*found.declarations, *found.aggregates, *found.rules) if whole else (found,)
+        rules = _numbered(of_type(items, t.Rule))
+        return t.RuleFile(of_type(items, t.Declaration), rules, of_type(items, t.DeclaredAggregate))
 
     def _included(self, item: _Include, around: tuple[Path, ...]) -> t.RuleFile:
         if self.folder is None:
@@ -121,7 +112,7 @@ class _Include(NamedTuple):
     where: Location
 
 
-def _numbered(rules: list[t.Rule]) -> tuple[t.Rule, ...]:
+def _numbered(rules: Iterable[t.Rule]) -> tuple[t.Rule, ...]:
     """The rules, those without a name called by their place among all."""
     return tuple(rule if rule.named else replace(rule, name=f"rule {i}") for i, rule in enumerate(rules, 1))
 
