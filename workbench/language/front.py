@@ -147,9 +147,10 @@ class TreeBuilder:
 
     def comment_above(self, extent: Extent) -> str:
         """The block of `#` lines right above."""
-        line = bisect_right(self._starts, extent.start)
-        block = list(itertools.takewhile(lambda each: each.lstrip().startswith("#"), self._lines[: line - 1][::-1]))
-        return "\n".join(each.strip().removeprefix("#").removeprefix(" ") for each in reversed(block))
+        first = line = bisect_right(self._starts, extent.start) - 1
+        while first and self._lines[first - 1].lstrip().startswith("#"):
+            first -= 1
+        return "\n".join(each.strip().removeprefix("#").removeprefix(" ") for each in self._lines[first:line])
 
 
 _SPELLINGS = {"&": "and", "|": "or"}
