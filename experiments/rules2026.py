@@ -112,7 +112,7 @@ def told(problem: Any) -> dict[str, Any]:
     run = verdict.run
     return {
         "verdict": str(verdict.outcome), "by": verdict.engine, "steps": len(run.steps) if run else 0,
-        "overflow": bool(verdict.grounds and verdict.grounds.overflow),
+        "overflow": bool(verdict.ground("overflow")),
     }  # fmt: skip
 
 

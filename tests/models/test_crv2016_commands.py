@@ -149,7 +149,7 @@ def test_keys_of_maps_that_come_in_are_values():
         verdict = wb.check(spontaneous, two, wb.Settings(n=n))
         assert not verdict.for_every_n
     examined = wb.examine(wb.check(spontaneous, "never-false", wb.Settings(n=2))).examined
-    assert [str(each.finding) for each in examined if each.aspect == "every N"] == ["unknown"]
+    assert [str(each.finding) for each in examined if each.kind == "every N"] == ["unknown"]
 
 
 MAPS = """

@@ -18,7 +18,7 @@ from workbench.executors.reference.executor import Reference
 from workbench.faults.struck import place
 from workbench.processors.held.group import flatten
 from workbench.show.explorer import MOST_SLOTS, explorer
-from workbench.verify.answer.verdict import Outcome, Trace, TraceStep, Verdict, buffered
+from workbench.verify.answer.verdict import Ground, Outcome, Trace, TraceStep, Verdict, buffered
 
 MODELS = Path(__file__).parents[2] / "models" / "time2021"
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)
@@ -401,7 +401,7 @@ def test_the_page_holds_what_json_says(file: Path, verdicts: dict[str, Verdict])
 def test_text_cannot_break_out_of_its_place() -> None:
     step = TraceStep({}, {"x": "</script><b>"}, {})
     trace = Trace((step,), shows="</script><script>alert(1)</script>")
-    verdict = Verdict("<b>p</b>", "q", Outcome.FAILS, "e", 0, 0, 1, 4, "modular", ("<i>",), trace)
+    verdict = Verdict("<b>p</b>", "q", Outcome.FAILS, "e", 0, 0, 1, 4, "modular", (Ground("assumed", "<i>"),), trace)
     text = explorer([verdict])
     assert text.count("</script>") == 2
     assert "<b>" not in text

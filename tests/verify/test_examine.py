@@ -16,17 +16,18 @@ from workbench.ir.compose import compose
 from workbench.language import parse_property
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import prepare
-from workbench.verify.answer.examine import Examined, Reliance, examine
+from workbench.verify.answer.examine import examine
+from workbench.verify.answer.verdict import Ground, Reliance
 from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.decide.independence import enough_values, tabulated
 
 CONFIRMED, WEAK, UNKNOWN = Reliance.CONFIRMED, Reliance.WEAK, Reliance.UNKNOWN
 
 
-def found(text: str, prop: str, **options: Any) -> dict[str, Examined]:
+def found(text: str, prop: str, **options: Any) -> dict[str, Ground]:
     """What examining one property of a pipeline finds, by aspect."""
     verdict = examine(check(parse(text).get(), prop, Settings(**options)))
-    return {item.aspect: item for item in verdict.examined}
+    return {item.kind: item for item in verdict.examined}
 
 
 COUNT = "pipeline p(x: int) -> int { return cumulate(turn(x, 1), +) }"
@@ -124,7 +125,7 @@ def test_larger_queues() -> None:
 
 def test_nothing_to_examine() -> None:
     items = found("pipeline p(x: int) -> int { return x }", "no-overflow")
-    assert [(item.aspect, item.finding) for item in items.values()] == [("vacuity", WEAK)]
+    assert [(item.kind, item.finding) for item in items.values()] == [("vacuity", WEAK)]
 
 
 # --- every N -------------------------------------------------------------------------------------------------

@@ -149,5 +149,5 @@ def test_latency_through_a_delay() -> None:
 
 def test_examined_verdicts() -> None:
     found = wb.examine(wb.check(SAME, wb.bounded_liveness(1), faults=["lose y at most 1"]))
-    assert {item.aspect for item in found.examined} >= {"vacuity", "every N", "every Q"}
+    assert {item.kind for item in found.examined} >= {"vacuity", "every N", "every Q"}
     assert all(item.finding == "confirmed" for item in found.examined)

@@ -67,19 +67,20 @@ def headline(verdict: Verdict, *, bounded: bool = False) -> str:
 
 def _bounds(verdict: Verdict) -> str:
     """The bounds of a verdict: Q, N, and k, the number of steps that every run has without an overflow."""
-    grounds, found = verdict.grounds, list[str]()
-    if grounds is None:
+    found = list[str]()
+    if verdict.trivial is None:
         given = verdict.q if isinstance(verdict.q, int) else ", ".join(f"{q}: {size}" for q, size in verdict.q.items())
         return f"Q = {given}" + (f", N = {verdict.n}" if verdict.n is not None else "")
-    if grounds.trivial:
+    if verdict.trivial:
         return ""
-    if grounds.queues:
-        sizes = {*grounds.queues.values()}
-        named = ", ".join(f"{name}: {size}" for name, size in grounds.queues.items())
+    if queues := verdict.ground("queues"):
+        sizes = {*queues.values()}
+        named = ", ".join(f"{name}: {size}" for name, size in queues.items())
         found.append(f"Q = {sizes.pop()}" if len(sizes) == 1 else f"Q = {named}")
-    if grounds.for_every_n or (verdict.n is not None and (grounds.counts or not grounds.floats)):
-        found.append("every N" if grounds.for_every_n else f"N = {verdict.n}")
-    found += [f"float = {grounds.floats}"] * bool(grounds.floats)
+    floats = verdict.ground("floats")
+    if verdict.for_every_n or (verdict.n is not None and (verdict.ground("N") or not floats)):
+        found.append("every N" if verdict.for_every_n else f"N = {verdict.n}")
+    found += [f"float = {floats}"] * bool(floats)
     return ", ".join([*found, *([] if verdict.known_steps is None else [f"k = {verdict.known_steps}"])])
 
 
@@ -91,7 +92,7 @@ def block(verdict: Verdict) -> str:
     lines += [f"{INDENT}- {line}" for line in verdict.rests_on]
     if verdict.examined:
         lines.append(f"{INDENT}examined:")
-    lines += [f"{INDENT}{item.finding.sign} {item}" for item in verdict.examined]
+    lines += [f"{INDENT}{item}" for item in verdict.examined]
     lines.append(f"{INDENT}{verdict.seconds:.2f} s, {verdict.engine}")
     lines += [f"{INDENT}so far: {text}" for text in verdict.reached]
     lines += [f"{INDENT}try {text}" for text in verdict.advice]
@@ -131,22 +132,22 @@ def gap(verdict: Verdict) -> str:
 
 def short(verdict: Verdict) -> str:
     """What a verdict rests on, in a few words."""
-    grounds = verdict.grounds
-    if grounds is None:
+    if verdict.trivial is None:
         return ""
-    if grounds.trivial:
+    if verdict.trivial:
         return "by construction"
     found = []
-    if grounds.queues:
+    if verdict.ground("queues"):
         found.append(f"Q={verdict.q}" if isinstance(verdict.q, int) else "given queues")
-    if grounds.overflow and not (grounds.asked and verdict.outcome is Outcome.FAILS):
+    overflow = verdict.ground("overflow")
+    if overflow and not (verdict.ground("asked") and verdict.outcome is Outcome.FAILS):
         found.append("overflow" if found else "domain left")
-    if grounds.overflow is None:
+    if overflow is None:
         found.append("overflow undecided")
-    if grounds.for_every_n or verdict.n is not None:
-        found.append("every N" if grounds.for_every_n else f"N={verdict.n}")
-    found += ["wraps"] * bool(grounds.wraps)
-    found += ["saturates"] * bool(grounds.clamps)
+    if verdict.for_every_n or verdict.n is not None:
+        found.append("every N" if verdict.for_every_n else f"N={verdict.n}")
+    found += ["wraps"] * bool(verdict.wraps)
+    found += ["saturates"] * bool(verdict.ground("saturates"))
     return ", ".join(found)
 
 

@@ -25,18 +25,16 @@ from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer, EngineLimits, patience
 from workbench.verify.answer.advice import advise
 from workbench.verify.answer.rests_on import (
-    FOR_EVERY_N,
     EngineRemarks,
     beyond,
     depends_on_no_n,
     ending,
-    explain,
-    grounds,
+    find_grounds,
     misfortunes,
 )
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.vacuity import find_vacuity
-from workbench.verify.answer.verdict import Depth, Outcome, Trace, Verdict
+from workbench.verify.answer.verdict import Depth, Ground, Outcome, Trace, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import atom, weaken
 from workbench.verify.ask.properties import Property, Question
@@ -53,7 +51,6 @@ OPPOSITE = {
 }
 """What it means for a question that wants a run that the formula which no such run satisfies has this outcome."""
 NO_RUN = "no run shows it"
-UNDECIDED = "undecided: the engine met a limit"
 QUIET = "steps without input"
 PATIENT = "steps without input, while no event is delayed,"
 """The steps that are left out of a model where that is sound."""
@@ -278,16 +275,19 @@ def _verdict(
     texts = (text for node in flatten(pipeline).nodes for text in node.processor.assumes)
     own = () if prepared.trivial else tuple(dict.fromkeys(texts))  # with values of its own only, N says nothing
     numbers = any(settings.domain in within(domain) for domain in pipeline.domains.values())
-    told = explain(prepared.model, findings, settings.domain)
-    told = tuple(text for text in told if text != FOR_EVERY_N) if own else told
-    for_every_n = not own and depends_on_no_n(prepared.model, settings.domain)
+    every_n = not own and depends_on_no_n(prepared.model, settings.domain)
+    assumed = [*_chosen(prepared, settings), *own, *_assumptions(prepared, env)]
+    grounds = find_grounds(prepared.model, findings, settings.domain, every_n=every_n)
+    grounds += (Ground("assumed", text) for text in assumed)
+    if outcome is Outcome.UNKNOWN and not prepared.trivial:
+        grounds.append(Ground("undecided", "undecided: the engine met a limit"))
     found = undecided(pipeline.name, str(prop), settings)
     found = replace(
         replace(found, n=None) if own and not numbers else found,
         outcome=outcome,
         engine=result.engine,
         cpu_seconds=result.cpu_seconds,
-        rests_on=(*told, *_chosen(prepared, settings), *own, *_assumptions(prepared, env, outcome)),
+        grounds=tuple(grounds),
         counterexample=run,
         witness=witness,
         reason="; ".join([*filter(None, [_reason(findings.outcome, answers), _lacking(question, findings)]), *late]),
@@ -295,11 +295,8 @@ def _verdict(
         depth=_depth(prepared, findings, answers) if outcome is Outcome.UNKNOWN else None,
         reached=answers["property"].reached if outcome is Outcome.UNKNOWN else (),
         advice=tuple(advise(prepared, settings, answers["property"].reached)) if outcome is Outcome.UNKNOWN else (),
-        wraps=findings.wraps,
-        for_every_n=for_every_n,
         reachable_states=result.reachable_states,
         length=answers["property"].length,
-        grounds=replace(grounds(prepared.model, findings, settings.domain), for_every_n=for_every_n),
     )
     cases = [(words, Answer(True) if term is FALSE else answers.get(role)) for role, words, term in _cases(question)]
     never = [words for words, answer in cases if answer is not None and answer.truth is True]
@@ -382,14 +379,12 @@ def _outcome(truth: bool | None, overflow: bool | None, surely: bool | None) -> 
     return Outcome.WITHIN_BOUNDS
 
 
-def _assumptions(prepared: Prepared, env: Environment, outcome: Outcome) -> tuple[str, ...]:
+def _assumptions(prepared: Prepared, env: Environment) -> list[str]:
     if prepared.trivial:
-        return ()
+        return []
     found = [prepared.structure] if prepared.structure else []
     found += [*misfortunes(prepared.model.system), env.describe(prepared.question)]
     found += ending(prepared.model.system, may=prepared.question.ends and env.may_end)
     if prepared.question.stutter and env.reducible:
         found.append(f"{QUIET if prepared.model.system.waits is FALSE else PATIENT} left out (they change nothing)")
-    if outcome is Outcome.UNKNOWN:
-        found.append(UNDECIDED)
-    return tuple(found)
+    return found

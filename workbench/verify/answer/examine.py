@@ -9,8 +9,7 @@ it is given.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from typing import Any
 
 from workbench.core.domain import BOOL
@@ -24,53 +23,14 @@ from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import Prepared, prepare
 from workbench.verify.answer.problem import Problem, check
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.answer.verdict import Ground, Outcome, Reliance, Trace, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question, invariant, is_full
 from workbench.verify.decide.independence import enough_values, tabulated
 
 
-class Reliance(StrEnum):
-    """How far a verdict can be relied on in one respect, as examining it found."""
-
-    CONFIRMED = "confirmed"
-    WEAK = "weak"
-    UNKNOWN = "unknown"
-
-    @property
-    def sign(self) -> str:
-        """One character for it."""
-        return {Reliance.CONFIRMED: "✓", Reliance.WEAK: "!", Reliance.UNKNOWN: "?"}[self]
-
-
-@dataclass(frozen=True)
-class Examined:
-    """One ground of a verdict, examined.
-
-    Attributes
-    ----------
-    aspect: `vacuity`, `arithmetic`, `queues`, `N + 1`, `every N`, `Q + 1` or `every Q`.
-    finding: `confirmed`: the verdict can be relied on in this respect; `weak`: it says less than it seems to.
-    text: what was found.
-    witness: a run that shows it.
-    """
-
-    aspect: str
-    finding: Reliance
-    text: str
-    witness: Trace | None = None
-
-    def __str__(self) -> str:
-        return f"{self.aspect}: {self.text}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "aspect": self.aspect,
-            "finding": str(self.finding),
-            "text": self.text,
-            "witness": None if self.witness is None else self.witness.to_json(),
-        }
+def _report(kind: str, finding: Reliance, text: str, witness: Trace | None = None) -> Ground:
+    return Ground(kind, text, None, finding, witness)
 
 
 def examine(verdict: Verdict) -> Verdict:
@@ -94,16 +54,15 @@ def examine(verdict: Verdict) -> Verdict:
 
 class _Examination:
     def __init__(self, verdict: Verdict, problem: Problem) -> None:
-        assert verdict.grounds is not None, "only what is undecided has none"
-        self.verdict, self.grounds = verdict, verdict.grounds
+        self.verdict = verdict
         self.pose = problem.pose
         self.settings = problem.fitting
         self.pipeline, self.property = problem.pipeline, problem.pose(problem.fitting)[1]
         self.prepared: Prepared = prepare(self.pipeline, self.property, self.settings)
 
-    def findings(self) -> Iterator[Examined]:
+    def findings(self) -> Iterator[Ground]:
         if self.prepared.trivial:
-            yield Examined("vacuity", Reliance.WEAK, "true by construction: there is nothing it could be false of")
+            yield _report("vacuity", Reliance.WEAK, "true by construction: there is nothing it could be false of")
             return
         if self.verdict.outcome is not Outcome.FAILS:
             yield from self._vacuity()
@@ -114,21 +73,21 @@ class _Examination:
 
     # --- is it vacuous? ---
 
-    def _vacuity(self) -> Iterator[Examined]:
+    def _vacuity(self) -> Iterator[Ground]:
         cases = self.prepared.question.exercised
         if not cases:
-            yield Examined("vacuity", Reliance.UNKNOWN, "no condition is known without which it says nothing")
+            yield _report("vacuity", Reliance.UNKNOWN, "no condition is known without which it says nothing")
         for words, _ in cases:
             verdict = check(self.pipeline, self._never(words), self.settings)
             if verdict.outcome is Outcome.FAILS and verdict.counterexample:
                 step = len(verdict.counterexample.steps) - 1
                 text = f"not vacuous: {words}, at step {step} for example"
-                yield Examined("vacuity", Reliance.CONFIRMED, text, verdict.counterexample)
+                yield _report("vacuity", Reliance.CONFIRMED, text, verdict.counterexample)
             elif verdict.outcome is Outcome.UNKNOWN:
-                yield Examined("vacuity", Reliance.UNKNOWN, f"not decided whether ever: {words} ({verdict.reason})")
+                yield _report("vacuity", Reliance.UNKNOWN, f"not decided whether ever: {words} ({verdict.reason})")
             else:
                 bounds = "" if verdict.outcome is Outcome.HOLDS else " before a bound is met"
-                yield Examined("vacuity", Reliance.WEAK, f"vacuous: never{bounds}: {words}")
+                yield _report("vacuity", Reliance.WEAK, f"vacuous: never{bounds}: {words}")
 
     def _never(self, words: str) -> Property:
         """That a case never comes."""
@@ -142,18 +101,16 @@ class _Examination:
 
     # --- arithmetic and queues ---
 
-    def _arithmetic(self) -> Examined:
-        grounds = self.grounds
-        if grounds.wraps or grounds.clamps:
-            word = "wraps" if grounds.wraps else "saturates"
-            return Examined(
-                "arithmetic", Reliance.WEAK, f"{word} on some run: nothing is said about unbounded integers"
-            )
-        if grounds.wraps is None or grounds.clamps is None:
-            return Examined("arithmetic", Reliance.UNKNOWN, "not decided whether it wraps or saturates")
-        return Examined("arithmetic", Reliance.CONFIRMED, "never wraps or saturates where the property sees it")
+    def _arithmetic(self) -> Ground:
+        wraps, clamps = self.verdict.wraps, self.verdict.ground("saturates")
+        if wraps or clamps:
+            word = "wraps" if wraps else "saturates"
+            return _report("arithmetic", Reliance.WEAK, f"{word} on some run: nothing is said about unbounded integers")
+        if wraps is None or clamps is None:
+            return _report("arithmetic", Reliance.UNKNOWN, "not decided whether it wraps or saturates")
+        return _report("arithmetic", Reliance.CONFIRMED, "never wraps or saturates where the property sees it")
 
-    def _queues(self) -> Iterator[Examined]:
+    def _queues(self) -> Iterator[Ground]:
         full = []
         undecided = []
         queues = [queue for queue in self.prepared.model.queues if queue.capacity > 0]
@@ -164,44 +121,44 @@ class _Examination:
             elif verdict.outcome is Outcome.UNKNOWN:
                 undecided.append(queue.name)
         if undecided:
-            yield Examined("queues", Reliance.UNKNOWN, f"not decided whether they fill: {', '.join(undecided)}")
-        overflow = self.grounds.overflow
+            yield _report("queues", Reliance.UNKNOWN, f"not decided whether they fill: {', '.join(undecided)}")
+        overflow = self.verdict.ground("overflow")
         if full:
             finding = Reliance.CONFIRMED if overflow is False else Reliance.WEAK
             more = ", and none overflows" if overflow is False else ", and what follows an overflow is not known"
             if self.prepared.question.about_overflow:
                 more = ""
-            yield Examined("queues", finding, f"filled on some run: {', '.join(full)}{more}")
+            yield _report("queues", finding, f"filled on some run: {', '.join(full)}{more}")
         elif queues and not undecided:
-            yield Examined("queues", Reliance.CONFIRMED, "none is ever full")
+            yield _report("queues", Reliance.CONFIRMED, "none is ever full")
 
     # --- other bounds ---
 
-    def _again(self, aspect: str, words: str, settings: Settings) -> Examined:
+    def _again(self, aspect: str, words: str, settings: Settings) -> Ground:
         try:
             pipeline, prop = self.pose(settings)
             outcome = check(pipeline, prop, settings).outcome
         except WorkbenchError as error:
-            return Examined(aspect, Reliance.UNKNOWN, f"not decided for {words}: {error.what}")
+            return _report(aspect, Reliance.UNKNOWN, f"not decided for {words}: {error.what}")
         if outcome is self.verdict.outcome:
-            return Examined(aspect, Reliance.CONFIRMED, f"the same for {words}")
+            return _report(aspect, Reliance.CONFIRMED, f"the same for {words}")
         finding = Reliance.UNKNOWN if outcome is Outcome.UNKNOWN else Reliance.WEAK
-        return Examined(aspect, finding, f"{outcome} for {words}")
+        return _report(aspect, finding, f"{outcome} for {words}")
 
-    def _more_values(self) -> Iterator[Examined]:
+    def _more_values(self) -> Iterator[Ground]:
         if self.verdict.for_every_n:
-            yield Examined("every N", Reliance.CONFIRMED, "the same for every N: no value of type int is looked at")
+            yield _report("every N", Reliance.CONFIRMED, "the same for every N: no value of type int is looked at")
             return
         more = self.settings.n + 1
         yield self._again("N + 1", f"N = {more}", replace(self.settings, n=more))
         enough = self._enough(self.settings)
         if enough is None or enough != self._enough(replace(self.settings, n=more)):
             text = "not known: values are computed with, or ordered"
-            yield Examined("every N", Reliance.UNKNOWN, text)
+            yield _report("every N", Reliance.UNKNOWN, text)
             return
         argument = f"for every N from {enough} on: values are only moved and compared for equality"
         if self.settings.n >= enough:
-            yield Examined("every N", Reliance.CONFIRMED, f"the same {argument}")
+            yield _report("every N", Reliance.CONFIRMED, f"the same {argument}")
             return
         found = self._again("every N", f"N = {enough}", replace(self.settings, n=enough))
         yield replace(found, text=f"{found.text}, and so {argument}")
@@ -215,10 +172,10 @@ class _Examination:
         prepared = prepare(flat, prop, settings)
         return enough_values(prepared.model.system, prepared.question.formula.atoms(), settings.domain)
 
-    def _larger_queues(self) -> Iterator[Examined]:
+    def _larger_queues(self) -> Iterator[Ground]:
         queues = self.prepared.model.queues
         if not queues:
-            yield Examined("every Q", Reliance.CONFIRMED, "the same for every Q: there is no queue in its way")
+            yield _report("every Q", Reliance.CONFIRMED, "the same for every Q: there is no queue in its way")
             return
         sizes = {queue.name: queue.capacity + 1 for queue in queues}
         given = self.settings.q
@@ -228,11 +185,11 @@ class _Examination:
         yield self._again("Q + 1", "queues with one place more", replace(self.settings, q={**given, **sizes}))
         if self._looks_at_queues():
             return
-        overflow = self.grounds.overflow
+        overflow = self.verdict.ground("overflow")
         if self.verdict.outcome is Outcome.FAILS:
-            yield Examined("every Q", Reliance.CONFIRMED, "the same for larger queues: none overflows on the run shown")
+            yield _report("every Q", Reliance.CONFIRMED, "the same for larger queues: none overflows on the run shown")
         elif overflow is False:
-            yield Examined("every Q", Reliance.CONFIRMED, "the same for larger queues: none overflows on any run")
+            yield _report("every Q", Reliance.CONFIRMED, "the same for larger queues: none overflows on any run")
 
     def _looks_at_queues(self) -> bool:
         """Whether the formula itself speaks of lengths, capacities or overflow."""

@@ -19,7 +19,7 @@ from workbench.language.faults import faulty
 from workbench.language.properties import PROPERTIES
 from workbench.processors.held.group import flatten
 from workbench.processors.held.lags import warn_of_lags
-from workbench.verify.answer.check import NO_RUN, OPPOSITE, UNDECIDED, decide, prepare, undecided
+from workbench.verify.answer.check import NO_RUN, OPPOSITE, decide, prepare, undecided
 from workbench.verify.answer.growth import grow
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
@@ -76,8 +76,8 @@ class Problem:
         if outcome is Outcome.UNKNOWN and verdict.vacuity is None:  # a limit was met
             return replace(found, depth=verdict.depth and replace(verdict.depth, wanted=False))
         reason = "; ".join(each for each in verdict.reason.split("; ") if not each.startswith(NO_RUN))
-        rests_on = tuple(each for each in verdict.rests_on if each != UNDECIDED)
-        return replace(found, reason=reason, rests_on=rests_on, phase="", depth=None, reached=(), advice=())
+        grounds = tuple(each for each in verdict.grounds if each.kind != "undecided")
+        return replace(found, reason=reason, grounds=grounds, phase="", depth=None, reached=(), advice=())
 
     @property
     def name(self) -> str:

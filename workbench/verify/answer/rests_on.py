@@ -1,17 +1,17 @@
-"""What a verdict rests on: the bounds, the numbers, and what was found out about them, as data and in sentences."""
+"""What a verdict rests on: the bounds, the numbers, and what was found out about them, each as a sentence and data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
 
 from workbench.core.domain import Integer, Overflowing, SomeFloats, SomeTexts
 from workbench.core.term import FALSE
 from workbench.faults.unreliable import Unreliable
 from workbench.ir.reduce import Model
 from workbench.ir.system import System
-from workbench.verify.answer.verdict import Outcome
+from workbench.verify.answer.verdict import Ground, Outcome
 
 
 class EngineRemarks(NamedTuple):
@@ -35,63 +35,6 @@ class EngineRemarks(NamedTuple):
     trivial: bool
 
 
-@dataclass(frozen=True)
-class Grounds:
-    """What a verdict rests on, as data; the sentences of `explain` say the same.
-
-    Attributes
-    ----------
-    trivial: it is true by construction, and rests on nothing.
-    queues: the capacities of the queues in its way.
-    overflow: whether one of them can overflow, or a checked number leave its domain; None where undecided.
-    asked: whether the property itself asks that.
-    for_every_n: it does not depend on values of type `int`.
-    wraps, clamps: whether modular arithmetic wraps, saturating arithmetic is clamped; None where undecided.
-    domains: the pipeline's own integer domains that it depends on.
-    counts: it depends on values of type `int`.
-    floats: what stands for `float`, where it depends on that.
-    """
-
-    trivial: bool
-    queues: Mapping[str, int]
-    overflow: bool | None
-    asked: bool
-    for_every_n: bool
-    wraps: bool | None
-    clamps: bool | None
-    domains: tuple[str, ...]
-    counts: bool = True
-    floats: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "trivial": self.trivial,
-            "queues": dict(self.queues),
-            "overflow": self.overflow,
-            "for_every_N": self.for_every_n,
-            "wraps": self.wraps,
-            "saturates": self.clamps,
-            "domains": list(self.domains),
-        }
-
-
-def grounds(model: Model, findings: EngineRemarks, chosen: Integer) -> Grounds:
-    """The data of `explain`."""
-    return Grounds(
-        findings.trivial,
-        {queue.name: queue.capacity for queue in model.queues},
-        findings.overflow or (findings.about_overflow and findings.outcome is Outcome.FAILS),
-        findings.about_overflow,
-        depends_on_no_n(model, chosen),
-        findings.wraps,
-        findings.clamps,
-        _own(model, chosen),
-        chosen in model.integers,
-        next((str(each) for each in model.instead if isinstance(each, SomeFloats)), ""),
-    )
-
-
 def beyond(model: Model) -> str:
     """What the overflow flag of a model means."""
     if model.queues and model.escapes is not FALSE:
@@ -99,38 +42,45 @@ def beyond(model: Model) -> str:
     return "a queue overflows" if model.queues else "a number leaves its checked domain"
 
 
-def explain(model: Model, findings: EngineRemarks, chosen: Integer) -> tuple[str, ...]:
-    """One sentence per bound the outcome depends on, most important first.
+def find_grounds(model: Model, findings: EngineRemarks, chosen: Integer, *, every_n: bool) -> list[Ground]:
+    """The bounds that the outcome depends on, most important first.
 
-    `chosen` is the domain that `int` stands for.
+    Kinds: `trivial` (true by construction), `queues` (the capacities of those in its way), `overflow` (whether one can
+    overflow, or a checked number leave its domain; None: undecided), `asked` (whether the property itself asks that),
+    `late`, and those of `ground_numbers`.
+
+    Parameters
+    ----------
+    chosen: the domain that `int` stands for.
+    every_n: the outcome does not depend on N.
     """
-    if findings.trivial:
-        return ("nothing: it is true by construction",)
-    found = _bounds(model, findings)
+    queues = {queue.name: queue.capacity for queue in model.queues}
+    overflow = findings.overflow or (findings.about_overflow and findings.outcome is Outcome.FAILS)
+    found = [
+        Ground("trivial", "nothing: it is true by construction" if findings.trivial else "", findings.trivial),
+        Ground("queues", _explain_bounds(model, findings), queues),
+        Ground("overflow", "", overflow),
+        Ground("asked", "", findings.about_overflow),
+    ]
     if findings.late and findings.outcome is Outcome.WITHIN_BOUNDS:
-        found.append(f"not live within these bounds: after some {findings.late} steps no output comes before that")
-    return (*found, *explain_numbers(model, findings.wraps, findings.clamps, chosen))
+        text = f"not live within these bounds: after some {findings.late} steps no output comes before that"
+        found.append(Ground("late", text))
+    found += ground_numbers(model, findings.wraps, findings.clamps, chosen, every_n=every_n)
+    return [found[0], *(replace(each, text="") for each in found[1:])] if findings.trivial else found
 
 
-def _bounds(model: Model, findings: EngineRemarks) -> list[str]:
+def _explain_bounds(model: Model, findings: EngineRemarks) -> str:
     said = {
         True: f"{beyond(model)} on some input, and nothing is concluded from what follows",
         None: f"it was not decided whether {beyond(model)}",
         False: f"no run on which {beyond(model)}",
     }[findings.overflow]
     if not model.queues:
-        return [said] if findings.overflow is not False else []
+        return said if findings.overflow is not False else ""
     sizes = {queue.capacity for queue in model.queues}
     named = ", ".join(f"{queue.name}: {queue.capacity}" for queue in model.queues)
     shown = f"Q = {sizes.pop()}" if len(sizes) == 1 else f"queues {named}"
-    if findings.about_overflow and model.escapes is FALSE:
-        return [shown]
-    return [f"{shown}: {said}"]
-
-
-def _own(model: Model, chosen: Integer) -> tuple[str, ...]:
-    """The pipeline's own domains of integers."""
-    return tuple(sorted(str(domain) for domain in model.integers - {chosen}))
+    return shown if findings.about_overflow and model.escapes is FALSE else f"{shown}: {said}"
 
 
 FOR_EVERY_N = "every N: it does not depend on values of type int"
@@ -148,26 +98,30 @@ def _meant(domain: SomeTexts | SomeFloats) -> str:
     return f"str is one of {texts}: this says nothing about more texts"
 
 
-def explain_numbers(model: Model, wraps: bool | None, clamps: bool | None, chosen: Integer) -> list[str]:
-    """Which integers there are, and what the ends of their domains did; the parameters are as above."""
+def ground_numbers(
+    model: Model, wraps: bool | None, clamps: bool | None, chosen: Integer, *, every_n: bool
+) -> Iterator[Ground]:
+    """Which numbers there are, and what the ends of their domains did; the parameters are as above.
+
+    Kinds: `for_every_N`, `N` (it depends on `int`), `floats` (what stands for them), `texts`, `domains` (the pipeline's
+    own), `wraps` and `saturates` (None: undecided).
+    """
 
     def sizes(kind: Overflowing, less: int) -> str:
         return " or ".join(str(n - less) for n in sorted(d.n for d in model.integers if d.overflow is kind))
 
-    found = [FOR_EVERY_N] if depends_on_no_n(model, chosen) else []
+    yield Ground("for_every_N", FOR_EVERY_N if every_n else "", every_n)
     if chosen in model.integers:
-        found.append(f"N = {chosen.n}, {chosen.overflow} integers")
-    found += sorted(map(_meant, model.instead))
-    if own := _own(model, chosen):
-        found.append(f"the pipeline's own domains: {', '.join(own)}")
+        yield Ground("N", f"N = {chosen.n}, {chosen.overflow} integers", True)
+    for domain in sorted(model.instead, key=_meant):
+        yield Ground("floats" if isinstance(domain, SomeFloats) else "texts", _meant(domain), str(domain))
+    own = sorted(str(domain) for domain in model.integers - {chosen})
+    yield Ground("domains", f"the pipeline's own domains: {', '.join(own)}" if own else "", own)
     unbounded = "on some input: this says nothing about unbounded integers"
-    if wraps:
-        found.append(f"arithmetic wraps modulo {sizes(Overflowing.MODULAR, 0)} {unbounded}")
-    elif wraps is None:
-        found.append("it was not decided whether arithmetic wraps")
-    if clamps:
-        found.append(f"arithmetic saturates at {sizes(Overflowing.SATURATING, 1)} {unbounded}")
-    return found
+    words = f"arithmetic wraps modulo {sizes(Overflowing.MODULAR, 0)} {unbounded}"
+    yield Ground("wraps", "it was not decided whether arithmetic wraps" if wraps is None else words * wraps, wraps)
+    words = f"arithmetic saturates at {sizes(Overflowing.SATURATING, 1)} {unbounded}"
+    yield Ground("saturates", words * bool(clamps), clamps)
 
 
 def misfortunes(system: System) -> tuple[str, ...]:

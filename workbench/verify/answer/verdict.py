@@ -19,9 +19,7 @@ from workbench.processors.held.group import flatten
 
 if TYPE_CHECKING:
     from workbench.smv.engines.engine import Reached
-    from workbench.verify.answer.examine import Examined
     from workbench.verify.answer.problem import Problem
-    from workbench.verify.answer.rests_on import Grounds
 
 
 MOST_WAITING = 100
@@ -227,18 +225,61 @@ class Vacuity:
         return {"never": self.never, "bound": self.bound}
 
 
+class Reliance(StrEnum):
+    """How far a verdict can be relied on in one respect, as examining it found."""
+
+    CONFIRMED = "confirmed"
+    WEAK = "weak"
+    UNKNOWN = "unknown"
+
+    @property
+    def sign(self) -> str:
+        """One character for it."""
+        return {Reliance.CONFIRMED: "✓", Reliance.WEAK: "!", Reliance.UNKNOWN: "?"}[self]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Something that a verdict rests on, or one respect in which it was examined.
+
+    Attributes
+    ----------
+    kind: what it is about, for programs: `queues`, `wraps`, ... (`answer.rests_on`); where it was examined `vacuity`,
+        `arithmetic`, `queues`, `N + 1`, `every N`, `Q + 1` or `every Q`.
+    text: a sentence; empty where nothing is to be said.
+    data: the same as data.
+    finding: `confirmed`: the verdict can be relied on in this respect; `weak`: it says less than it seems to.
+    witness: a run that shows what was found.
+    """
+
+    kind: str
+    text: str = ""
+    data: Any = None
+    finding: Reliance | None = None
+    witness: Trace | None = None
+
+    def __str__(self) -> str:
+        return f"{self.finding.sign if self.finding else '-'} {self.kind}: {self.text}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data of one that was examined."""
+        witness = None if self.witness is None else self.witness.to_json()
+        return {"aspect": self.kind, "finding": str(self.finding), "text": self.text, "witness": witness}
+
+
+GROUNDS_IN_JSON = ("trivial", "queues", "overflow", "for_every_N", "wraps", "saturates", "domains")
+"""The kinds of grounds of which JSON has the data."""
+
+
 @dataclass(frozen=True)
 class Verdict(Displayed):
     """The answer to one property of one pipeline.
 
     Attributes
     ----------
-    rests_on: one sentence per assumption or bound the outcome depends on, most important first.
+    grounds: the assumptions and bounds that the outcome depends on, most important first; `rests_on`: their sentences.
     witness: a run to an overflow, where the outcome is `holds-within-bounds`.
-    wraps: whether a reachable run wraps modular arithmetic that the property sees; None when not known.
-    for_every_n: the property does not look at data, so the outcome is the same for every N.
     length: the number of steps, where the property asks for the longest of something.
-    grounds: what `rests_on` says, as data.
     depth: where it was not decided, for how many steps it was; None: not for one.
     reached, advice: where it was not decided, how far each engine got and what to try next.
     vacuity: what never happens in the model, where that makes the verdict vacuous.
@@ -254,20 +295,17 @@ class Verdict(Displayed):
     q: int | Mapping[str, int]
     n: int | None
     integers: str
-    rests_on: tuple[str, ...]
+    grounds: tuple[Ground, ...]
     counterexample: Trace | None = None
     witness: Trace | None = None
     reason: str = ""
-    wraps: bool | None = None
-    for_every_n: bool = False
     reachable_states: int | None = None
     phase: str = ""
     """What was being done when it was given up, where the outcome is `unknown`."""
     system: str = ""
     """The file of the SMV system that the pipeline monitors, if it does."""
     length: int | None = None
-    grounds: Grounds | None = None
-    examined: tuple[Examined, ...] = ()
+    examined: tuple[Ground, ...] = ()
     depth: Depth | None = None
     reached: tuple[Reached, ...] = ()
     advice: tuple[str, ...] = ()
@@ -279,7 +317,33 @@ class Verdict(Displayed):
         """A verdict can be sent to another process; what was asked cannot, since it holds functions."""
         return {**self.__dict__, "problem": None}
 
+    def ground(self, kind: str) -> Any:
+        """The data of the grounds of this kind; None where there are none."""
+        return next((each.data for each in self.grounds if each.kind == kind), None)
+
     @builtins.property  # the class has a field of that name
+    def rests_on(self) -> tuple[str, ...]:
+        """One sentence per assumption or bound the outcome depends on, most important first."""
+        return tuple(each.text for each in self.grounds if each.text)
+
+    @builtins.property
+    def wraps(self) -> bool | None:
+        """Whether a reachable run wraps modular arithmetic that the property sees; None when not known."""
+        found: bool | None = self.ground("wraps")
+        return found
+
+    @builtins.property
+    def for_every_n(self) -> bool:
+        """Whether the property does not look at data, so that the outcome is the same for every N."""
+        return bool(self.ground("for_every_N"))
+
+    @builtins.property
+    def trivial(self) -> bool | None:
+        """Whether it is true by construction, and rests on nothing; None where it is not decided."""
+        found: bool | None = self.ground("trivial")
+        return found
+
+    @builtins.property
     def run(self) -> Trace | None:
         """The run that shows it, if there is one: a counterexample, or a witness of the bound."""
         return self.counterexample or self.witness
@@ -350,8 +414,8 @@ class Verdict(Displayed):
         }
         if self.system:
             found["system"] = self.system
-        if self.grounds is not None:
-            found["rests_on"] = self.grounds.to_json()
+        if self.trivial is not None:
+            found["rests_on"] = {kind: self.ground(kind) for kind in GROUNDS_IN_JSON}
         if self.examined:
             found["rests_on_checked"] = [item.to_json() for item in self.examined]
         if self.reason:

@@ -24,7 +24,7 @@ from workbench.display import Displayed
 from workbench.errors import DomainError, LimitMet, PipelineError
 from workbench.language import program_of
 from workbench.processors.held.group import flatten, with_room
-from workbench.verify.answer.rests_on import FOR_EVERY_N, depends_on_no_n, ending, explain_numbers, misfortunes
+from workbench.verify.answer.rests_on import FOR_EVERY_N, depends_on_no_n, ending, ground_numbers, misfortunes
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Trace
 from workbench.verify.answer.whole_columns import columns_hold
@@ -335,7 +335,9 @@ def _rests_on(found: QueueMost, settings: Settings) -> tuple[str, ...]:
         return f"counting: {found.argument}", FOR_EVERY_N
     if model is None:
         return ()
-    said = [*explain_numbers(model, found.wraps, False, settings.domain), *misfortunes(model.system)]
+    every_n = depends_on_no_n(model, settings.domain)
+    numbers = ground_numbers(model, found.wraps, False, settings.domain, every_n=every_n)
+    said = [*(each.text for each in numbers if each.text), *misfortunes(model.system)]
     if found.region:
         said.append(f"it is enough for any events on '{found.region}', which all of the queue's events come from")
     env = settings.environment

@@ -21,7 +21,7 @@ from workbench.processors.held.group import flatten
 from workbench.smv.system import SmvSystem, read_system
 from workbench.verify.answer.problem import Problem, problem
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Ground, Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import Equivalence
 from workbench.verify.ask.properties import Property, never_false, silent
@@ -143,18 +143,18 @@ class MonitorProblem(Problem):
         heard = Problem(self.subject, silent(), replace(self.settings, environment=self.environment)).decide()
         return replace(
             verdict,
-            rests_on=(*verdict.rests_on, *_heard(heard)),
+            grounds=(*verdict.grounds, _report_speech(heard)),
             seconds=verdict.seconds + heard.seconds,
             cpu_seconds=verdict.cpu_seconds + heard.cpu_seconds,
         )
 
 
-def _heard(verdict: Verdict) -> tuple[str, ...]:
+def _report_speech(verdict: Verdict) -> Ground:
     """Whether there is anything that a monitor says: a silent one never says false either."""
     trace = verdict.counterexample
     if verdict.outcome is Outcome.FAILS and trace:
         first = "first " if trace.shortest else ""
-        return (f"the monitor does speak: {first}in step {len(trace.steps) - 1} of some run",)
+        return Ground("speech", f"the monitor does speak: {first}in step {len(trace.steps) - 1} of some run", True)
     if verdict.outcome is Outcome.HOLDS:
-        return ("VACUOUS: the monitor never says anything, on any run of the system",)
-    return ("it was not decided whether the monitor ever says anything",)
+        return Ground("speech", "VACUOUS: the monitor never says anything, on any run of the system", False)
+    return Ground("speech", "it was not decided whether the monitor ever says anything")

@@ -77,7 +77,7 @@ class GrowingQuestion:
 
     def _open(self, verdict: Verdict) -> bool:
         """Whether there is no run that decides it, nor its text, and no limit was met."""
-        if verdict.grounds is not None and verdict.grounds.trivial:
+        if verdict.trivial:
             return False
         shown = Outcome.HOLDS if self.wanted else Outcome.FAILS
         return verdict.within_bounds or verdict.outcome not in (shown, Outcome.UNKNOWN)
