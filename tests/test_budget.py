@@ -200,7 +200,7 @@ def test_what_is_decided_is_not_lost_in_a_replay(monkeypatch: pytest.MonkeyPatch
 def test_queues_share_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first takes all it can get; the second is asked about all the same."""
     source = "pipeline p(x: int) -> int { a = x + trim(x, 1)\n return a + trim(a, 2) }"
-    monkeypatch.setattr("workbench.verify.buffers.search.QueueSearch._bracket", lambda _: busy())
+    monkeypatch.setattr("workbench.verify.buffers.search.QueueSearch._exceeds", lambda *_: busy())
     found = wb.buffers(wb.parse(source).get().pipeline, wb.Settings(seconds=0.5))
     assert [str(each.status) for each in found.queues] == ["unknown"] * 4
     assert "met while looking for the capacity of queue 'a.left'" in found.queues[0].reason

@@ -62,7 +62,7 @@ def test_a_number_that_overflows_on_the_busy_run(monkeypatch: pytest.MonkeyPatch
 
 def test_no_single_pipe_decides() -> None:
     flat = flatten(wb.parse("pipeline p(x: int, y: int) -> int { return x + y }").get().pipeline.resolve(wb.Integer(4)))
-    assert Regions(flat).found("add.left", {}, wb.Settings(), 8) is None
+    assert Regions(flat).find("add.left", {}, wb.Settings(), 8) is None
 
 
 @given(data=st.data())

@@ -26,9 +26,10 @@ from workbench import (
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.held.group import flatten
 from workbench.verify.buffers.buffers import Buffer, QueueStatus, event_bits
-from workbench.verify.buffers.pumping import Pump, _same_events_taken
-from workbench.verify.buffers.queue_runs import overflowing, pumping
-from workbench.verify.buffers.search import _spread, never_ahead
+from workbench.verify.buffers.pumping import _same_events_taken
+from workbench.verify.buffers.queue_runs import overflowing, show_growth
+from workbench.verify.buffers.search import never_ahead
+from workbench.verify.most import Growth, spread
 
 
 def load(text: str, **params: Any) -> Pipeline:
@@ -198,8 +199,8 @@ def test_the_same_events_are_taken_for_ever(waiting: list[str], arrived: list[st
 def test_a_stream_that_does_not_pump_is_a_gap() -> None:
     flat = flatten(figure_2a().resolve(Integer(4)))
     steps: tuple[Mapping[str, Any], ...] = ({"x": 0},) * 5
-    assert pumping(flat, "add.right", steps, Pump(2, 3, 2)).replay == "confirmed by execution"
-    assert pumping(flat, "add.right", steps, Pump(2, 3, 1)).replay == "model gap at step 4"
+    assert show_growth(flat, "add.right", Growth(steps, 2, 2, 3)).replay == "confirmed by execution"
+    assert show_growth(flat, "add.right", Growth(steps, 2, 1, 3)).replay == "model gap at step 4"
     assert overflowing(flat, "add.right", 2, steps).replay == "confirmed by execution"
     assert overflowing(flat, "add.right", 1, steps).gap  # too early
     assert overflowing(flat, "add.right", 3, steps).gap  # not at all
@@ -277,10 +278,10 @@ def test_checked_numbers() -> None:
     assert item.witness.replay.startswith("confirmed by execution up to step 3, where a number")
 
 
-def test_spread() -> None:
-    assert _spread(3, 6) == [3, 4, 5, 6]
-    assert _spread(0, 31)[0] == 0
-    assert len(_spread(0, 31)) == 8
+def testspread() -> None:
+    assert spread(3, 6) == [3, 4, 5, 6]
+    assert spread(0, 31)[0] == 0
+    assert len(spread(0, 31)) == 8
 
 
 # --- what is then enforced --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The most that something can hold, while it is searched for: what a run reaches, and what is proved.
+"""The most that something can hold: one search for queues, what waits in processors, columns of rules and effects.
 
 The rule of this module: what is reached is reached by a run, that no more is has an argument or a verdict.
 """
@@ -6,14 +6,58 @@ The rule of this module: what is reached is reached by a run, that no more is ha
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from workbench.core.domain import Value
 from workbench.verify.answer.verdict import Verdict
 
 InputSteps = tuple[Mapping[str, Value], ...]
 """What comes on the inputs at each step of a run."""
+ROUNDS = 4
+"""How often steps are repeated to show that something grows."""
+TOGETHER = 8
+"""How many numbers are asked about at once at most: they share the reachable states."""
+
+
+class GivenUp(Exception):
+    """The search ends without an answer; the reason is for the user."""
+
+
+class Growth(NamedTuple):
+    """A run, the steps of it that can be repeated, and by how much at least something grows each time.
+
+    Attributes
+    ----------
+    start, length: the first of these steps, and how many they are.
+    endless: whether it is proved to go on for ever.
+    """
+
+    inputs: InputSteps
+    start: int
+    by: int
+    length: int = 1
+    endless: bool = True
+
+    @property
+    def again(self) -> InputSteps:
+        """The steps that are repeated."""
+        return self.inputs[self.start : self.start + self.length]
+
+    @property
+    def types(self) -> str:
+        """The inputs on which they come."""
+        return ", ".join(name for step in self.again for name in step)
+
+    @property
+    def round(self) -> str:
+        """What is repeated, in words."""
+        return self.types if self.length == 1 else f"round of {self.types}"
+
+    def repeated(self, rounds: int = ROUNDS) -> InputSteps:
+        """The run with so many more of them."""
+        return (*self.inputs[: self.start], *self.again * rounds, *self.inputs[self.start :])
 
 
 @dataclass(kw_only=True)
@@ -24,7 +68,8 @@ class Most:
     ----------
     at_least: what some run reaches, `reaching`.
     at_most: what no run exceeds; infinite where nothing is known to bound it.
-    argument: what proves that, where no model checker does.
+    growth: a run that makes it grow.
+    argument: what proves that no more is reached, where no model checker does.
     verdict: that of the model checker.
     reason: why no more is known.
     """
@@ -32,9 +77,15 @@ class Most:
     at_least: int = 0
     at_most: float = math.inf
     reaching: InputSteps = ()
+    growth: Growth | None = None
     argument: str = ""
     verdict: Verdict | None = None
     reason: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether nothing is left to be asked."""
+        return self.at_least == self.at_most or (self.growth is not None and self.growth.endless)
 
     def learn(self, value: int, inputs: InputSteps) -> bool:
         """Take in what a run reaches; whether that is more than was known."""
@@ -42,3 +93,54 @@ class Most:
             return False
         self.at_least, self.reaching = value, inputs
         return True
+
+
+class Counted(NamedTuple):
+    """What is counted, and how it is asked whether there can be more of it.
+
+    Attributes
+    ----------
+    most: what is known of it.
+    exceeds: whether there can be more than each of some numbers, in a model with a room that none of them is above;
+        `most` learns from the runs that are found. None: it is not known yet, of a model with more room it may be.
+    unit: what it is, in the plural.
+    limit: the largest room that is asked about.
+    factor: how much larger the next room is than one that was exceeded.
+    """
+
+    most: Most
+    exceeds: Callable[[int, Sequence[int]], Sequence[bool | None]]
+    unit: str
+    limit: float
+    factor: int
+
+
+def find_most(counted: Counted) -> None:
+    """Enlarge the room until it is enough, or something grows without end; then ask about less, within limits."""
+    most, room = counted.most, 0
+    try:
+        while most.at_most == math.inf and not most.known:
+            room = int(min(max(room, most.at_least), counted.limit))
+            (more,) = counted.exceeds(room, [room])
+            if more is False:
+                most.at_most = room
+            elif more and not most.known:
+                if room >= counted.limit:
+                    grows = "no stream was found that makes ever more wait"
+                    raise GivenUp(f"{most.at_least} {counted.unit} can wait, and {grows}")
+                room *= counted.factor
+        while most.at_least < most.at_most and not most.known:
+            numbers = spread(most.at_least, int(most.at_most) - 1)
+            for number, more in zip(numbers, counted.exceeds(int(most.at_most), numbers), strict=True):
+                if more is False:
+                    most.at_most = min(most.at_most, number)
+    except GivenUp as end:
+        most.reason = str(end)
+
+
+def spread(low: int, high: int) -> list[int]:
+    """At most `TOGETHER` numbers from `low` to `high`, spread evenly."""
+    count = high - low + 1
+    if count <= TOGETHER:
+        return list(range(low, high + 1))
+    return sorted({low + (i * count) // TOGETHER for i in range(TOGETHER)})

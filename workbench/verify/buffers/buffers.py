@@ -8,6 +8,7 @@ depend on each other (docs/buffers.md has the proofs).
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,10 +29,11 @@ from workbench.verify.answer.rests_on import FOR_EVERY_N, depends_on_no_n, endin
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Trace
 from workbench.verify.answer.whole_columns import columns_hold
-from workbench.verify.buffers.pending import waiting
-from workbench.verify.buffers.queue_runs import ROUNDS, overflowing, pumping
+from workbench.verify.buffers.pending import search_waiting
+from workbench.verify.buffers.queue_runs import overflowing, show_growth
 from workbench.verify.buffers.region import Regions
 from workbench.verify.buffers.search import QueueMost, QueueSearch, upstream
+from workbench.verify.most import ROUNDS
 
 MOST = 64
 """The largest capacity that is asked about when nothing else is said."""
@@ -222,7 +224,7 @@ def _buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
             columns_hold(flat, settings)
             _each(flat, settings, most, found)
     except LimitMet as met:  # between two queues
-        found += [_undecided(flat, queue, met) for _, queue in _queues(flat)[len(found) :]]
+        found += [_report(flat, queue, _undecided(met), settings) for _, queue in _queues(flat)[len(found) :]]
     elapsed = time.monotonic() - start
     return Buffers(pipeline.name, tuple(found), settings.n, str(settings.integers), most, elapsed)
 
@@ -232,10 +234,8 @@ def _queues(flat: Pipeline) -> list[tuple[Node, str]]:
     return [(node, queue) for node in flat.nodes for queue in (*node.queues, node.pending) if queue]
 
 
-def _undecided(flat: Pipeline, queue: str, met: LimitMet) -> Buffer:
-    pipe = flat.sources.get(queue)
-    bits = event_bits(flat.domains[pipe]) if pipe else 0
-    return Buffer(queue, QueueStatus.UNKNOWN, None, 0, False, bits, None, 0, (), "none", 0.0, met.what, pipe is None)
+def _undecided(met: LimitMet) -> QueueMost:
+    return QueueMost(reason=met.what, engine="none")
 
 
 def _each(flat: Pipeline, settings: Settings, most: int, found: list[Buffer]) -> None:
@@ -247,81 +247,61 @@ def _each(flat: Pipeline, settings: Settings, most: int, found: list[Buffer]) ->
         inside = queue == node.pending
         if not inside and node.boundless:  # its queues do not depend on it
             regions = Regions(with_room(flat, {node.pending: 1}))
+        start = time.monotonic()
         try:
             with share(len(names) - len(found)):
                 if inside:
-                    found.append(_inside(flat, queue, proven, settings, most))
+                    known = search_waiting(flat, queue, proven, settings, most)
                 else:
-                    found.append(_buffer(regions, queue, proven, settings, most))
+                    known = _search_queue(regions, queue, proven, settings, most)
+                found.append(_report(regions.pipeline, queue, known, settings, start))
         except LimitMet as met:
-            found.append(_undecided(flat, queue, met))
+            found.append(_report(flat, queue, _undecided(met), settings))
         if inside:
             capacity = found[-1].capacity
             flat = flat if capacity is None else with_room(flat, {queue: capacity})
             regions = Regions(flat)
 
 
-def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
-    start, pipeline = time.monotonic(), regions.pipeline
-    boundless = [node.pending for node in upstream(pipeline, queue).nodes if node.boundless]
+def _search_queue(regions: Regions, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> QueueMost:
+    boundless = [node.pending for node in upstream(regions.pipeline, queue).nodes if node.boundless]
     if boundless:
-        found = QueueMost(reason=f"it depends on queues that have no proven capacity: {', '.join(boundless)}")
-    else:
-        found = (
-            regions.found(queue, proven, settings, most) or QueueSearch(pipeline, queue, proven, settings, most).run()
-        )
-    witness = None
-    if found.pumping:
-        witness = pumping(pipeline, queue, *found.pumping)
-    elif found.at_least:
-        witness = overflowing(pipeline, queue, found.at_least - 1, found.reaching, shortest=found.shortest)
-    every = bool(found.argument) or (found.model is not None and depends_on_no_n(found.model, settings.domain))
-    bits = event_bits(pipeline.domains[pipeline.sources[queue]])
-    return _known(queue, found, start, witness, _rests_on(found, settings), for_every_n=every, bits=bits)
+        return QueueMost(reason=f"it depends on queues that have no proven capacity: {', '.join(boundless)}")
+    part = regions.find(queue, proven, settings, most)
+    return part or QueueSearch(regions.pipeline, queue, proven, settings, most).run()
 
 
-def _inside(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
-    """What is known of a queue inside a processor; its positions need no memory but their number."""
-    start = time.monotonic()
-    found = waiting(pipeline, queue, proven, settings, most)
-    verdict, witness = found.verdict, found.witness
-    if found.pumping and found.part is not None:
-        inputs, pump = found.pumping
-        room = (ROUNDS + 1) * (found.at_least + pump.growth)
-        witness = pumping(with_room(found.part, {queue: room}), queue, inputs, pump)
-    every, rests_on = verdict is not None and verdict.for_every_n, verdict.rests_on[1:] if verdict else ()
-    return _known(queue, found, start, witness, rests_on, for_every_n=every, inside=True)
-
-
-def _known(
-    queue: str,
-    found: QueueMost,
-    start: float,
-    witness: Trace | None,
-    rests_on: tuple[str, ...],
-    *,
-    for_every_n: bool,
-    bits: int = 0,
-    inside: bool = False,
-) -> Buffer:
-    """What is reported of a queue."""
+def _report(pipeline: Pipeline, queue: str, found: QueueMost, settings: Settings, start: float = math.inf) -> Buffer:
+    """What is reported of a queue; the positions that wait inside a processor need no memory but their number."""
+    pipe = pipeline.sources.get(queue)
+    every_n = bool(found.argument) or (found.model is not None and depends_on_no_n(found.model, settings.domain))
     settled = QueueStatus.UNKNOWN if found.reason else QueueStatus.BOUNDED
-    status = QueueStatus.UNBOUNDED if found.pumping else settled
+    status = QueueStatus.UNBOUNDED if found.growth else settled
     return Buffer(
         queue=queue,
         status=status,
         capacity=found.at_least if status is QueueStatus.BOUNDED else None,
         at_least=None if status is QueueStatus.UNBOUNDED else found.at_least,
-        for_every_n=for_every_n,
-        event_bits=bits,
-        witness=witness,
-        growth=found.pumping[1].growth if found.pumping else 0,
-        rests_on=rests_on,
+        for_every_n=found.verdict.for_every_n if found.verdict else every_n,
+        event_bits=event_bits(pipeline.domains[pipe]) if pipe else 0,
+        witness=_show(pipeline, queue, found),
+        growth=found.growth.by if found.growth else 0,
+        rests_on=_rests_on(found, settings),
         engine=found.engine,
-        seconds=time.monotonic() - start,
-        reason="" if found.pumping else found.reason,
-        inside=inside,
+        seconds=max(0.0, time.monotonic() - start),
+        reason="" if found.growth else found.reason,
+        inside=pipe is None,
     )
+
+
+def _show(pipeline: Pipeline, queue: str, found: QueueMost) -> Trace | None:
+    """A run that makes the queue longer and longer, or overflows the next smaller capacity."""
+    if found.growth:
+        room = (ROUNDS + 1) * (found.at_least + found.growth.by)
+        return show_growth(with_room(found.part, {queue: room}) if found.part else pipeline, queue, found.growth)
+    if found.part or not found.at_least:
+        return found.witness
+    return overflowing(pipeline, queue, found.at_least - 1, found.reaching, shortest=found.shortest)
 
 
 def event_bits(domain: Domain) -> int:
@@ -331,14 +311,15 @@ def event_bits(domain: Domain) -> int:
 
 def _rests_on(found: QueueMost, settings: Settings) -> tuple[str, ...]:
     model = found.model
+    if found.verdict:
+        return found.verdict.rests_on[1:]
     if found.argument:
         return f"counting: {found.argument}", FOR_EVERY_N
     if model is None:
         return ()
-    every_n = depends_on_no_n(model, settings.domain)
+    every_n, env = depends_on_no_n(model, settings.domain), settings.environment
     numbers = ground_numbers(model, found.wraps, False, settings.domain, every_n=every_n)
     said = [*(each.text for each in numbers if each.text), *misfortunes(model.system)]
     if found.region:
         said.append(f"it is enough for any events on '{found.region}', which all of the queue's events come from")
-    env = settings.environment
     return (*said, env.describe(), *ending(model.system, may=env.may_end))

@@ -12,7 +12,7 @@ number of events. Found on a run of the system, it is a proof (docs/buffers.md, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -23,17 +23,10 @@ from workbench.ir.reduce import escape_in
 from workbench.ir.relax import brims, look_ahead
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System, instance_of
+from workbench.verify.most import Growth, InputSteps
 
 SeenEvents = tuple[tuple[Value, ...], ...]
 """Events as what the cone sees of them; an empty tuple each where it sees nothing."""
-
-
-class Pump(NamedTuple):
-    """The steps of a run that can be repeated: after `prefix` steps, `cycle` steps leave `growth` events more."""
-
-    prefix: int
-    cycle: int
-    growth: int
 
 
 class Moment(NamedTuple):
@@ -61,6 +54,7 @@ class Course:
         self, pipeline: Pipeline, queue: str, inputs: Sequence[Mapping[str, Value]], room: Mapping[str, int]
     ) -> None:
         self.queue = queue
+        self._inputs = tuple(inputs)
         system = outline(pipeline, room)
         cut = cone(system, queue)
         self._places = {name: brim for name, brim in brims(pipeline, system).items() if name in cut.queues}
@@ -114,20 +108,36 @@ class Course:
 
     # --- pumping ------------------------------------------------------------------------------------------
 
-    def pump(self) -> Pump | None:
+    def find_growth(self) -> Growth | None:
         """The part of the run that can be repeated for ever, the earliest and shortest; None if there is none."""
-        before: dict[tuple[Value, ...], list[int]] = {}
-        for end, control in enumerate(self.control):
-            for start in reversed(before.setdefault(control, [])):
-                growth = self.lengths[end] - self.lengths[start]
-                if growth > 0 and self._repeats(start, end):
-                    return Pump(start, end - start, growth)
-            before[control].append(end)
-        return None
+        return find_growth(self._inputs, self.control, self.lengths, self._repeats)
 
     def _repeats(self, start: int, end: int) -> bool:
         """Whether all queues let the steps between these moments be repeated for ever."""
         return all(_repeats(m[start : end + 1], self._rounds[name]) for name, m in self.moments.items())
+
+
+def find_growth(
+    inputs: InputSteps,
+    control: Sequence[tuple[Value, ...]],
+    lengths: Sequence[int],
+    repeats: Callable[[int, int], bool],
+) -> Growth | None:
+    """The earliest and shortest part of a run that leaves a queue longer, and can be repeated for ever.
+
+    Parameters
+    ----------
+    control, lengths: before each step, and after the last: what is to be the same again, and the length of the queue.
+    repeats: whether all else lets the steps between two such moments be repeated.
+    """
+    before: dict[tuple[Value, ...], list[int]] = {}
+    for end, state in enumerate(control):
+        for start in reversed(before.setdefault(state, [])):
+            by = lengths[end] - lengths[start]
+            if by > 0 and repeats(start, end):
+                return Growth(inputs[:end], start, by, end - start)
+        before[state].append(end)
+    return None
 
 
 def cone(system: System, queue: str) -> System:

@@ -12,11 +12,7 @@ from workbench.errors import Overflow
 from workbench.executors.reference.executor import Reference
 from workbench.verify.answer.replay import CONFIRMED, contents, heard
 from workbench.verify.answer.verdict import Trace, TraceStep
-from workbench.verify.buffers.pumping import Pump
-from workbench.verify.most import InputSteps
-
-ROUNDS = 4
-"""How often the cycle of a pumping stream is run to confirm it."""
+from workbench.verify.most import ROUNDS, Growth, InputSteps
 
 
 def overflowing(pipeline: Pipeline, queue: str, capacity: int, inputs: InputSteps, *, shortest: bool = False) -> Trace:
@@ -34,15 +30,13 @@ def overflowing(pipeline: Pipeline, queue: str, capacity: int, inputs: InputStep
     return Trace(tuple(steps), None, shows, shortest, replay, dict(pipeline.domains), {queue: capacity}, (), pipeline)
 
 
-def pumping(pipeline: Pipeline, queue: str, inputs: InputSteps, pump: Pump) -> Trace:
+def show_growth(pipeline: Pipeline, queue: str, growth: Growth) -> Trace:
     """The run of a flat pipeline that makes the queue longer with each round of its cycle; replayed."""
-    prefix, cycle = inputs[: pump.prefix], inputs[pump.prefix : pump.prefix + pump.cycle]
-    steps = _recorded(pipeline, (*prefix, *cycle * ROUNDS))
-    events = "event" if pump.growth == 1 else "events"
-    shows = f"each round leaves {pump.growth} more {events} in queue({queue})"
-    replay = _grows(steps, queue, pump)
-    domains = dict(pipeline.domains)
-    return Trace(tuple(steps[: len(inputs)]), pump.prefix, shows, False, replay, domains, {}, (queue,), pipeline)
+    steps = _recorded(pipeline, growth.repeated(ROUNDS - 1))
+    shows = f"each round leaves {growth.by} more {'event' if growth.by == 1 else 'events'} in queue({queue})"
+    replay, domains = _grows(steps, queue, growth), dict(pipeline.domains)
+    shown = tuple(steps[: len(growth.inputs)])
+    return Trace(shown, growth.start, shows, False, replay, domains, {}, (queue,), pipeline)
 
 
 def _recorded(pipeline: Pipeline, inputs: Sequence[Mapping[str, Value]]) -> list[TraceStep]:
@@ -77,11 +71,11 @@ def _first_overflow(pipeline: Pipeline, queue: str, capacity: int, inputs: Input
     return f"model gap at step {len(inputs) - 1}"
 
 
-def _grows(steps: Sequence[TraceStep], queue: str, pump: Pump) -> str:
+def _grows(steps: Sequence[TraceStep], queue: str, growth: Growth) -> str:
     lengths = [0, *(step.queues[queue] for step in steps)]
-    for end in range(pump.prefix + pump.cycle, pump.prefix + ROUNDS * pump.cycle + 1, pump.cycle):
+    for end in range(growth.start + growth.length, growth.start + ROUNDS * growth.length + 1, growth.length):
         if end >= len(lengths):
             return _escaped(len(steps))
-        if lengths[end] - lengths[end - pump.cycle] != pump.growth:
+        if lengths[end] - lengths[end - growth.length] != growth.by:
             return f"model gap at step {end - 1}"
     return CONFIRMED

@@ -37,7 +37,7 @@ class Regions:
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
 
-    def found(self, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> QueueMost | None:
+    def find(self, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> QueueMost | None:
         """What the part between a pipe and the queue says, where that is the whole answer, for every N."""
         before = upstream(self.pipeline, queue)
         if len(before.nodes) < LONG or before.late or before.oracles:

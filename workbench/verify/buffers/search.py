@@ -8,10 +8,8 @@ everything; only what then happens counts.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from workbench.budget import phase, share
 from workbench.core.domain import BOOL
@@ -29,27 +27,14 @@ from workbench.verify.answer.replay import inputs_of
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Trace
 from workbench.verify.ask.formula import atom
-from workbench.verify.buffers.pumping import Course, Pump
+from workbench.verify.buffers.pumping import Course
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.decision import limits_left
 from workbench.verify.decide.part import Asked, Part
-from workbench.verify.most import InputSteps, Most
+from workbench.verify.most import Counted, GivenUp, InputSteps, Most, find_most
 
 GROWTH = 4
 """By how much the next capacity that is asked about is larger than the last one."""
-TOGETHER = 8
-"""How many lengths are asked about at once: they share the reachable states."""
-
-
-class GivenUp(Exception):
-    """The search ends without an answer; the reason is for the user."""
-
-
-class Longer(NamedTuple):
-    """The engine's answer to whether a queue can be longer than a length, and by which run."""
-
-    truth: bool
-    inputs: InputSteps
 
 
 @dataclass(kw_only=True)
@@ -59,7 +44,6 @@ class QueueMost(Most):
     Attributes
     ----------
     shortest: whether no shorter run reaches it.
-    pumping: a run that can be pumped, and how.
     model: the last model that was asked.
     wraps: whether arithmetic that decides the length can wrap; None where that was not decided.
     region: the pipe behind which the queue was asked about, for any events on it; empty: from the inputs on.
@@ -68,7 +52,6 @@ class QueueMost(Most):
     """
 
     shortest: bool = True
-    pumping: tuple[InputSteps, Pump] | None = None
     model: Model | None = None
     wraps: bool | None = False
     engine: str = "none needed"
@@ -159,59 +142,33 @@ class QueueSearch:
         """Everything that can be found out within the limits."""
         try:
             with share(1), phase(f"looking for the capacity of queue '{self.queue}'"):
-                self._bracket()
-                self._narrow()
-        except GivenUp as end:
-            self.found.reason = str(end)
+                find_most(Counted(self.found, self._exceeds, "events", self.most, GROWTH))
         except LimitMet as met:
             self.found.reason = met.what
         return self.found
 
-    # --- steps of the search ------------------------------------------------------------------------------
+    def _exceeds(self, capacity: int, lengths: Sequence[int]) -> list[bool | None]:
+        """Whether the queue can get longer than each of these lengths, none of them above `capacity`."""
+        found = list[bool | None]()
+        for length, inputs in zip(lengths, self._ask(capacity, lengths), strict=True):
+            known = inputs is None or (length < capacity and length < self.found.at_least)
+            found.append(inputs is not None if known else self._learn(length, inputs or ()))
+        return found
 
-    def _bracket(self) -> None:
-        """Larger and larger capacities, until one is enough or a run can be pumped."""
-        capacity = 0
-        while True:
-            (answer,) = self._ask(capacity, [capacity])
-            if not answer.truth:
-                self.found.at_most = capacity
-                return
-            longer = self._learn(capacity, answer)
-            if self.found.pumping or self.found.argument:
-                return
-            if not longer:
-                continue
-            if capacity >= self.most:
-                raise GivenUp(
-                    f"{self.found.at_least} events can wait, and no stream was found that makes ever more wait"
-                )
-            capacity = min(self.most, max(1, GROWTH * capacity))
+    def _learn(self, length: int, inputs: InputSteps) -> bool | None:
+        """Take in a run on which the model says the queue gets longer than `length`; whether it really does.
 
-    def _narrow(self) -> None:
-        """The smallest capacity between one that overflows and one that is enough."""
-        found = self.found
-        while found.at_least < found.at_most < math.inf:
-            lengths = _spread(found.at_least, int(found.at_most) - 1)
-            for length, answer in zip(lengths, self._ask(int(found.at_most), lengths), strict=True):
-                if not answer.truth:
-                    found.at_most = min(found.at_most, length)
-                elif length >= found.at_least:
-                    self._learn(length, answer)
-
-    def _learn(self, length: int, answer: Longer) -> bool:
-        """Take in a run on which the model says the queue gets longer than `length`; whether it really does."""
+        If not, there is more room in the model, or it is known that none waits.
+        """
         sizes = {name: max(size, 1) for name, size in self.proven.items()}
         widths = {name: self.pipeline.widths[pipe] or 1 for name, pipe in self.pipeline.sources.items()}
-        room = {name: widths[name] * len(answer.inputs) for name in self.open}
+        room = {name: widths[name] * len(inputs) for name in self.open}
         room |= {**sizes, self.queue: length + widths[self.queue]}
-        course = Course(self.pipeline, self.queue, answer.inputs, room)
+        course = Course(self.pipeline, self.queue, inputs, room)
         reached = max(course.lengths)
-        if self.found.learn(reached, answer.inputs[: course.lengths.index(reached)]):
+        if self.found.learn(reached, inputs[: course.lengths.index(reached)]):
             self.found.shortest = reached > length
-        pump = course.pump()
-        if pump is not None:
-            self.found.pumping = answer.inputs[: pump.prefix + pump.cycle], pump
+        self.found.growth = course.find_growth() or self.found.growth
         if reached > length:
             return True
         others = sorted(self.open.intersection(course.moments))
@@ -219,16 +176,16 @@ class QueueSearch:
             raise GivenUp(f"model gap: a run of the model does not make more than {length} events wait")
         if never_ahead(self.pipeline, self.queue):
             self.found.at_most, self.found.argument = 0, NEVER_AHEAD
-            return False
+            return None
         self.room *= 2
         if self.room > self.most:
             raise GivenUp(f"it depends on queues that have no proven capacity: {', '.join(others)}")
-        return False
+        return None
 
     # --- the engine ---------------------------------------------------------------------------------------
 
-    def _ask(self, capacity: int, lengths: Sequence[int]) -> list[Longer]:
-        """Whether the queue can get longer than each of these lengths, none of them above `capacity`."""
+    def _ask(self, capacity: int, lengths: Sequence[int]) -> list[InputSteps | None]:
+        """The inputs of runs of the model on which the queue gets longer than these lengths; None: there are none."""
         system, asked = self._system(capacity, lengths)
         # no other queue overflows, so none needs the flag, but those inside processors, whose room is given
         inside = {name: system.queues[name] for name in self.pipeline.rooms}
@@ -260,7 +217,7 @@ class QueueSearch:
             full = f"queue {', '.join(queue.name for queue in model.queues)} can overflow" if model.queues else ""
             what = full or "a number can leave its checked domain"
             raise GivenUp(f"{what}, and nothing is concluded from what follows")
-        return [self._longer(system, smv, answer) for answer in answers]
+        return [self._inputs(system, smv, answer) for answer in answers]
 
     def _system(self, capacity: int, lengths: Sequence[int]) -> tuple[System, list[Term]]:
         open_ = {name: max(self.room, self.taken[name]) for name in self.open}
@@ -276,18 +233,10 @@ class QueueSearch:
             raise GivenUp(left.time)
         return left
 
-    def _longer(self, system: System, smv: SmvModel, answer: Answer) -> Longer:
+    def _inputs(self, system: System, smv: SmvModel, answer: Answer) -> InputSteps | None:
         if answer.truth is None:
             raise GivenUp(answer.reason)
-        if answer.truth or answer.trace is None:
-            return Longer(not answer.truth, ())
-        env = self.settings.environment
-        return Longer(True, tuple(inputs_of(system, smv, state, env) for state in answer.trace.steps))
-
-
-def _spread(low: int, high: int) -> list[int]:
-    """At most `TOGETHER` lengths from `low` to `high`, spread evenly."""
-    count = high - low + 1
-    if count <= TOGETHER:
-        return list(range(low, high + 1))
-    return sorted({low + (i * count) // TOGETHER for i in range(TOGETHER)})
+        if answer.truth:
+            return None
+        env, steps = self.settings.environment, answer.trace.steps if answer.trace else ()
+        return tuple(inputs_of(system, smv, state, env) for state in steps)

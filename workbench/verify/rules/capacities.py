@@ -26,10 +26,10 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import RULES, Finding, findings_in_turn
-from workbench.verify.most import InputSteps, Most
+from workbench.verify.most import Counted, GivenUp, Growth, InputSteps, Most, find_most
 from workbench.verify.rules.fires import firing
-from workbench.verify.rules.growth import Growth, StepMeasure, growths
-from workbench.verify.rules.measured import MOST_IN_TURN, MOST_TRIED, MeasuredRules, MeasuredStep
+from workbench.verify.rules.growth import StepMeasure, growths
+from workbench.verify.rules.measured import MOST_IN_TURN, MOST_TRIED, MeasuredRules
 from workbench.verify.rules.problems import WITH_TIME, rule_problem
 from workbench.verify.rules.relevant import relevant
 from workbench.verify.rules.stream import RuleStream, modelled_in
@@ -55,32 +55,36 @@ further event of the stream has added at least."""
 
 @dataclass(kw_only=True)
 class RuleMost(Most):
-    """The same of what rules hold or cause.
+    """What is known of something that rules hold or cause, and how it is measured and asked about.
 
     Attributes
     ----------
     about, unit: what it is, and what is counted.
     surely: what not even a stream exceeds that brings other values than the model has.
-    growth: a stream that makes it grow.
+    measure: how much of it there is after a step.
+    more_than: that there is more than so much, as a property.
+    causing: the rules that make it more; `looking`: others that are asked about with them.
+    queue: the column that it is in, if it is in one.
+    grows: whether it is looked for a stream that makes it grow.
     """
 
     about: str
     unit: str
-    surely: float = WITHOUT_END
+    surely: float
+    measure: StepMeasure
+    more_than: Callable[[int], Property]
+    causing: Sequence[t.Rule]
+    looking: Sequence[t.Rule]
+    queue: str = ""
+    grows: bool = True
     argument: str = COUNTED
-    growth: Growth | None = None
     reason: str = "no more were asked about"
-
-    @property
-    def known(self) -> bool:
-        """Whether nothing is left to be asked."""
-        return self.at_least == self.at_most or (self.growth is not None and self.growth.endless)
 
     def finding(self, model: ModelledRules) -> Finding:
         """What is reported of it."""
         if self.growth is not None and self.growth.endless:
             free = f"nothing bounds how often {self.growth.types} come{'s' if self.growth.length == 1 else ''}"
-            says, stream = f"grows without end, with each further {self.growth.told}", self.growth.repeated()
+            says, stream = f"grows without end, with each further {self.growth.round}", self.growth.repeated()
             found = Finding(self.about, "unbounded", says, grounds=(*model.assumes, free))
             data: dict[str, int | None] = {"capacity": None, "at_least": None, "growth": self.growth.by}
         else:
@@ -118,7 +122,7 @@ def capacities(
     Refused: the rules have no finite model.
     """
     search = CapacitySearch(rules, bounds or RuleBounds(), settings, most if deepen else 0)
-    return findings_in_turn([(f"{rules.name}.{queue}", partial(search.found, queue)) for queue in search.columns])
+    return findings_in_turn([(f"{rules.name}.{queue}", partial(search.find_column, queue)) for queue in search.columns])
 
 
 @dataclass
@@ -154,32 +158,37 @@ class CapacitySearch:
         outside = set(self.rules.primitives)
         return sorted(self.model.rooms, key=lambda name: name not in outside)
 
-    def found(self, queue: str) -> Iterator[Finding]:
+    def find_column(self, queue: str) -> Iterator[Finding]:
         """What is known of one of them."""
         searched = RuleMost(
-            about=f"{self.rules.name}.{queue}", unit="event", at_most=self.counted[queue], surely=self.surely[queue]
-        )
-
-        def longest(step: MeasuredStep) -> int:
-            return step.lengths[queue]
-
-        if queue in self.rules.primitives:
-            self._outside(queue, searched)
-        else:
-            self.filled(self._causing(queue), searched, longest)
-            if searched.at_most == WITHOUT_END:
-                searched.growth = self.grows(self._causing(queue), longest)
-        if not searched.known and searched.at_least < self.most and not self._too_late(queue):
-            looking = [rule for rule in self.rules.rules if queue in rule.types]
-            self.ask(searched, partial(_longer, searched.about), longest, [*self._causing(queue), *looking], queue)
+            about=(about := f"{self.rules.name}.{queue}"), unit="event", queue=queue,
+            at_most=self.counted[queue], surely=self.surely[queue],
+            measure=lambda step: step.lengths[queue], more_than=partial(_longer, about),
+            causing=[rule for rule in self.rules.rules if queue in (rule.emits, waiting_of(rule))],
+            looking=[rule for rule in self.rules.rules if queue in rule.types],
+        )  # fmt: skip
+        yield from self.find(searched)
         if searched.known and searched.growth is None:
             self.proved[queue] = searched.at_least
         else:
             self.blocked.add(queue)
+
+    def find(self, searched: RuleMost) -> Iterator[Finding]:
+        """What is known of something: by streams that are tried, then by the model."""
+        if searched.queue in self.rules.primitives:
+            self._measure_outside(searched)
+        else:
+            self._fill(searched)
+            if searched.at_most == WITHOUT_END and searched.grows:
+                searched.growth = self._find_growth(searched)
+        room = not searched.queue or (searched.at_least < self.most and not self._is_too_late(searched.queue))
+        if room and not searched.known:
+            self._ask(searched)
         yield searched.finding(self.model)
 
-    def _outside(self, type: str, searched: RuleMost) -> None:
+    def _measure_outside(self, searched: RuleMost) -> None:
         """A column of events from outside: what is kept of them depends on them alone."""
+        type = searched.queue
         values, whole = self.measured.kept(type)
         column = self.model.frame.layout.columns[type]
         kinds = column.newest is not None and not column.places  # where events are counted, others push some out
@@ -192,59 +201,56 @@ class CapacitySearch:
         inputs = self.measured.paced({type: values[number % len(values)]} for number in range(count))
         searched.learn(self.measured.reached(type, inputs), inputs)
 
-    def filled(self, rules: Sequence[t.Rule], searched: RuleMost, measure: StepMeasure) -> None:
+    def _fill(self, searched: RuleMost) -> None:
         """Streams on which rules fire as often as rates let them, which may be all that is to be found."""
         bounded = searched.at_most != WITHOUT_END
         most = int(min(searched.at_most, self.most or MOST_KEPT)) if bounded else MOST_IN_TURN
-        firings = [each for each in map(self.firing, rules) if each]
+        firings = [each for each in map(self._firing, searched.causing) if each]
         for inputs in firings:
-            self._tried(itertools.chain([inputs], self.measured.fuller(inputs, most)), searched, measure)
+            self._try(itertools.chain([inputs], self.measured.fuller(inputs, most)), searched)
         if not bounded:
             return
-        self._tried(self.measured.alike(), searched, measure)
+        self._try(self.measured.alike(), searched)
         for inputs in firings:
-            if not searched.known and (richer := self._enriched(inputs, measure)) != inputs:
-                self._tried(self.measured.fuller(richer, most), searched, measure)
-        self._tried(self.measured.in_two(), searched, measure)
+            if not searched.known and (richer := self._enrich(inputs, searched.measure)) != inputs:
+                self._try(self.measured.fuller(richer, most), searched)
+        self._try(self.measured.in_two(), searched)
 
-    def _tried(self, streams: Iterable[InputSteps], searched: RuleMost, measure: StepMeasure) -> None:
+    def _try(self, streams: Iterable[InputSteps], searched: RuleMost) -> None:
         for each in streams:
             if searched.known:
                 return
-            searched.learn(*self._reached(each, measure))
+            searched.learn(*self._run(each, searched.measure))
 
-    def _reached(self, inputs: InputSteps, measure: StepMeasure) -> tuple[int, InputSteps]:
+    def _run(self, inputs: InputSteps, measure: StepMeasure) -> tuple[int, InputSteps]:
         """The most that is reached on a stream, and the part of it up to there."""
         values = list(map(measure, self.measured.run(inputs)))
         most = max(values, default=0)
         return most, inputs[: values.index(most) + 1] if values else ()
 
-    def _enriched(self, inputs: InputSteps, measure: StepMeasure) -> InputSteps:
+    def _enrich(self, inputs: InputSteps, measure: StepMeasure) -> InputSteps:
         """A stream like one, with more events, on which more is reached with each of them."""
-        reached, found = self._reached(inputs, measure)
+        reached, found = self._run(inputs, measure)
         for _ in range(MOST_RICHER):
-            tried = (self._reached(each, measure) for each in self.measured.richer(found))
+            tried = (self._run(each, measure) for each in self.measured.richer(found))
             more = next((each for each in tried if each[0] > reached), None)
             if more is None:
                 break
             reached, found = more
         return found
 
-    def _too_late(self, queue: str) -> bool:
+    def _is_too_late(self, queue: str) -> bool:
         """Whether the model knows how much a column holds only behind steps in which it may need more."""
         column = self.model.frame.layout.columns.get(queue)
         return (
             column is not None and bool(column.apart and self.model.frame.absences) and queue in self.rules.composites
         )
 
-    def _causing(self, queue: str) -> list[t.Rule]:
-        return [rule for rule in self.rules.rules if queue in (rule.emits, waiting_of(rule))]
-
-    def grows(self, rules: Sequence[t.Rule], measure: StepMeasure) -> Growth | None:
-        """A stream on which one of these rules fires and something grows; one of which that is proved, if there is."""
+    def _find_growth(self, searched: RuleMost) -> Growth | None:
+        """A stream on which a rule fires and something grows; one of which that is proved, if there is."""
         found: Growth | None = None
-        for rule in rules:
-            for each in growths(self.measured, self.rules, rule, self.firing(rule), measure):
+        for rule in searched.causing:
+            for each in growths(self.measured, self.rules, rule, self._firing(rule), searched.measure):
                 if each.endless:
                     return each
                 found = found or each
@@ -252,7 +258,7 @@ class CapacitySearch:
 
     # --- the model ---
 
-    def firing(self, rule: t.Rule) -> InputSteps:
+    def _firing(self, rule: t.Rule) -> InputSteps:
         """A stream on which a rule fires, if one is found among those that can be tried, or by the model."""
         if rule.name not in self.firings:
             self.firings[rule.name] = self.measured.firing(rule) or self._modelled_firing(rule)
@@ -266,53 +272,44 @@ class CapacitySearch:
                 return tuple(step.inputs for step in verdict.counterexample.steps)
         return ()
 
-    def ask(
-        self,
-        searched: RuleMost,
-        more_than: Callable[[int], Property],
-        measure: StepMeasure,
-        about: Sequence[t.Rule],
-        queue: str = "",
-    ) -> None:
-        """Let the model find streams that reach more, until there are none; of a column, until it is never too full.
-
-        Parameters
-        ----------
-        about: the rules that are asked about, with all that they depend on.
-        """
-        asked, bounds = relevant(self.rules, {rule.name for rule in about}, self.bounds)
+    def _ask(self, searched: RuleMost) -> None:
+        """Let the model find streams that reach more, until there are none; of a column, until it is never too full."""
+        about = {rule.name for rule in (*searched.causing, *searched.looking)}
+        asked, bounds = relevant(self.rules, about, self.bounds)
         seen = {name for rule in asked.rules for name in (*rule.types, waiting_of(rule))}
         rooms = {name: self._room(name) for name in self.model.rooms if name in seen}
-        if queue:
-            self._enough(rooms, queue, searched.at_least)
-        while not searched.known:
+        if searched.queue:
+            self._enough(rooms, searched.queue, searched.at_least)
+
+        def exceeds(_: int, numbers: Sequence[int]) -> list[bool | None]:
             roomy = replace(bounds, rooms={**bounds.rooms, **rooms})
             try:
-                more_of = more_than(searched.at_least)
-                verdict = rule_problem(asked, more_of, roomy, self.settings, deepen=False).decide()
+                prop = searched.more_than(searched.at_least)  # which is the first of the numbers
+                verdict = rule_problem(asked, prop, roomy, self.settings, deepen=False).decide()
             except Refused as error:  # with so much room there are too many values
-                searched.reason = error.what
-                return
-            more = self._learned(searched, verdict, measure, queue)
-            if more and (verdict.counterexample is not None or self._enough(rooms, queue, searched.at_least)):
-                continue
-            if verdict.outcome is Outcome.FAILS and rooms.get(queue, 0) > searched.at_least:
-                rooms[queue] = searched.at_least  # in the middle of a step it may need more than it holds then
-            elif verdict.outcome is Outcome.FAILS:
-                searched.at_most, searched.verdict = searched.at_least, verdict
-            elif not self._more_room(verdict, rooms):
-                searched.verdict, searched.reason = verdict, self._reason(verdict, searched)
-                return
+                raise GivenUp(error.what) from error
+            return [self._learn(searched, verdict, rooms), *[None] * (len(numbers) - 1)]
 
-    def _learned(self, searched: RuleMost, verdict: Verdict, measure: StepMeasure, queue: str) -> bool:
-        """Whether a run of the model reaches more: one that shows it, or to where the column itself is full."""
+        find_most(Counted(searched, exceeds, searched.unit, WITHOUT_END, 0))
+
+    def _learn(self, searched: RuleMost, verdict: Verdict, rooms: dict[str, int]) -> bool | None:
+        """Whether there is more: a run of the model shows it, or to where the column itself is full."""
+        queue = searched.queue
         run = verdict.counterexample or (verdict.witness if queue and queue in _full(verdict) else None)
-        if run is None:
-            return False
-        more = searched.learn(*self._reached(tuple(step.inputs for step in run.steps), measure))
+        more = run is not None and searched.learn(*self._run(tuple(s.inputs for s in run.steps), searched.measure))
         if verdict.counterexample is not None and not more:
             raise AssertionError(f"{searched.about}: a run of the model is no run of the rules")
-        return more
+        if more and (verdict.counterexample is not None or self._enough(rooms, queue, searched.at_least)):
+            return True
+        if verdict.outcome is Outcome.FAILS and rooms.get(queue, 0) > searched.at_least:
+            rooms[queue] = searched.at_least  # in the middle of a step it may need more than it holds then
+        elif verdict.outcome is Outcome.FAILS:
+            searched.verdict = verdict
+            return False
+        elif not self._more_room(verdict, rooms):
+            searched.verdict = verdict
+            raise GivenUp(self._reason(verdict, searched))
+        return None
 
     def _enough(self, rooms: dict[str, int], queue: str, room: int) -> bool:
         """Give a column so much room, if models may have so much."""
@@ -340,7 +337,7 @@ class CapacitySearch:
         if not verdict.within_bounds:
             return verdict.reason
         if searched.growth is not None:
-            grown = f"each further {searched.growth.told} adds {searched.growth.by}"
+            grown = f"each further {searched.growth.round} adds {searched.growth.by}"
             return f"{grown}, and whether that goes on is not proved"
         full = ", ".join(f"{self.rules.name}.{name}" for name in _full(verdict))
         return f"the model says no more before {full or 'its bounds'} is full" if full else "its bounds are met"

@@ -15,7 +15,7 @@ from workbench.core.ops import ADD, GT, both, held_in, ite
 from workbench.core.term import const
 from workbench.ir.system import System
 from workbench.tesla.model.build import RuleBounds
-from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
+from workbench.tesla.model.counting import RuleCounting
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.settings import Settings
@@ -23,7 +23,7 @@ from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import Finding, findings_in_turn
 from workbench.verify.rules.capacities import MOST_KEPT, CapacitySearch, RuleMost
 from workbench.verify.rules.growth import touched
-from workbench.verify.rules.measured import ELAPSED, MeasuredStep
+from workbench.verify.rules.measured import ELAPSED
 from workbench.verify.rules.problems import WITH_TIME
 
 STATIC = "counting: a rule makes no more of a trigger than there are matches of what columns hold"
@@ -46,32 +46,26 @@ def effects(
     at_once = {rule.trigger.type for rule in rules.rules if rule.absence is None}
     names = [name for name in rules.primitives if name in at_once]
     names += [ELAPSED] if any(rule.absence is not None for rule in rules.rules) else []
-    return findings_in_turn([(_about(name), partial(_caused, search, name)) for name in names])
+    return findings_in_turn([(_about(name), partial(_find_caused, search, name)) for name in names])
 
 
 def _about(name: str) -> str:
     return "a moment" if name == ELAPSED else f"one {name}"
 
 
-def _caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
+def _find_caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
     countings = (RuleCounting(search.model.frame, valued) for valued in (True, False))
     counted, surely = (each.due() if name == ELAPSED else each.caused(name) for each in countings)
-    searched = RuleMost(about=_about(name), unit="composite", at_most=counted, surely=surely, argument=STATIC)
-
-    def caused(step: MeasuredStep) -> int:
-        return step.caused if step.name == name else 0
-
     waiting = [rule for rule in search.rules.rules if rule.absence is not None]
     at_once = [rule for rule in search.rules.rules if rule not in waiting]
-    rules = waiting if name == ELAPSED else [rule for rule in at_once if rule.trigger.type == name]
-    search.filled(rules, searched, caused)
-    if counted == WITHOUT_END and name != ELAPSED:
-        searched.growth = search.grows(rules, caused)
-    if not searched.known:
-        types = set[str]().union(*(touched(search.rules, rule.emits) for rule in rules))
-        about = [*rules, *(rule for rule in at_once if rule.trigger.type in types)]
-        search.ask(searched, partial(_more, name), caused, about)
-    yield searched.finding(search.model)
+    causing = waiting if name == ELAPSED else [rule for rule in at_once if rule.trigger.type == name]
+    types = set[str]().union(*(touched(search.rules, rule.emits) for rule in causing))
+    searched = RuleMost(
+        about=_about(name), unit="composite", at_most=counted, surely=surely, argument=STATIC, grows=name != ELAPSED,
+        measure=lambda step: step.caused if step.name == name else 0, more_than=partial(_more, name),
+        causing=causing, looking=[rule for rule in at_once if rule.trigger.type in types],
+    )  # fmt: skip
+    return search.find(searched)
 
 
 def _more(name: str, count: int) -> Property:

@@ -11,54 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import NamedTuple
 
 from workbench.tesla import tree as t
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.most import InputSteps
+from workbench.verify.most import ROUNDS, Growth, InputSteps
 from workbench.verify.rules.measured import MeasuredRules, MeasuredStep
 from workbench.verify.rules.relevant import sources
 
-ROUNDS = 4
-"""How often an event is repeated."""
 StepMeasure = Callable[[MeasuredStep], int]
 """What is to be great, of what was measured at a step."""
-
-
-class Growth(NamedTuple):
-    """A stream, the steps of it whose events are repeated, and by how much at least something grows each time.
-
-    Attributes
-    ----------
-    endless: whether that is proved to go on.
-    length: how many steps these are.
-    """
-
-    inputs: InputSteps
-    place: int
-    by: int
-    endless: bool = True
-    length: int = 1
-
-    @property
-    def again(self) -> InputSteps:
-        """The events that are repeated."""
-        return self.inputs[self.place : self.place + self.length]
-
-    @property
-    def types(self) -> str:
-        """Their types."""
-        return ", ".join(name for step in self.again for name in step)
-
-    @property
-    def told(self) -> str:
-        """What is repeated, in words."""
-        return self.types if self.length == 1 else f"round of {self.types}"
-
-    def repeated(self, rounds: int = ROUNDS) -> InputSteps:
-        """The stream with so many more of them."""
-        return (*self.inputs[: self.place], *self.again * rounds, *self.inputs[self.place :])
 
 
 def growths(
@@ -80,7 +42,7 @@ def growths(
         if by > 0:
             if found.length > 1:
                 endless = by_rounds(measured, rules, rule, found)
-            elif found.place == len(inputs) - 1:
+            elif found.start == len(inputs) - 1:
                 endless = by_triggers(rules, rule, found.types)
             else:
                 endless = by_copies(rules, rule, found.types)
@@ -122,7 +84,7 @@ def by_rounds(measured: MeasuredRules, rules: RuleSet, rule: t.Rule, growth: Gro
         return False
     enough = max(len(each.predicates) for each in asked) + 2
     run = measured.run(growth.repeated(enough))
-    made = [[_told(each) for each in step.made if each.rule in names] for step in run]
+    made = [[_outline(each) for each in step.made if each.rule in names] for step in run]
     rounds = [made[start : start + growth.length] for start in range(0, len(made), growth.length)]
     return all(each == rounds[-1] for each in rounds[-enough:])
 
@@ -136,7 +98,7 @@ def _last_only(rules: RuleSet, rule: t.Rule) -> bool:
     return _plain(rule) and kinds and events and not times and not rule.consuming
 
 
-def _told(event: Occurrence) -> tuple[str, str, str]:
+def _outline(event: Occurrence) -> tuple[str, str, str]:
     return event.rule, event.type, repr(event.values)
 
 
