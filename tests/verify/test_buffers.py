@@ -25,11 +25,12 @@ from workbench import (
 )
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.held.group import flatten
+from workbench.verify.answer.repeated import Growth
+from workbench.verify.answer.replay import show_growth, show_overflow
 from workbench.verify.buffers.buffers import Buffer, QueueStatus, event_bits
 from workbench.verify.buffers.pumping import _same_events_taken
-from workbench.verify.buffers.queue_runs import overflowing, show_growth
 from workbench.verify.buffers.search import never_ahead
-from workbench.verify.most import Growth, spread
+from workbench.verify.most import spread
 
 
 def load(text: str, **params: Any) -> Pipeline:
@@ -201,9 +202,9 @@ def test_a_stream_that_does_not_pump_is_a_gap() -> None:
     steps: tuple[Mapping[str, Any], ...] = ({"x": 0},) * 5
     assert show_growth(flat, "add.right", Growth(steps, 2, 2, 3)).replay == "confirmed by execution"
     assert show_growth(flat, "add.right", Growth(steps, 2, 1, 3)).replay == "model gap at step 4"
-    assert overflowing(flat, "add.right", 2, steps).replay == "confirmed by execution"
-    assert overflowing(flat, "add.right", 1, steps).gap  # too early
-    assert overflowing(flat, "add.right", 3, steps).gap  # not at all
+    assert show_overflow(flat, "add.right", 2, steps).replay == "confirmed by execution"
+    assert show_overflow(flat, "add.right", 1, steps).gap  # too early
+    assert show_overflow(flat, "add.right", 3, steps).gap  # not at all
 
 
 # --- below an unbounded queue -----------------------------------------------------------------------------

@@ -6,58 +6,19 @@ The rule of this module: what is reached is reached by a run, that no more is ha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workbench.core.domain import Value
+from workbench.verify.answer.repeated import Growth, InputSteps
 from workbench.verify.answer.verdict import Verdict
 
-InputSteps = tuple[Mapping[str, Value], ...]
-"""What comes on the inputs at each step of a run."""
-ROUNDS = 4
-"""How often steps are repeated to show that something grows."""
 TOGETHER = 8
 """How many numbers are asked about at once at most: they share the reachable states."""
 
 
 class GivenUp(Exception):
     """The search ends without an answer; the reason is for the user."""
-
-
-class Growth(NamedTuple):
-    """A run, the steps of it that can be repeated, and by how much at least something grows each time.
-
-    Attributes
-    ----------
-    start, length: the first of these steps, and how many they are.
-    endless: whether it is proved to go on for ever.
-    """
-
-    inputs: InputSteps
-    start: int
-    by: int
-    length: int = 1
-    endless: bool = True
-
-    @property
-    def again(self) -> InputSteps:
-        """The steps that are repeated."""
-        return self.inputs[self.start : self.start + self.length]
-
-    @property
-    def types(self) -> str:
-        """The inputs on which they come."""
-        return ", ".join(name for step in self.again for name in step)
-
-    @property
-    def round(self) -> str:
-        """What is repeated, in words."""
-        return self.types if self.length == 1 else f"round of {self.types}"
-
-    def repeated(self, rounds: int = ROUNDS) -> InputSteps:
-        """The run with so many more of them."""
-        return (*self.inputs[: self.start], *self.again * rounds, *self.inputs[self.start :])
 
 
 @dataclass(kw_only=True)

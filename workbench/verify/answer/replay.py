@@ -7,10 +7,10 @@ agree the run is "confirmed by execution"; if not, it is a "model gap at step k"
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.budget import phase
 from workbench.core.domain import Overflowing, Value
@@ -18,6 +18,7 @@ from workbench.core.fields import joined, split
 from workbench.core.kinds import Keeping
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
+from workbench.core.readable import plural
 from workbench.core.term import FALSE, leaves
 from workbench.errors import Overflow
 from workbench.executors.backend import StepRecord
@@ -29,6 +30,7 @@ from workbench.ir.system import Input, System, instance_of
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel
+from workbench.verify.answer.repeated import ROUNDS, Growth
 from workbench.verify.answer.verdict import Trace, TraceStep
 from workbench.verify.answer.waiting import Waiting
 from workbench.verify.ask.environment import Environment
@@ -61,30 +63,19 @@ def decode(
     """
     whole, pipeline = pipeline, flatten(pipeline)
     inputs = [inputs_of(system, smv, state, environment) for state in raw.steps]
-    rounds = inputs if raw.loop is None else inputs + inputs[raw.loop :] * 2
     bounds = {queue.name: queue.capacity for queue in model.queues}
-    simulator = _simulator(pipeline, model, bounds, len(rounds))
-    simulated = simulator.trace_to_overflow(inputs)
-    gap = _engine_gap(smv, raw, simulated)
-    if gap is None and raw.loop is not None:
-        gap = _open_loop(smv, simulator, inputs, raw.loop)
-    again = simulated if raw.loop is None else simulator.trace_to_overflow(rounds)
-    waiting = contents(pipeline, again)
-    replay = f"model gap at step {gap}"
-    if gap is None:
-        replay = _outside(environment, raw, executed(pipeline, bounds, rounds, again, waiting))
+    run = _simulate(pipeline, bounds, inputs, raw.loop, model)
+    gap = _engine_gap(smv, raw, run.steps)
+    if gap is None and raw.loop is not None and not _comes_back(smv, run.steps, raw.loop, len(inputs)):
+        gap = len(inputs) - 1
+    replay = f"model gap at step {gap}" if gap is not None else _outside(environment, raw, run.replay)
     keeping = {node: node.processor for node in pipeline.nodes if isinstance(node.processor, Keeping)}
-    shown = zip(
-        shown_steps(pipeline, inputs, simulated, waiting),
-        raw.steps,
-        _kept(pipeline, keeping, bounds, inputs),
-        strict=False,
-    )
+    kept_inside = _kept(pipeline, keeping, bounds, inputs)
     steps = tuple(
         replace(step, outside=environment.outside(state), contents={**step.contents, **kept})
-        for step, state, kept in shown
+        for step, state, kept in zip(shown_steps(pipeline, inputs, run), raw.steps, kept_inside, strict=False)
     )
-    varies = () if raw.loop is None else _varying(again, waiting, len(inputs), raw.loop)
+    varies = () if raw.loop is None else _varying(run, len(inputs), raw.loop)
     inside = {
         queue: as_ for node, each in keeping.items() for queue, as_ in zip(node.inside, each.held_as, strict=False)
     }
@@ -92,13 +83,29 @@ def decode(
     return Trace(steps, raw.loop, shows, shortest, replay, domains, bounds, varies, whole)
 
 
-def shown_steps(
-    pipeline: Pipeline, inputs: Inputs, steps: Iterable[Step], waiting: Iterable[Mapping[str, Waiting]]
-) -> tuple[TraceStep, ...]:
+class Rerun(NamedTuple):
+    """The steps of a run, with two more rounds of its loop; what waits at the end of each; and the executor's word."""
+
+    steps: Sequence[Step]
+    waiting: Sequence[Mapping[str, Waiting]]
+    replay: str
+
+
+def _simulate(
+    pipeline: Pipeline, bounds: Mapping[str, int], inputs: Inputs, loop: int | None, model: Model | None = None
+) -> Rerun:
+    """What the transition system of a flat pipeline does on these inputs, up to an overflow, replayed."""
+    rounds = [*inputs] if loop is None else [*inputs, *inputs[loop:], *inputs[loop:]]
+    steps = _simulator(pipeline, bounds, len(rounds), model).trace_to_overflow(rounds)
+    waiting = contents(pipeline, steps)
+    return Rerun(steps, waiting, executed(pipeline, bounds, rounds, steps, waiting))
+
+
+def shown_steps(pipeline: Pipeline, inputs: Inputs, run: Rerun) -> tuple[TraceStep, ...]:
     """The steps of a run of a flat pipeline on these inputs, with their `contents`."""
     return tuple(
         TraceStep(heard(pipeline, given, step.pipes), step.pipes, step.queues, step.overflows, held, given is END)
-        for given, step, held in zip(inputs, steps, waiting, strict=False)
+        for given, step, held in zip(inputs, run.steps, run.waiting, strict=False)
     )
 
 
@@ -154,16 +161,12 @@ def events_of(carried: Value | None) -> list[Value]:
     return carried if isinstance(carried, list) else [carried]
 
 
-def _varying(
-    steps: Sequence[Step], waiting: Sequence[Mapping[str, Waiting]], length: int, loop: int
-) -> tuple[str, ...]:
+def _varying(run: Rerun, length: int, loop: int) -> tuple[str, ...]:
     """The pipes and queues that show something else in the second round of a loop than in the first."""
     found: dict[str, None] = {}
-    for first in range(loop, length):
-        second = first + length - loop
-        if second < len(steps):
-            pairs = ((steps[first].pipes, steps[second].pipes), (waiting[first], waiting[second]))
-            found |= {name: None for one, two in pairs for name in one if one[name] != two[name]}
+    shown = [{**step.pipes, **held} for step, held in zip(run.steps, run.waiting, strict=True)]
+    for one, two in zip(shown[loop:length], shown[length:], strict=False):
+        found |= {name: None for name in one if one[name] != two[name]}
     return tuple(found)
 
 
@@ -176,17 +179,18 @@ def _outside(environment: Environment, raw: RawTrace, replay: str) -> str:
     return f"{replay}, and a run of the system alone" if replay == CONFIRMED else replay
 
 
-def _simulator(pipeline: Pipeline, model: Model, bounds: Mapping[str, int], longest: int) -> Simulator:
-    """The whole system; queues outside the cone bound nothing, so they get room for the whole run.
+def _simulator(pipeline: Pipeline, bounds: Mapping[str, int], longest: int, model: Model | None) -> Simulator:
+    """The whole system; queues without a bound get room for the whole run.
 
-    Labels: a checked number that the property sees leaves its domain; any checked number does.
+    Labels: a checked number that the model sees, if there is one, leaves its domain; any checked number does.
     """
     everything = _roomy(pipeline, bounds, longest)
-    counted = everything.names().keys()
-    looked_at = {instance_of(v.name) for v in model.system.variables if v.name not in counted}
-    everything = everything.with_held(dict.fromkeys(looked_at & everything.holding.keys()))
+    if model is not None:
+        counted = everything.names().keys()
+        looked_at = {instance_of(v.name) for v in model.system.variables if v.name not in counted}
+        everything = everything.with_held(dict.fromkeys(looked_at & everything.holding.keys()))
     escapes = escape_in(everything, set(everything.names()), Overflowing.CHECKED)
-    return Simulator(everything, [model.escapes, escapes])
+    return Simulator(everything, [FALSE if model is None else model.escapes, escapes])
 
 
 def _roomy(pipeline: Pipeline, bounds: Mapping[str, int], steps: int) -> System:
@@ -279,13 +283,10 @@ def _same(record: StepRecord, step: Step) -> bool:
     return all(record.queues[queue] == length for queue, length in step.queues.items())
 
 
-def _open_loop(smv: SmvModel, simulator: Simulator, inputs: Inputs, loop: int) -> int | None:
-    """A lasso must come back, in every variable the property depends on, to the state it loops to."""
-    steps = simulator.trace_to_overflow([*inputs, {}])
-    first, again = (
-        {name: value for name, value in steps[i].state.items() if name in smv.names} for i in (loop, len(inputs))
-    )
-    return None if first == again else len(inputs) - 1
+def _comes_back(smv: SmvModel, steps: Sequence[Step], loop: int, length: int) -> bool:
+    """Whether a lasso comes back, in every variable the property depends on, to the state it loops to."""
+    first, again = ({n: value for n, value in steps[i].state.items() if n in smv.names} for i in (loop, length))
+    return first == again
 
 
 def run_of(
@@ -297,12 +298,61 @@ def run_of(
     ----------
     loop: the step that follows the last one, for a run that goes on for ever.
     """
-    rounds = [*inputs] if loop is None else [*inputs, *inputs[loop:], *inputs[loop:]]
-    system = _roomy(pipeline, {}, len(rounds))
-    escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
-    found = Simulator(system, [FALSE, escapes]).trace(rounds)
-    waiting = contents(pipeline, found)
-    steps = shown_steps(pipeline, inputs, found, waiting)
-    bounds = {queue.name: queue.capacity for queue in system.queues.values()}
-    replay = executed(pipeline, bounds, rounds, found, waiting)
-    return Trace(steps, loop, shows, shortest, replay, dict(pipeline.domains), {}, (), pipeline)
+    run = _simulate(pipeline, {}, inputs, loop)
+    steps = shown_steps(pipeline, inputs, run)
+    return Trace(steps, loop, shows, shortest, run.replay, dict(pipeline.domains), {}, (), pipeline)
+
+
+# --- runs that show how long a queue gets -------------------------------------------------------------------
+
+
+def show_overflow(pipeline: Pipeline, queue: str, capacity: int, inputs: Inputs, *, shortest: bool = False) -> Trace:
+    """The run of a flat pipeline at whose last step the queue, of this capacity, overflows; replayed.
+
+    All other queues have room for everything.
+    """
+    steps = _record(pipeline, inputs)
+    if len(steps) == len(inputs):
+        last = steps[-1]
+        held = {**last.contents, queue: last.contents[queue][:capacity]}
+        steps[-1] = replace(last, queues={**last.queues, queue: capacity}, overflows=(queue,), contents=held)
+    replay, executor = f"model gap at step {len(inputs) - 1}", Reference(pipeline, {queue: capacity})
+    for step, events in enumerate(inputs):
+        try:
+            executor.step(events)
+        except Overflow as error:
+            late = step == len(inputs) - 1
+            replay = _escape(step) if error.queue != queue else CONFIRMED if late else f"model gap at step {step}"
+            break
+    shows = f"an event arrives at queue({queue}), which holds {capacity} already"
+    return Trace(tuple(steps), None, shows, shortest, replay, dict(pipeline.domains), {queue: capacity}, (), pipeline)
+
+
+def show_growth(pipeline: Pipeline, queue: str, growth: Growth) -> Trace:
+    """The run of a flat pipeline that makes the queue longer with each round of its cycle; replayed."""
+    rounds = growth.repeated(ROUNDS - 1)
+    steps, replay = _record(pipeline, rounds), CONFIRMED
+    lengths = [0, *(step.queues[queue] for step in steps)]
+    for end in range(growth.start + growth.length, len(rounds) + 1, growth.length):
+        if end >= len(lengths) or lengths[end] - lengths[end - growth.length] != growth.by:
+            replay = _escape(len(steps)) if end >= len(lengths) else f"model gap at step {end - 1}"
+            break
+    shows = f"each round leaves {plural(growth.by, 'more event')} in queue({queue})"
+    shown, domains = tuple(steps[: len(growth.inputs)]), dict(pipeline.domains)
+    return Trace(shown, growth.start, shows, False, replay, domains, {}, (queue,), pipeline)
+
+
+def _record(pipeline: Pipeline, inputs: Inputs) -> list[TraceStep]:
+    """What the executor shows with unbounded queues, up to where a number leaves its checked domain."""
+    executor = Reference(pipeline, {})
+    steps: list[TraceStep] = []
+    with suppress(Overflow):
+        for events in inputs:
+            record = executor.step(events)
+            pipes = {name: maybe.value if maybe.present else None for name, maybe in record.pipes.items()}
+            steps.append(TraceStep(heard(pipeline, events, pipes), pipes, record.queues, (), {}, events is END))
+    return [replace(step, contents=held) for step, held in zip(steps, contents(pipeline, steps), strict=True)]
+
+
+def _escape(step: int) -> str:
+    return f"{CONFIRMED} up to step {step}, where a number that the queue does not depend on leaves its domain"

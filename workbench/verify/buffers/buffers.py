@@ -25,15 +25,15 @@ from workbench.display import Displayed
 from workbench.errors import DomainError, LimitMet, PipelineError
 from workbench.language import program_of
 from workbench.processors.held.group import flatten, with_room
+from workbench.verify.answer.repeated import ROUNDS
+from workbench.verify.answer.replay import show_growth, show_overflow
 from workbench.verify.answer.rests_on import FOR_EVERY_N, depends_on_no_n, ending, ground_numbers, misfortunes
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Trace
 from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.buffers.pending import search_waiting
-from workbench.verify.buffers.queue_runs import overflowing, show_growth
 from workbench.verify.buffers.region import Regions
 from workbench.verify.buffers.search import QueueMost, QueueSearch, upstream
-from workbench.verify.most import ROUNDS
 
 MOST = 64
 """The largest capacity that is asked about when nothing else is said."""
@@ -301,7 +301,7 @@ def _show(pipeline: Pipeline, queue: str, found: QueueMost) -> Trace | None:
         return show_growth(with_room(found.part, {queue: room}) if found.part else pipeline, queue, found.growth)
     if found.part or not found.at_least:
         return found.witness
-    return overflowing(pipeline, queue, found.at_least - 1, found.reaching, shortest=found.shortest)
+    return show_overflow(pipeline, queue, found.at_least - 1, found.reaching, shortest=found.shortest)
 
 
 def event_bits(domain: Domain) -> int:

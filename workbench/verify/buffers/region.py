@@ -22,10 +22,10 @@ from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose
 from workbench.ir.reduce import domains_in
 from workbench.ir.system import System
+from workbench.verify.answer.repeated import InputSteps
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
 from workbench.verify.buffers.search import QueueMost, QueueSearch, upstream
-from workbench.verify.most import InputSteps
 
 LONG = 12
 """From this many processors before a queue on; with fewer, all of them are asked about, which gives a shortest run."""

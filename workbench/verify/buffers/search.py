@@ -23,6 +23,7 @@ from workbench.ir.relax import look_ahead, opened, queue_instance
 from workbench.ir.system import System
 from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.smv.printer import SmvModel, print_model
+from workbench.verify.answer.repeated import InputSteps
 from workbench.verify.answer.replay import inputs_of
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Trace
@@ -31,7 +32,7 @@ from workbench.verify.buffers.pumping import Course
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.decision import limits_left
 from workbench.verify.decide.part import Asked, Part
-from workbench.verify.most import Counted, GivenUp, InputSteps, Most, find_most
+from workbench.verify.most import Counted, GivenUp, Most, find_most
 
 GROWTH = 4
 """By how much the next capacity that is asked about is larger than the last one."""

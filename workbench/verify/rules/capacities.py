@@ -22,11 +22,12 @@ from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
 from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.rule_set import RuleSet
+from workbench.verify.answer.repeated import Growth, InputSteps
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import RULES, Finding, findings_in_turn
-from workbench.verify.most import Counted, GivenUp, Growth, InputSteps, Most, find_most
+from workbench.verify.most import Counted, GivenUp, Most, find_most
 from workbench.verify.rules.fires import firing
 from workbench.verify.rules.growth import StepMeasure, growths
 from workbench.verify.rules.measured import MOST_IN_TURN, MOST_TRIED, MeasuredRules

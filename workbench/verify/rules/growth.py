@@ -15,7 +15,7 @@ from itertools import pairwise
 from workbench.tesla import tree as t
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.most import ROUNDS, Growth, InputSteps
+from workbench.verify.answer.repeated import ROUNDS, Growth, InputSteps
 from workbench.verify.rules.measured import MeasuredRules, MeasuredStep
 from workbench.verify.rules.relevant import sources
 

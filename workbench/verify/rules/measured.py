@@ -20,7 +20,7 @@ from workbench.tesla.engines.publisher import LONGEST_CHAIN
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.shown import ticks_of
 from workbench.tesla.occurrence import Occurrence
-from workbench.verify.most import InputSteps
+from workbench.verify.answer.repeated import InputSteps
 
 MOST_TRIED = 512
 """The most events of a type that are tried."""
