@@ -69,10 +69,10 @@ class RuleStream:
 
     def caused(self, engine: str = ENGINES[0]) -> list[list[Occurrence]]:
         """The composites of each step, as an engine publishes them, up to one that causes some without end."""
-        running, found = self._started(engine, self.facts), list[list[Occurrence]]()
+        running, found = self._start(engine, self.facts), list[list[Occurrence]]()
         for each in self.steps:
             if isinstance(each, Mapping):
-                running = on_other_facts(running, self._started(engine, each))
+                running = on_other_facts(running, self._start(engine, each))
                 found.append([])
                 continue
             try:
@@ -81,7 +81,7 @@ class RuleStream:
                 break
         return found
 
-    def _started(self, engine: str, facts: Facts) -> RuleEngine:
+    def _start(self, engine: str, facts: Facts) -> RuleEngine:
         from workbench.tesla.engines.table import rule_engine
 
         return rule_engine(self.rules, engine, facts, EngineSettings(plain=True))
@@ -97,9 +97,9 @@ class RuleStream:
             return None
 
     @cached_property
-    def replays(self) -> Mapping[str, str]:
-        """By engine: nothing where it finds what the rules mean; else why it refuses them, or that it does not."""
-        found = dict[str, str]()
+    def unconfirmed(self) -> Mapping[str, str]:
+        """The engines that do not find what the rules mean, and why: they refuse them, or are at fault."""
+        found, meant = dict[str, str](), _outlines(self.meant)
         for name in ENGINES:
             try:
                 steps = self.caused(name)
@@ -107,35 +107,31 @@ class RuleStream:
                 found[name] = f"it refuses these rules: {error.what}"
                 continue
             made = None if len(steps) < len(self.steps) else [each for caused in steps for each in caused]
-            found[name] = "" if _all_told(made) == _all_told(self.meant) else GAP
+            if _outlines(made) != meant:
+                found[name] = GAP
         return found
 
     @property
     def confirmed(self) -> tuple[str, ...]:
         """Who finds what the rules mean: `meaning`, and the engines that take the rules and agree with it."""
-        return ("meaning", *(name for name, said in self.replays.items() if not said))
-
-    @property
-    def unconfirmed(self) -> Mapping[str, str]:
-        """Who does not, and why."""
-        return {name: said for name, said in self.replays.items() if said}
+        return ("meaning", *(name for name in ENGINES if name not in self.unconfirmed))
 
     def differs_from(self, other: RuleStream) -> bool:
         """Whether other composites are made of another stream, whatever their order, and whichever rules make them."""
-        one, two = (None if each.meant is None else [_told(e)[:3] for e in each.meant] for each in (self, other))
+        one, two = (_outlines(each.meant, 3) for each in (self, other))
         return (one is None) != (two is None) or Counter(one) != Counter(two)
 
     def text(self) -> str:
         """The stream, and under each event what it causes."""
-        lines = [f"there is {self._named(each)}" for each in self.chosen]
+        lines = [f"there is {self._name(each)}" for each in self.chosen]
         facts = self.facts
         for step, caused in zip_longest(self.steps, self.caused()):
             if isinstance(step, Mapping):
-                lines += self._changed(facts, step)
+                lines += self._list_changes(facts, step)
                 facts = step
             else:
-                lines.append(self._shown(step) if isinstance(step, Occurrence) else f"it is {self._time(step)}")
-            lines += [f"  -> {self._shown(each)} by {each.rule}" for each in caused or ()]
+                lines.append(self._describe(step) if isinstance(step, Occurrence) else f"it is {self._time(step)}")
+            lines += [f"  -> {self._describe(each)} by {each.rule}" for each in caused or ()]
             lines += ["  -> composites without end"] if caused is None else []
         return "\n".join(lines)
 
@@ -164,19 +160,19 @@ class RuleStream:
                 facts = step
         return found
 
-    def _changed(self, before: Facts, after: Facts) -> Iterator[str]:
+    def _list_changes(self, before: Facts, after: Facts) -> Iterator[str]:
         for name in _others(before, after):
-            rows = ", ".join(self._named(Occurrence(name, 0, row)) for row in after[name])
+            rows = ", ".join(self._name(Occurrence(name, 0, row)) for row in after[name])
             yield f"now there is {rows or f'no {name}'}"
 
     def _row(self, event: Occurrence) -> dict[str, Any]:
         names = self.rules.declarations[event.type].positions
         return {"type": event.type, "time": event.time, **dict(zip(names, event.values, strict=True))}
 
-    def _shown(self, event: Occurrence) -> str:
-        return f"{self._named(event)} at {self._time(event.time)}"
+    def _describe(self, event: Occurrence) -> str:
+        return f"{self._name(event)} at {self._time(event.time)}"
 
-    def _named(self, event: Occurrence) -> str:
+    def _name(self, event: Occurrence) -> str:
         names = self.rules.declarations[event.type].positions
         values = ", ".join(f"{name} = {json.dumps(value)}" for name, value in zip(names, event.values, strict=True))
         return f"{event.type}{f'({values})' if values else ''}"
@@ -194,12 +190,11 @@ def _time(step: HappensOrFacts) -> int:
     return step if isinstance(step, int) else step.time if isinstance(step, Occurrence) else 0
 
 
-def _all_told(composites: Iterable[Occurrence] | None) -> list[Any]:
-    return ["without end"] if composites is None else [_told(each) for each in composites]
-
-
-def _told(event: Occurrence) -> tuple[str, int, tuple[str, ...], str]:
-    return (event.type, event.time, tuple(map(repr, event.values)), event.rule)
+def _outlines(composites: Iterable[Occurrence] | None, parts: int = 4) -> list[Any] | None:
+    """Type, time, values and rule of each, or the first of these; None where there is no end of them."""
+    if composites is None:
+        return None
+    return [(each.type, each.time, tuple(map(repr, each.values)), each.rule)[:parts] for each in composites]
 
 
 def modelled_in(model: Any) -> ModelledRules:
