@@ -26,6 +26,7 @@ from workbench.smv.engines.engine import Answer, EngineLimits, patience
 from workbench.verify.answer.advice import advise
 from workbench.verify.answer.rests_on import (
     EngineRemarks,
+    Ground,
     beyond,
     depends_on_no_n,
     ending,
@@ -34,7 +35,7 @@ from workbench.verify.answer.rests_on import (
 )
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.vacuity import find_vacuity
-from workbench.verify.answer.verdict import Depth, Ground, Outcome, Trace, Verdict
+from workbench.verify.answer.verdict import Depth, Outcome, Trace, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import atom, weaken
 from workbench.verify.ask.properties import Property, Question

@@ -22,8 +22,9 @@ from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import Prepared, prepare
 from workbench.verify.answer.problem import Problem, check
+from workbench.verify.answer.rests_on import Ground, Reliance
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Ground, Outcome, Reliance, Trace, Verdict
+from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question, invariant, is_full
 from workbench.verify.decide.independence import enough_values, tabulated

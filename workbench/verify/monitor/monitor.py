@@ -20,8 +20,9 @@ from workbench.language import PROPERTIES, PropertySyntax
 from workbench.processors.held.group import flatten
 from workbench.smv.system import SmvSystem, read_system
 from workbench.verify.answer.problem import Problem, problem
+from workbench.verify.answer.rests_on import Ground
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Ground, Outcome, Verdict
+from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import Equivalence
 from workbench.verify.ask.properties import Property, never_false, silent
