@@ -127,7 +127,7 @@ def _refusal(processor: Processor, events: int, verdict: Verdict) -> NotCertifie
     if verdict.outcome is Outcome.FAILS and verdict.counterexample is not None:
         return NotCertified(
             f"{claim}: it cannot be pipelined so. A copy that begins with them emits something else: "
-            f"{_shown(verdict.counterexample)}",
+            f"{_describe(verdict.counterexample)}",
             verdict,
             hint="wb.render_timeline draws the run: `verdict.counterexample` of this error",
         )
@@ -135,7 +135,7 @@ def _refusal(processor: Processor, events: int, verdict: Verdict) -> NotCertifie
     return NotCertified(f"whether {claim} is not decided: {why}", verdict, hint="give it more time, or a smaller N")
 
 
-def _shown(run: Trace) -> str:
+def _describe(run: Trace) -> str:
     """What comes on the inputs, and what both sides carry at the last step."""
 
     def text(pipe: str, step: TraceStep) -> str:

@@ -197,16 +197,16 @@ def _dead_paths(pipeline: Program, settings: Settings) -> DeadPaths:
     live = without_unread(whole)
     own = fitting(live, settings)
     unread = tuple(node.name for node in whole.nodes if node not in live.nodes)
-    silent, speaking = _silent(live, own)
+    silent, speaking = _find_silent(live, own)
     unheard = tuple(node.name for node in live.nodes if set(reached(live, node)) <= set(silent))
     dead, undecided = _short_cuts(live, speaking, own)
     deleted = {*unheard, *(name for found in dead for name in found.truncation.removed)}
     needed = tuple(
-        _needed(live, node.name, speaking, own, undecided.get(node.name, ""))
+        _find_needed(live, node.name, speaking, own, undecided.get(node.name, ""))
         for node in live.nodes
         if node.name not in deleted
     )
-    reduced = _reduced(live, dead, speaking, own)
+    reduced = _reduce(live, dead, speaking, own)
     if reduced is None and unread:
         reduced = Reduced(live, (), "stepwise", None)
     if reduced is not None:
@@ -215,7 +215,7 @@ def _dead_paths(pipeline: Program, settings: Settings) -> DeadPaths:
     return DeadPaths(whole, unread, silent, unheard, dead, needed, reduced)
 
 
-def _silent(pipeline: Pipeline, settings: Settings) -> tuple[dict[str, Verdict], dict[str, Verdict]]:
+def _find_silent(pipeline: Pipeline, settings: Settings) -> tuple[dict[str, Verdict], dict[str, Verdict]]:
     """The outputs that are known never to speak, and the others, each with its verdict."""
     verdicts = {name: discount_early(check(pipeline, never_speaks(name), settings)) for name, _ in pipeline.outputs}
     silent = {name: verdict for name, verdict in verdicts.items() if verdict.outcome is Outcome.HOLDS}
@@ -262,7 +262,9 @@ def _begins_with(longer: Iterable[list[Any]], shorter: Iterable[list[Any]]) -> b
     return all(a[: len(b)] == b for a, b in zip(emitted, wanted, strict=True))
 
 
-def _needed(pipeline: Pipeline, name: str, speaking: Mapping[str, Verdict], settings: Settings, reason: str) -> Needed:
+def _find_needed(
+    pipeline: Pipeline, name: str, speaking: Mapping[str, Verdict], settings: Settings, reason: str
+) -> Needed:
     node = pipeline.node(name)
     for cut in truncations(pipeline):
         if cut.node == name and cut.direct:
@@ -282,7 +284,7 @@ def _last_step(verdict: Verdict) -> str:
     return "" if run is None else f" at step {len(run.steps) - 1}"
 
 
-def _reduced(
+def _reduce(
     pipeline: Pipeline, dead: tuple[Dead, ...], speaking: Mapping[str, Verdict], settings: Settings
 ) -> Reduced | None:
     """Short cuts one on top of the other, as long as the whole stays as good."""

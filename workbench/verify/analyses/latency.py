@@ -39,7 +39,7 @@ WATCH = "latency"
 """The observer that knows whether the tagged event has come."""
 
 
-def _watched(system: System, source: str) -> tuple[System, Term]:
+def _watch(system: System, source: str) -> tuple[System, Term]:
     """The system with an observer, and whether the tagged event comes at this step or came before."""
     entry = system.pipes[f"{source}.{FIRST}"]
     before = var(f"{WATCH}:before", BOOL)
@@ -48,7 +48,7 @@ def _watched(system: System, source: str) -> tuple[System, Term]:
     return observe(system, WATCH, [StateVariable(before.name, BOOL, False, since)], [definition]), since
 
 
-def _caused(system: System, output: str) -> Term:
+def _is_caused(system: System, output: str) -> Term:
     """An event that the tagged one causes comes out."""
     slots = system.pipes[dict(system.outputs)[output]].slots
     found: Term = disjunction(both(slot.present, slot.value[1]) for slot in slots)
@@ -65,8 +65,8 @@ def waiting(source: str, output: str) -> Property:
     """How many steps in a row it takes until the last output that the tagged event causes, both ends included."""
 
     def question(system: System) -> Question:
-        watched, since = _watched(system, source)
-        to_come = build("EF", atom(_caused(system, output)))
+        watched, since = _watch(system, source)
+        to_come = build("EF", atom(_is_caused(system, output)))
         # every step counts, so every input is in the model
         some = atom(both(since, _counts(system)))
         text = f"an event of '{source}' waits, and what it causes on '{output}' can come later and later"
@@ -79,13 +79,13 @@ def latency_below(source: str, output: str, k: int) -> Property:
     """No output comes `k` steps or more after the tagged event that causes it."""
 
     def question(system: System) -> Question:
-        watched, since = _watched(system, source)
+        watched, since = _watch(system, source)
         age = var(f"{WATCH}:age", Range(0, k))
         older = ite(LT(age, k), age + 1, age)
         counted = replace(
             watched, variables=(*watched.variables, StateVariable(age.name, Range(0, k), 0, ite(since, older, 0)))
         )
-        late = both(both(_caused(system, output), GE(age, k)), _counts(system))
+        late = both(both(_is_caused(system, output), GE(age, k)), _counts(system))
         return Question(counted, "invar", atom(negate(late)))
 
     return Property(f"latency({source}, {output}) < {k}", question)
@@ -106,11 +106,11 @@ def latency(pipeline: Program, source: str, output: str, settings: Settings | No
         # the same number from another algorithm: a counter of steps, and a shortest run on which it is reached
         witness = check(following, latency_below(source, output, steps), settings).counterexample
         shows = f"'{output}' carries what the event of '{source}' causes, {plural(steps, 'step')} after it"
-    run = witness and _untagged(flat, source, witness, shows)
+    run = witness and _untag(flat, source, witness, shows)
     return measure(f"latency from {source} to {output}", verdict, steps, run, input=source, output=output)
 
 
-def _untagged(pipeline: Pipeline, source: str, trace: Trace, shows: str) -> Trace:
+def _untag(pipeline: Pipeline, source: str, trace: Trace, shows: str) -> Trace:
     """The run of the pipeline itself."""
     inputs = [{n: v[0] if n == source else v for n, v in step.inputs.items()} for step in trace.steps]
     found = run_of(pipeline, inputs, trace.loop, shows=shows, shortest=trace.shortest)

@@ -119,11 +119,11 @@ class Tagged(Processor):
         return Machine(inner.slots, step, finish if inner.finish else None)
 
     def _tagging(self, step: Push, state: State, front: tuple[Any, ...]) -> Stepped:
-        plain, tag = self._parted(front)
+        plain, tag = self._split(front)
         state, results = step(state, plain)
         return state, tuple(_with_tag(out, tag) for out in results)
 
-    def _parted(self, front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+    def _split(self, front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
         """A front without its tags, and whether there is one."""
         return tuple(value for value, _ in front), disjunction(tag for _, tag in front)
 
@@ -160,7 +160,7 @@ class TaggedVerdicts(Tagged, Deferring):
 class TaggedNews(Tagged, Listening):  # type: ignore[override]
     """The same of a processor that hears what its inputs bring."""
 
-    def _parted(self, front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+    def _split(self, front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
         plain, tags = list[Maybe](), list[Any]()
         for present, value in front:
             padding = present is False  # without a value

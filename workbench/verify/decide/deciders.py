@@ -80,11 +80,11 @@ class AutoDecider:
             given = limits.within(_least(turn, left))
             rest = part.without([role for role, answer in found.answers.items() if not answer.open])
             with phase(f"deciding with {decider.name}"):
-                found = _joined(part, found, decider.decide(rest, given, count_states=count_states), decider.name)
+                found = _join(part, found, decider.decide(rest, given, count_states=count_states), decider.name)
             tried.append(decider.name)
             if not any(found.answers[role].open for role in part.required):
                 return replace(_besides(part, found, limits), wall_seconds=time.monotonic() - begin)
-        return replace(_exhausted(found, limits, tried, begin), wall_seconds=time.monotonic() - begin)
+        return replace(_report_exhausted(found, limits, tried, begin), wall_seconds=time.monotonic() - begin)
 
 
 def _besides(part: Part, found: Decision, limits: EngineLimits) -> Decision:
@@ -96,7 +96,7 @@ def _besides(part: Part, found: Decision, limits: EngineLimits) -> Decision:
         more = get_decider("bmc").decide(rest, limits.within(_least(Turn(0.25, patience(0)), limits.seconds)))
     except EngineMissing:
         return found
-    joined = _joined(part, found, more, "bmc")
+    joined = _join(part, found, more, "bmc")
     return replace(joined, engine=found.engine or joined.engine)
 
 
@@ -125,7 +125,7 @@ def _least(turn: Turn, left: float | None) -> float | None:
     return min(turn.seconds, left * turn.share)
 
 
-def _joined(part: Part, found: Decision, more: Decision, name: str) -> Decision:
+def _join(part: Part, found: Decision, more: Decision, name: str) -> Decision:
     """What was decided before, and what one more engine adds."""
     answers = dict(found.answers)
     for role, answer in more.answers.items():
@@ -157,7 +157,7 @@ def _latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
     return tuple(found.values())
 
 
-def _exhausted(found: Decision, limits: EngineLimits, tried: list[str], begin: float) -> Decision:
+def _report_exhausted(found: Decision, limits: EngineLimits, tried: list[str], begin: float) -> Decision:
     """What to say where nobody decided; a limit of time is the user's, not the one of a turn."""
     names = ", ".join(dict.fromkeys(tried))
     answers = {
@@ -187,7 +187,7 @@ class AllDecider:
         Disagreement: two engines give different answers, or count different numbers of states.
         """
         begin = time.monotonic()
-        deciders = list(_installed())
+        deciders = list(_find_installed())
         found: dict[str, Decision] = {}
         for position, (row, decider) in enumerate(deciders):
             left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - begin))
@@ -208,7 +208,7 @@ class AllDecider:
         )
 
 
-def _installed() -> Iterator[tuple[EngineRow, Decider]]:
+def _find_installed() -> Iterator[tuple[EngineRow, Decider]]:
     for row in single_engines():
         try:
             yield row, get_decider(row.name)

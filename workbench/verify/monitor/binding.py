@@ -61,7 +61,7 @@ def drive(
     TypingError: an expression gives values of another kind. DomainError: it gives a value outside of the domain.
     EngineError: the system is defective, or has no (fair) run. Undecided: a limit was met.
     """
-    wanted = _bound(source, pipeline.ports, dict(bind or {}), dict(when or {}))
+    wanted = _bind_term(source, pipeline.ports, dict(bind or {}), dict(when or {}))
     driver = _Driver(source, engine, limits)
     wires = driver.wires(wanted)
     words = "; ".join(_words(name, wanted) for name in pipeline.ports.arrivals)
@@ -84,7 +84,7 @@ class _Wanted(NamedTuple):
         return Wire(self.local, self.domain, self.text, given)
 
 
-def _bound(
+def _bind_term(
     source: SmvSystem, ports: Ports, bind: dict[str, str], when: dict[str, str]
 ) -> list[tuple[_Wanted, list[_Wanted]]]:
     """Per input its presence and its parts."""
@@ -136,13 +136,13 @@ class _Driver:
     def wires(self, wanted: Sequence[tuple[_Wanted, list[_Wanted]]]) -> tuple[Wire, ...]:
         leaves_of = [leaf for presence, parts in wanted for leaf in (presence, *parts)]
         # whatever is wrong with the system itself comes first; CTL looks for fair runs, too
-        self._checked("", Query("ctl" if self.source.fairness else "invar", "FALSE"))
-        names = {leaf.local: self._named(leaf) for leaf in leaves_of}
+        self._check("", Query("ctl" if self.source.fairness else "invar", "FALSE"))
+        names = {leaf.local: self._name(leaf) for leaf in leaves_of}
         if self._fits([(leaf, names[leaf.local]) for leaf in leaves_of]):
             return tuple(leaf.wire(names[leaf.local]) for leaf in leaves_of)
-        return tuple(self._fitted(leaf, names[leaf.local], names[f"{leaf.of}:present"]) for leaf in leaves_of)
+        return tuple(self._fit(leaf, names[leaf.local], names[f"{leaf.of}:present"]) for leaf in leaves_of)
 
-    def _named(self, leaf: _Wanted) -> str:
+    def _name(self, leaf: _Wanted) -> str:
         """How a model speaks of an expression: a name of the system as it is, anything else by a DEFINE."""
         if leaf.text in ("TRUE", "FALSE"):
             return leaf.text
@@ -154,7 +154,7 @@ class _Driver:
         while name in self.definitions:
             name = self.source.fresh(f"{name}_")
         self.definitions[name] = f"({leaf.text})"
-        if error := self._refused("", f"({self.name}.{name} = {self.name}.{name}) & FALSE"):
+        if error := self._find_error("", f"({self.name}.{name} = {self.name}.{name}) & FALSE"):
             message = re.sub(r"^(TYPE ERROR : )?line \d+ ?: ", "", error.what).partition("\n")[0]
             raise TypingError(
                 f"'{leaf.text}' for {leaf.shown}: {message}",
@@ -170,30 +170,30 @@ class _Driver:
         for number, (leaf, given) in enumerate(leaves_of):
             labels = {label: label for label in getattr(leaf.domain, "labels", ())}
             lines.append(f"VAR {fit}{number} : {type_of(leaf.domain, labels)}; ASSIGN {fit}{number} := {given};")
-        return not self._refused("\n".join(lines), "FALSE")
+        return not self._find_error("\n".join(lines), "FALSE")
 
-    def _fitted(self, leaf: _Wanted, given: str, present: str) -> Wire:
+    def _fit(self, leaf: _Wanted, given: str, present: str) -> Wire:
         """A leaf that may need a conversion, or a proof that its values lie in its domain."""
         if self._fits([(leaf, given)]):
             return leaf.wire(given)
         if isinstance(leaf.domain, Enum):
             inside = f"{given} in {{{', '.join(leaf.domain.labels)}}}"
-            self._typed(leaf, f"CONSTANTS {', '.join(leaf.domain.labels)};", inside, "its constants")
+            self._check_type(leaf, f"CONSTANTS {', '.join(leaf.domain.labels)};", inside, "its constants")
             self._stays(leaf, inside, given, present)
             return leaf.wire(f"case {inside} : {given}; TRUE : {leaf.domain.default}; esac")
         if isinstance(leaf.domain, Integer | Range):
-            number = self._word(leaf, given) if self._refused("", f"({given} + 0 = 0) & FALSE") else given
-            self._typed(leaf, "", f"{number} >= 0", "numbers")
-            if not self._refused("", f"({given} -> TRUE) & FALSE"):
-                raise self._mistyped(leaf, "numbers", "write case ... : 1; TRUE : 0; esac")
+            number = self._word(leaf, given) if self._find_error("", f"({given} + 0 = 0) & FALSE") else given
+            self._check_type(leaf, "", f"{number} >= 0", "numbers")
+            if not self._find_error("", f"({given} -> TRUE) & FALSE"):
+                raise self._report_type(leaf, "numbers", "write case ... : 1; TRUE : 0; esac")
             inside = f"{number} >= {leaf.domain.lo} & {number} <= {leaf.domain.hi}"
             self._stays(leaf, inside, given, present)
             return leaf.wire(_number(leaf.domain, number, inside))
-        raise self._mistyped(leaf, "truth values", "compare it, e.g. count > 0")
+        raise self._report_type(leaf, "truth values", "compare it, e.g. count > 0")
 
     def _word(self, leaf: _Wanted, given: str) -> str:
         """A word as a number, which takes a case for each of its values."""
-        if not self._refused("", f"({given}[{LARGEST_WORD}:{LARGEST_WORD}] = 0ud1_0) & FALSE"):
+        if not self._find_error("", f"({given}[{LARGEST_WORD}:{LARGEST_WORD}] = 0ud1_0) & FALSE"):
             raise Refused(
                 f"'{leaf.text}' is a word of more than {LARGEST_WORD} bits, too many for {leaf.domain}",
                 where=self.source.path,
@@ -201,11 +201,11 @@ class _Driver:
             )
         return f"toint({given})"
 
-    def _typed(self, leaf: _Wanted, sections: str, formula: str, what: str) -> None:
-        if error := self._refused(sections, f"({formula}) & FALSE"):
-            raise self._mistyped(leaf, what, error.what.removeprefix("the formula is not correct: ")) from error
+    def _check_type(self, leaf: _Wanted, sections: str, formula: str, what: str) -> None:
+        if error := self._find_error(sections, f"({formula}) & FALSE"):
+            raise self._report_type(leaf, what, error.what.removeprefix("the formula is not correct: ")) from error
 
-    def _mistyped(self, leaf: _Wanted, what: str, hint: str) -> TypingError:
+    def _report_type(self, leaf: _Wanted, what: str, hint: str) -> TypingError:
         return TypingError(
             f"{_carrier(leaf)} carries {leaf.domain}, but '{leaf.text}' does not give {what}",
             where=self.source.path,
@@ -215,7 +215,7 @@ class _Driver:
     def _stays(self, leaf: _Wanted, inside: str, given: str, present: str) -> None:
         """That the values stay in the domain whenever the input carries an event."""
         constants = f"CONSTANTS {', '.join(leaf.domain.labels)};" if isinstance(leaf.domain, Enum) else ""
-        answer = self._checked(constants, Query("invar", f"{present} -> ({inside})"), (given,)).answers[0]
+        answer = self._check(constants, Query("invar", f"{present} -> ({inside})"), (given,)).answers[0]
         if answer.trace is not None:
             value, step = show_smv(answer.trace.steps[-1][given]), len(answer.trace.steps) - 1
             wider = "choose a larger -N" if isinstance(leaf.domain, Integer) else "widen the type of the input"
@@ -225,22 +225,22 @@ class _Driver:
                 hint=f"{wider}, or bind another expression",
             )
 
-    def _refused(self, sections: str, formula: str) -> EngineError | None:
+    def _find_error(self, sections: str, formula: str) -> EngineError | None:
         """Have the engine read the system with more sections in main; what it says if it does not."""
         try:
-            self._checked(sections, Query("invar", formula))
+            self._check(sections, Query("invar", formula))
         except Undecided:
             raise
         except EngineError as error:
             return error
         return None
 
-    def _checked(self, sections: str, query: Query, watch: tuple[str, ...] = ()) -> TaskResult:
+    def _check(self, sections: str, query: Query, watch: tuple[str, ...] = ()) -> TaskResult:
         text = f"{self.source.part(self.module, self.definitions)}\nMODULE main\nVAR {self.name} : {self.module};\n"
         try:
             result = self.engine.check(Task(f"{text}{sections}\n", (query,), watch=watch), self.limits)
         except EngineError as error:
-            raise _located(error, self.source, self.name) from error
+            raise _locate(error, self.source, self.name) from error
         if result.answers[0].open:
             raise Undecided(f"binding the inputs: {result.answers[0].reason}", where=self.source.path)
         return result
@@ -260,7 +260,7 @@ def _number(domain: Integer | Range, number: str, inside: str) -> str:
     return f"case {' '.join(rows)} TRUE : {constant(domain, 0, {})}; esac"
 
 
-def _located(error: EngineError, source: SmvSystem, instance: str) -> WorkbenchError:
+def _locate(error: EngineError, source: SmvSystem, instance: str) -> WorkbenchError:
     """The engine's message at its place in the user's file, in the names of that file."""
     where: Location | str = source.path
     lines = source.text.splitlines()

@@ -88,11 +88,11 @@ class Watching:
                 hint="say it with when, or leave --inputs and --fair out",
             )
         flat = flatten(settings.over(self.subject)[0])
-        self._timed(source)
+        self._check_time(source)
         with Budget(settings.seconds, settings.memory_mb), phase("binding the inputs to the system"):
             return drive(source, flat, self.bind, self.when, settings.engine, limits_left())
 
-    def _timed(self, source: SmvSystem) -> None:
+    def _check_time(self, source: SmvSystem) -> None:
         """Refused where rules do not know how much time a step of the system takes."""
         if self.subject.pipeline.clocks and ELAPSED not in self.bind and ELAPSED not in source.names:
             what = (

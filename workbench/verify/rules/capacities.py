@@ -190,7 +190,7 @@ class CapacitySearch:
     def _measure_outside(self, searched: RuleMost) -> None:
         """A column of events from outside: what is kept of them depends on them alone."""
         type = searched.queue
-        values, whole = self.measured.kept(type)
+        values, whole = self.measured.distinct_events(type)
         column = self.model.frame.layout.columns[type]
         kinds = column.newest is not None and not column.places  # where events are counted, others push some out
         if whole and (kinds or not values) and len(values) <= searched.at_most:
@@ -199,8 +199,8 @@ class CapacitySearch:
             searched.growth = Growth(({type: values[0]},), 0, 1)
             return
         count = int(min(searched.at_most, MOST_TRIED)) if values else 0
-        inputs = self.measured.paced({type: values[number % len(values)]} for number in range(count))
-        searched.learn(self.measured.reached(type, inputs), inputs)
+        inputs = self.measured.pace({type: values[number % len(values)]} for number in range(count))
+        searched.learn(self.measured.measure_column(type, inputs), inputs)
 
     def _fill(self, searched: RuleMost) -> None:
         """Streams on which rules fire as often as rates let them, which may be all that is to be found."""
@@ -208,14 +208,14 @@ class CapacitySearch:
         most = int(min(searched.at_most, self.most or MOST_KEPT)) if bounded else MOST_IN_TURN
         firings = [each for each in map(self._firing, searched.causing) if each]
         for inputs in firings:
-            self._try(itertools.chain([inputs], self.measured.fuller(inputs, most)), searched)
+            self._try(itertools.chain([inputs], self.measured.with_more_events(inputs, most)), searched)
         if not bounded:
             return
-        self._try(self.measured.alike(), searched)
+        self._try(self.measured.streams_of_one_kind(), searched)
         for inputs in firings:
             if not searched.known and (richer := self._enrich(inputs, searched.measure)) != inputs:
-                self._try(self.measured.fuller(richer, most), searched)
-        self._try(self.measured.in_two(), searched)
+                self._try(self.measured.with_more_events(richer, most), searched)
+        self._try(self.measured.streams_of_two_kinds(), searched)
 
     def _try(self, streams: Iterable[InputSteps], searched: RuleMost) -> None:
         for each in streams:
@@ -233,7 +233,7 @@ class CapacitySearch:
         """A stream like one, with more events, on which more is reached with each of them."""
         reached, found = self._run(inputs, measure)
         for _ in range(MOST_RICHER):
-            tried = (self._run(each, measure) for each in self.measured.richer(found))
+            tried = (self._run(each, measure) for each in self.measured.neighbours(found))
             more = next((each for each in tried if each[0] > reached), None)
             if more is None:
                 break

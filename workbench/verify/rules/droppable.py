@@ -60,7 +60,7 @@ def shorter_rules(rule: t.Rule) -> Iterator[tuple[str, t.Rule]]:
     for place, part in enumerate(rule.predicates):
         rest = (*rule.predicates[:place], *rule.predicates[place + 1 :])
         shorter = replace(rule, predicates=rest)
-        if not _given(part) & _used(shorter):
+        if not _parameters_bound(part) & _parameters_used(shorter):
             yield f"'{part}'", shorter
     for place, part in enumerate(rule.parts):
         for constraint in part.constraints:
@@ -78,14 +78,14 @@ def _without(of: tuple[t.Expression, ...], one: t.Expression) -> tuple[t.Express
     return tuple(each for each in of if each is not one)
 
 
-def _given(part: t.Predicate | t.Aggregate) -> set[str]:
+def _parameters_bound(part: t.Predicate | t.Aggregate) -> set[str]:
     """What others may call what a part binds."""
     if isinstance(part, t.Aggregate):
         return {f"${part.parameter}"}
     return {part.name, *(f"${each.name}" for each in part.assignments)} if part.policy.binds else set()
 
 
-def _used(rule: t.Rule) -> set[str]:
+def _parameters_used(rule: t.Rule) -> set[str]:
     """What a rule's parts call what is bound."""
     found = set(rule.consuming)
     for leaf in (leaf for each in rule.expressions for leaf in t.within(each)):

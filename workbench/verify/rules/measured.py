@@ -85,11 +85,11 @@ class MeasuredRules:
             found.append(MeasuredStep(name, needed, made))
         return found
 
-    def reached(self, queue: str, inputs: Sequence[Mapping[str, Value]]) -> int:
+    def measure_column(self, queue: str, inputs: Sequence[Mapping[str, Value]]) -> int:
         """How much room a column needs."""
         return max((each.lengths[queue] for each in self.run(inputs)), default=0)
 
-    def kept(self, type: str) -> tuple[list[Value], bool]:
+    def distinct_events(self, type: str) -> tuple[list[Value], bool]:
         """Events of a type that are kept beside each other, one of each kind; and whether these are all that there are.
 
         Where only the newest with the same values is kept, there are as many kinds as such values; else one.
@@ -97,13 +97,13 @@ class MeasuredRules:
         column, domain = self.model.frame.layout.columns[type], self.model.shapes[self.model.ports.index(type)]
         tried, found = list(islice(domain.values(), MOST_TRIED + 1)), list[Value]()
         for value in tried[:MOST_TRIED]:
-            if self.reached(type, [{type: each} for each in (*found, value)]) > len(found):
+            if self.measure_column(type, [{type: each} for each in (*found, value)]) > len(found):
                 found.append(value)
                 if column.newest is None:
                     return found, True
         return found, len(tried) <= MOST_TRIED
 
-    def paced(self, inputs: Iterable[Mapping[str, Value]]) -> InputSteps:
+    def pace(self, inputs: Iterable[Mapping[str, Value]]) -> InputSteps:
         """The same, waiting where rates do not let an event come yet."""
         now, times, found = 0, dict[str, list[int]](), list[Mapping[str, Value]]()
         for step in inputs:
@@ -119,26 +119,26 @@ class MeasuredRules:
             found.append(step)
         return tuple(found)
 
-    def fuller(self, inputs: InputSteps, count: int) -> Iterator[InputSteps]:
+    def with_more_events(self, inputs: InputSteps, count: int) -> Iterator[InputSteps]:
         """Streams like one on which something happens at the last step, on which more may: parts come several times."""
         *before, last = inputs
         numbers = {*range(2, min(count, MOST_IN_TURN) + 1), *(2**each for each in range(count.bit_length())), count}
         for number in sorted(numbers - {0, 1}):
-            yield self.paced([*before * number, last])
-            yield self.paced(inputs * number)
+            yield self.pace([*before * number, last])
+            yield self.pace(inputs * number)
             for place in range(len(before)):
-                yield self.paced([*before[:place], *[before[place]] * number, *before[place + 1 :], last])
+                yield self.pace([*before[:place], *[before[place]] * number, *before[place + 1 :], last])
 
-    def richer(self, inputs: InputSteps) -> Iterator[InputSteps]:
+    def neighbours(self, inputs: InputSteps) -> Iterator[InputSteps]:
         """Streams like one, with one event more, or with another one in place of the last events."""
         for event in self.events():
             for place in range(len(inputs)):
-                yield self.paced([*inputs[:place], event, *inputs[place:]])
-                yield self.paced([*inputs[:place], *[event] * (len(inputs) - place)])
+                yield self.pace([*inputs[:place], event, *inputs[place:]])
+                yield self.pace([*inputs[:place], *[event] * (len(inputs) - place)])
 
     def firing(self, rule: t.Rule) -> InputSteps:
         """A stream on which a rule fires at the last step: of few events and pauses, or of equal events."""
-        for inputs in itertools.chain(self._short(), self.alike()):
+        for inputs in itertools.chain(self._short(), self.streams_of_one_kind()):
             place = next((i for i, step in enumerate(self.run(inputs), 1) if rule.name in step.rules), None)
             if place is not None:
                 return inputs[:place]
@@ -150,18 +150,18 @@ class MeasuredRules:
         steps = [*self.events(), *pauses[:1], *pauses[1:][-1:]]
         for length in range(1, LONGEST_SHORT + 1):
             if len(steps) ** length <= MOST_SHORT:
-                yield from map(self.paced, itertools.product(steps, repeat=length))
+                yield from map(self.pace, itertools.product(steps, repeat=length))
 
-    def alike(self) -> Iterator[InputSteps]:
+    def streams_of_one_kind(self) -> Iterator[InputSteps]:
         """Streams of events of one kind."""
-        return (self.paced([one] * MOST_ALIKE) for one in self.events())
+        return (self.pace([one] * MOST_ALIKE) for one in self.events())
 
-    def in_two(self) -> Iterator[InputSteps]:
+    def streams_of_two_kinds(self) -> Iterator[InputSteps]:
         """Streams of events of one kind, and then one of another."""
         events = list(self.events())
         if len(events) <= MOST_PAIRED:
             for one, other in itertools.permutations(events, 2):
-                yield self.paced([*[one] * MOST_ALIKE, other])
+                yield self.pace([*[one] * MOST_ALIKE, other])
 
     def events(self) -> Iterator[Mapping[str, Value]]:
         """An event of each kind that may come from outside."""

@@ -158,7 +158,7 @@ def _two_events(model: ModelledRules) -> Sequence[Sequence[Mapping[str, Value]]]
     measured = MeasuredRules(model)
     events = [] if model.frame.told else list(measured.events())
     for pair in combinations(events, 2):
-        orders = [each for each in (pair, pair[::-1]) if measured.paced(each) == each]
+        orders = [each for each in (pair, pair[::-1]) if measured.pace(each) == each]
         made = [Counter((c.type, repr(c.values)) for step in measured.run(each) for c in step.made) for each in orders]
         if len(orders) == 2 and made[0] != made[1]:
             return orders
@@ -197,9 +197,9 @@ def _same_outcome(outputs: list[str]) -> Property:
         same = []
         for output in outputs:
             first, second = (carried_by(system, _made(side, output)) for side in ("first", "second"))
-            early = _remembered(f"{output}_1", first, begins, follows, variables)
-            late = _remembered(f"{output}_2", first, follows, FALSE, variables)
-            other = _remembered(f"{output}_3", second, follows, FALSE, variables)
+            early = _remember(f"{output}_1", first, begins, follows, variables)
+            late = _remember(f"{output}_2", first, follows, FALSE, variables)
+            other = _remember(f"{output}_3", second, follows, FALSE, variables)
             same.append(either(turn.present, same_events(first, second)))
             same.append(either(negate(ends), same_events([*early, *late], [*other, *second])))
         watched = observe(system, OBSERVER, variables, [])
@@ -208,7 +208,7 @@ def _same_outcome(outputs: list[str]) -> Property:
     return Property("same outcome in both orders", question)
 
 
-def _remembered(name: str, slots: list[Maybe], when: Any, stays: Any, variables: list[StateVariable]) -> list[Maybe]:
+def _remember(name: str, slots: list[Maybe], when: Any, stays: Any, variables: list[StateVariable]) -> list[Maybe]:
     """What a pipe carried at a step, in variables of an observer; `stays`: at which steps it is not forgotten."""
     found = []
     for number, slot in enumerate(slots):

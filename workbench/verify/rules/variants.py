@@ -50,7 +50,7 @@ def compared(
         if ordered:
             left, right = modelled((one, other), more)
             return comparison(left, right, "stepwise", settings).decide()
-        return _unordered(one, other, more, settings)
+        return _compare_unordered(one, other, more, settings)
 
     verdict, bounds = comparing(verdict_with, (one, other), bounds, settings, deepen=deepen).decide()
     if verdict.counterexample is not None:
@@ -63,7 +63,7 @@ def compared(
     return report_unknown(about, verdict)
 
 
-def _unordered(rules: RuleSet, variant: RuleSet, bounds: RuleBounds, settings: Settings) -> Verdict:
+def _compare_unordered(rules: RuleSet, variant: RuleSet, bounds: RuleBounds, settings: Settings) -> Verdict:
     one, other = modelled((rules, variant), bounds)
     both, _ = side_by_side(one, other, "stepwise")
     names = [name for name, _ in both.outputs]

@@ -29,11 +29,11 @@ class AlgebraDecider:
             reason = "algebra knows pipelines, not the SMV system that drives the inputs"
             answers = dict.fromkeys(part.asked, Answer(None, reason=reason))
         elif invariants:
-            answers |= _proved(part, invariants, limits)
+            answers |= _prove(part, invariants, limits)
         return Decision(answers, self.name, time.thread_time() - cpu, time.monotonic() - begin)
 
 
-def _proved(part: Part, roles: list[str], limits: EngineLimits) -> dict[str, Answer]:
+def _prove(part: Part, roles: list[str], limits: EngineLimits) -> dict[str, Answer]:
     """The simplest relations first, and more where these are not enough."""
     deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
     found: dict[str, Answer] = {}

@@ -85,12 +85,12 @@ class Ranking:
         return False
 
     def _put(self, number: int, below: set[int]) -> bool:
-        if any(number in self._reached(other) for other in below):
+        if any(number in self._reach(other) for other in below):
             return False
         self._below.setdefault(number, set()).update(below)
         return True
 
-    def _reached(self, number: int) -> set[int]:
+    def _reach(self, number: int) -> set[int]:
         found: set[int] = set()
         todo = [number]
         while todo:

@@ -65,9 +65,9 @@ class Generators:
         try:
             return self._products[a, b]
         except KeyError:
-            return self._products.setdefault((a, b), self._multiplied(a, b))
+            return self._products.setdefault((a, b), self._multiply(a, b))
 
-    def _multiplied(self, a: Monomial, b: Monomial) -> Monomial | None:
+    def _multiply(self, a: Monomial, b: Monomial) -> Monomial | None:
         made: list[int] = []
         variables = set()
         for generator in sorted(a + b, reverse=True):

@@ -117,13 +117,13 @@ class _Run:
         """Search until these goals are decided, or a limit is met."""
         reason = ""
         try:
-            while not self.search.complete and (whole or not self._seen(goals)):
+            while not self.search.complete and (whole or not self._note_goals(goals)):
                 self._advance()
         except Stopped as stop:
             reason = str(stop)
         return {role: self._answer(goal, reason) for role, goal in goals.items()}
 
-    def _seen(self, goals: Mapping[str, Goal]) -> bool:
+    def _note_goals(self, goals: Mapping[str, Goal]) -> bool:
         hit = {r for r, goal in goals.items() if isinstance(goal, Never) and self.search.hit(goal.label) is not None}
         return all(role in hit or self.part.asked[role].unless in hit for role in goals)
 
@@ -186,7 +186,7 @@ class _Run:
 
     def _lasso(self, cycle: Sequence[Edge]) -> RawTrace:
         first = self._run_to(cycle[0])
-        return RawTrace((*first, *(self._shown(step) for step in cycle[1:])), len(first) - 1)
+        return RawTrace((*first, *(self._show(step) for step in cycle[1:])), len(first) - 1)
 
     def _run_to(self, last: Edge) -> list[SmvState]:
         """A shortest path that ends with a step."""
@@ -196,9 +196,9 @@ class _Run:
             Edge(number, self.space.move(*pair))
             for number, pair in zip(states, itertools.pairwise(words), strict=False)
         ]
-        return [self._shown(step) for step in (*steps, last)]
+        return [self._show(step) for step in (*steps, last)]
 
-    def _shown(self, step: Edge) -> SmvState:
+    def _show(self, step: Edge) -> SmvState:
         """A step as the engines of SMV text give it."""
         smv = self.part.smv
         values = self.space.layout.unpack(self.search.state(step.state)) | self.space.moves.values(step.move)

@@ -78,13 +78,13 @@ class CompiledSearch(Exploration):
             self._reserve = np.zeros(1 << size.bit_length(), np.int64)
         except MemoryError as error:
             raise Stopped("no memory for the states") from error
-        self._states[:, 0] = [_signed(space.initial >> WORD * i) for i in range(words)]
+        self._states[:, 0] = [_to_signed(space.initial >> WORD * i) for i in range(words)]
         self._parents[0] = 0
         self._size, self._done = 1, 0
         self._kind = kernels.BITMAP if self._bitmap else kernels.INDEX if words > 1 else kernels.WORDS
         self._table = self._reserve
         if self._bitmap:
-            self._table[space.initial // WORD] = _signed(1 << space.initial % WORD)
+            self._table[space.initial // WORD] = _to_signed(1 << space.initial % WORD)
         else:
             self._table = self._reserve[:_SMALL]
             self._fill(self._kind, self._table)
@@ -145,11 +145,11 @@ class CompiledSearch(Exploration):
     def count_moves(self) -> list[int]:
         counts = self._np.zeros(self._many, self._np.int64)
         for first in range(0, self._size, self._block):
-            count, apart = self._expanded(first)
+            count, apart = self._expand_from(first)
             self._kernels.count_moves(self._flags, count, apart, self._many, self.space.void, counts)
         return [int(count) for count in counts]
 
-    def _expanded(self, first: int) -> tuple[int, int]:
+    def _expand_from(self, first: int) -> tuple[int, int]:
         """Put the steps of a block of states into the buffers; how many states, and how far apart their moves are."""
         count = min(self._block, self._size - first)
         given = self._expand, self._states, first, count, self._inputs, self._after, self._flags
@@ -182,7 +182,7 @@ class CompiledSearch(Exploration):
         ends, flags = (np.empty(most + self._block * self._many, np.int32) for _ in range(2))
         edges = 0
         for first in range(0, self._size, self._block):
-            count, apart = self._expanded(first)
+            count, apart = self._expand_from(first)
             edges = kernels.join(
                 self._after, self._flags, count, apart, self._many, first, index, _shift(np, index), self._states,
                 starts, ends, flags,
@@ -207,7 +207,7 @@ def _shift(np: Any, table: Any) -> Any:
     return np.uint64(WORD + 1 - int(table.size).bit_length())
 
 
-def _signed(word: int) -> int:
+def _to_signed(word: int) -> int:
     """The lowest bits as a signed number."""
     word %= 1 << WORD
     return word - (1 << WORD) if word >> (WORD - 1) else word
