@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,9 @@ from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.reference.executor import Reference
+from workbench.ir.compose import outline
 from workbench.processors.held.group import flatten, with_room
+from workbench.verify.answer.problem import check
 from workbench.verify.buffers.buffers import QueueStatus
 
 TOGETHER = wb.Environment(arrivals="synchronised")
@@ -139,6 +142,21 @@ def test_buffers_finds_the_smallest_capacity(body: str, capacity: int | None) ->
         for event in events:
             running.step({"a": event})
     Compiled(bounded, machine=False)
+
+
+def test_a_capacity_that_is_not_decided_is_not_taken_for_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four is enough and two is not, and of three nothing is known: so it may be three."""
+
+    def give_up_on_three(part: wb.Pipeline, prop: wb.Property, settings: wb.Settings) -> wb.Verdict:
+        verdict = check(part, prop, settings)
+        three = "more than 3 positions" in str(prop.question(outline(part, settings.q)).failure)
+        return replace(verdict, outcome=wb.Outcome.UNKNOWN, reason="no time") if three else verdict
+
+    monkeypatch.setattr("workbench.verify.buffers.pending.check", give_up_on_three)
+    found = wb.buffers(pipeline("return eventually(stutter(clock(a), 2))", "a: bool", CLOCK))
+    (buffer,) = (each for each in found.queues if each.queue.endswith(".pending"))
+    assert (buffer.status, buffer.capacity, buffer.at_least) == (QueueStatus.UNKNOWN, None, 3)
+    assert buffer.reason == "no time"
 
 
 def test_buffers_shows_a_stream_that_makes_ever_more_wait() -> None:
