@@ -54,6 +54,7 @@ TOGETHER = {
     "tests/verify/explicit/test_explicit.py": "machine code of the explicit engine",
     "tests/show/test_explorer.py": "browser",
     "tests/test_extension.py": "extensions",
+    "tests/test_plugins.py": "plugins",
     "tests/users/test_types.py": "wheel",
 }
 """Files whose tests share what is expensive to start, and what that is: one of pytest-xdist's processes runs them."""

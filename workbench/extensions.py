@@ -1,19 +1,28 @@
-"""Where parts of workbench are found beside its own folders: in those that `WORKBENCH_EXTENSIONS` names.
+"""Where parts of workbench are found beside its own folders: in installed packages, and in folders of one's own.
 
-The rule of this module: a part is one file, found in a folder that is called like what it is. A folder of extensions
-has `processors`, `backends`, `engines`, `commands`, `formats`; several are separated as on PATH.
+The rule of this module: a package names its parts by entry points of the group `workbench.plugins`; each is a part (a
+function, an aggregate, a processor, a format, a backend, ...), or a list of them, and its type tells which table has
+it. Whether any package does is seen without loading one, and only when a name is not among workbench's own, or all are
+asked for. What fails is left out, with its package and why. `WORKBENCH_EXTENSIONS` names folders, separated as on PATH,
+in which a part is one file, in a folder that is called like what it is: `processors`, `backends`, `formats`, ...
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterable
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from workbench.errors import WorkbenchError
 
 VARIABLE = "WORKBENCH_EXTENSIONS"
+GROUP = "workbench.plugins"
+METADATA = (".dist-info", ".egg-info")
+T = TypeVar("T")
 
 
 def extended(kind: str) -> list[str]:
@@ -26,10 +35,124 @@ def later(module: str, name: str, *given: Any) -> Callable[..., Any]:
     return lambda *more, **named: getattr(importlib.import_module(module), name)(*given, *more, **named)
 
 
-def rows(package: str, own: Iterable[Any] = ()) -> dict[str, Any]:
+class Plugin:
+    """An entry point of an installed package.
+
+    Attributes
+    ----------
+    name, package: of the entry point, and of what declares it, with its version.
+    parts: the objects that it names.
+    taken: what those are that a table has, in words, by their identities.
+    error: why it, or one of its parts, is left out; empty if nothing is.
+    """
+
+    def __init__(self, name: str, package: str) -> None:
+        self.name, self.package = name, package
+        self.parts: Sequence[Any] = ()
+        self.taken: dict[int, str] = {}
+        self.error = ""
+
+    def load(self, load: Callable[[], Any]) -> None:
+        """Take what it names, whatever its package does when it is imported."""
+        try:
+            found = load()
+        except Exception as error:
+            self.leave_out(f"{type(error).__name__}: {error}")
+        else:
+            self.parts = found if isinstance(found, list | tuple) else [found]
+
+    def leave_out(self, why: str) -> None:
+        """Note, and say once, that a part of it is not there."""
+        if not self.error:
+            import logging
+
+            self.error = why
+            told = f"plugin '{self.name}' of the package {self.package} is left out: {why}"
+            logging.getLogger("workbench").warning(told)
+
+
+class Table(Mapping[str, T]):
+    """Parts by their names: workbench's own, and those of plugins.
+
+    Parameters
+    ----------
+    own: those of workbench.
+    kind: what a part of a plugin is, if it belongs here: an instance, or for processors a subclass, of this class.
+    name: what a part is called; one without a name is left to other tables.
+    """
+
+    def __init__(self, own: Mapping[str, T], kind: type, name: Callable[[Any], str] = attrgetter("name")) -> None:
+        self._own, self._kind, self._name = own, kind, name
+
+    def __getitem__(self, name: str) -> T:
+        return self._own[name] if name in self._own else self._added()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or name in self._added()
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._own
+        yield from self._added()
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self._added())
+
+    def _added(self) -> dict[str, T]:
+        found: dict[str, T] = {}
+        for plugin in plugins():
+            for part in plugin.parts:
+                belongs = issubclass(part, self._kind) if isinstance(part, type) else isinstance(part, self._kind)
+                name = self._name(part) if belongs else ""
+                if name in self._own or name in found:
+                    plugin.leave_out(f"'{name}' is there already")
+                elif name:
+                    found[name] = part
+                    plugin.taken[id(part)] = f"{self._kind.__name__} {name}"
+        return found
+
+
+_plugins: list[Plugin] | None = None
+
+
+def plugins() -> Sequence[Plugin]:
+    """The plugins of all installed packages, which are loaded when this is first called."""
+    global _plugins
+    if _plugins is None:
+        _plugins = []  # what a plugin imports may ask, too
+        for folder in _declaring():
+            _load(folder, _plugins)
+    return _plugins
+
+
+def _declaring() -> Iterator[str]:
+    """The metadata of packages that declare plugins, found faster than importlib.metadata is imported."""
+    for place in sys.path:
+        with suppress(OSError):
+            for name in sorted(os.listdir(place or ".")):
+                if name.endswith(METADATA):
+                    folder = os.path.join(place, name)
+                    with suppress(OSError), open(os.path.join(folder, "entry_points.txt"), "rb") as file:
+                        if GROUP.encode() in file.read():
+                            yield folder
+
+
+def _load(folder: str, into: list[Plugin]) -> None:
+    from importlib.metadata import PathDistribution
+    from pathlib import Path
+
+    package = PathDistribution(Path(folder))
+    shown = f"{package.metadata['Name']} {package.version}"
+    known = {(plugin.name, plugin.package.partition(" ")[0]) for plugin in into}
+    for point in package.entry_points.select(group=GROUP):
+        if (point.name, package.metadata["Name"]) not in known:  # the first on the path is the one imported
+            into.append(plugin := Plugin(point.name, shown))
+            plugin.load(point.load)
+
+
+def rows(package: str, own: Iterable[Any] = ()) -> Table[Any]:
     """The rows of a table by their names: its own, then the `ROW` of each module of a package in the order of its rank.
 
-    The package is given by its name: what its rows start reads the table of them.
+    The package is given by its name: what its rows start reads the table of them. Rows of plugins come last.
 
     Raises
     ------
@@ -47,7 +170,7 @@ def rows(package: str, own: Iterable[Any] = ()) -> dict[str, Any]:
         if row.name in found:
             raise WorkbenchError(f"'{row.name}' is there already", where=path)
         found[row.name] = row
-    return found
+    return Table(found, type(next(iter(found.values()))))
 
 
 def files(places: Iterable[str]) -> dict[str, str]:

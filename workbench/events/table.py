@@ -1,7 +1,8 @@
 """The table of formats: everything that speaks of several of them reads it.
 
 The rule of this module: a format is one file in `events/formats`, or in the folder `formats` of an extension, with its
-reader, its writer and a `ROW`, and is called like its file. So its name is known before it is imported.
+reader, its writer and a `ROW`, and is called like its file. So its name is known before it is imported. Plugins have
+others.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from workbench.errors import InputError, did_you_mean
-from workbench.extensions import files, rows
+from workbench.extensions import Table, files, rows
 
 if TYPE_CHECKING:
     from workbench.events.rows import RowReader, RowWriter
@@ -68,8 +69,9 @@ def format_rows() -> Mapping[str, FormatRow]:
 
 
 def format_names() -> list[str]:
-    """Their names, none of them imported."""
-    return list(files(importlib.import_module(FORMATS).__path__))
+    """Their names, none of workbench's own imported."""
+    own = files(importlib.import_module(FORMATS).__path__)
+    return list(Table(dict.fromkeys(own), FormatRow))
 
 
 def format_row(name: str) -> FormatRow:

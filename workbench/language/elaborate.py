@@ -34,7 +34,7 @@ class Elaborator:
         machines = [p.machine for p in file.pipelines if p.machine is not None]
         ports += [v.type for p in file.pipelines for v in p.variables]
         called = {part.name for e in bodies for part in s.walk(e) if isinstance(part, s.Call)}
-        made = (PROCESSORS[name].constants for name in sorted(called & set(PROCESSORS)))
+        made = (PROCESSORS[name].constants for name in sorted(called) if name in PROCESSORS)
         states = (tuple(dict.fromkeys(state.name for state in machine.states)) for machine in machines)
         self.labels = constants(
             [found for e in (*ports, *bodies) for found in enumerations(e)],

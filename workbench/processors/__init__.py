@@ -2,7 +2,7 @@
 
 `PROCESSORS` maps a processor's name in the language to its class; two processors with one name are an error.
 Adding one takes a module in this package with a subclass of `Processor`, and its test; a module in the folder
-`processors` of an extension is as good.
+`processors` of an extension is as good, and so is a class that a plugin names.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
+from typing import Any
 
 from workbench.core.processor import Processor
 from workbench.errors import PipelineError
-from workbench.extensions import extended
+from workbench.extensions import Table, extended
 
 __path__.extend(extended("processors"))
 
@@ -23,26 +25,20 @@ ELSEWHERE = {"rules": "workbench.tesla.rule_processor"}
 """Modules with a processor that lie with what it is about, by its keyword; they are imported when it is asked for."""
 
 
-class ProcessorTable(Mapping[str, type[Processor]]):
+class ProcessorTable(Table[type[Processor]]):
     """Classes of processors by their names."""
 
-    def __init__(self, found: Mapping[str, type[Processor]]) -> None:
-        self._found: dict[str, type[Processor] | None] = dict.fromkeys(ELSEWHERE) | dict(found)
+    def __init__(self, found: Mapping[str, type[Processor]], name: Callable[[type[Processor]], str]) -> None:
+        self._imported: dict[str, type[Processor]] = {}
+        known: dict[str, Any] = {**dict.fromkeys(ELSEWHERE), **found}
+        super().__init__(known, Processor, name)
 
     def __getitem__(self, name: str) -> type[Processor]:
-        found = self._found[name]
-        if found is None:
-            found = self._found[name] = dict(_classes(ELSEWHERE[name]))[name]
-        return found
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
+        if name not in ELSEWHERE:
+            return super().__getitem__(name)
+        if name not in self._imported:
+            self._imported[name] = dict(_classes(ELSEWHERE[name]))[name]
+        return self._imported[name]
 
 
 def _discover() -> dict[str, type[Processor]]:
@@ -61,14 +57,18 @@ def _classes(home: str) -> Iterator[tuple[str, type[Processor]]]:
         if not isinstance(item, type) or item.__module__ != home or not issubclass(item, Processor):
             continue
         if not inspect.isabstract(item):
-            yield item.keyword or item.__name__, item
+            yield _name(item), item
+
+
+def _name(kind: type[Processor]) -> str:
+    return kind.keyword or kind.__name__
 
 
 _FOUND = _discover()
-CLASSES = ProcessorTable(_FOUND)
+CLASSES = ProcessorTable(_FOUND, _name)
 """Every processor class, by keyword (by class name where the language has no keyword for it)."""
 
-PROCESSORS = ProcessorTable({key: item for key, item in _FOUND.items() if item.keyword})
+PROCESSORS = ProcessorTable({key: item for key, item in _FOUND.items() if item.keyword}, attrgetter("keyword"))
 """The processors that the language names."""
 
 __all__ = ["CLASSES", "PROCESSORS", *sorted(item.__name__ for item in _FOUND.values())]

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from workbench import __version__
+from workbench.errors import listed
 
 OLDEST = (3, 11)
 EXTRAS = (
@@ -77,6 +78,7 @@ def look() -> Iterator[Item]:
     yield Item("workbench", "Python", new, platform.python_version(), hint)
     yield from _engines()
     yield from _backends()
+    yield from _plugins()
     yield _program("drawing", "graphviz", ["dot", "-V"], "install graphviz (Debian: apt-get install graphviz)")
     yield _program("extras", "Java", ["java", "-version"], "install a Java runtime, 17 or newer; Spark needs it")
     for package, extra, purpose in EXTRAS:
@@ -103,6 +105,24 @@ def _backends() -> Iterator[Item]:
         missing = [name for name in wanted if find_spec(name) is None and shutil.which(name) is None]
         detail = f"missing: {', '.join(missing)}" if missing else row.said
         yield Item("backends", row.name, not missing, detail, "; ".join(dict.fromkeys(wanted[n] for n in missing)))
+
+
+def _plugins() -> Iterator[Item]:
+    from workbench.core.function import LIBRARY
+    from workbench.events.table import format_rows
+    from workbench.extensions import plugins
+    from workbench.processors import CLASSES
+    from workbench.tesla.aggregate_table import aggregate_rows
+    from workbench.tesla.caches.table import cache_policies
+
+    for table in (LIBRARY, CLASSES, aggregate_rows(), format_rows(), cache_policies()):
+        len(table)  # takes what it has a place for; those of engines and backends have taken theirs
+    for plugin in plugins():
+        foreign = [repr(part) for part in plugin.parts if id(part) not in plugin.taken]
+        wrong = plugin.error or (f"workbench has no table for {listed(foreign)}" if foreign else "")
+        hint = f"see whether there is another version of {plugin.package}, or uninstall it" if wrong else ""
+        detail = wrong or ", ".join(plugin.taken.values())
+        yield Item("plugins", plugin.name, not wrong, f"{plugin.package}: {detail}", hint)
 
 
 def _program(group: str, name: str, command: list[str], hint: str) -> Item:
