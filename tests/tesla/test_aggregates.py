@@ -47,12 +47,22 @@ def extreme(values, choose):
     return math.nan if any(each != each for each in values) else choose(values, default=None)
 
 
+def middle(values):
+    """Of the values that as many are not below as above, the mean of the least and the greatest."""
+    if not values or any(each != each for each in values):
+        return math.nan if values else None
+    half = len(values) / 2
+    inner = [v for v in values if sum(x <= v for x in values) >= half <= sum(x >= v for x in values)]
+    return added([min(inner), max(inner)], 2)
+
+
 DEFINITIONS = {
     "COUNT": lambda values, _: len(values),
     "SUM": lambda values, domain: added(values) if domain == FLOAT else sum(values),
     "AVG": lambda values, _: added(values, len(values)) if values else None,
     "MIN": lambda values, _: extreme(values, min),
     "MAX": lambda values, _: extreme(values, max),
+    "MEDIAN": lambda values, _: middle(values),
 }
 
 
@@ -111,6 +121,7 @@ def test_types_of_aggregates():
         "AVG": (FLOAT, FLOAT, None, None, None),
         "MIN": (INT, FLOAT, STR, None, None),
         "MAX": (INT, FLOAT, STR, None, None),
+        "MEDIAN": (FLOAT, FLOAT, None, None, None),
     }
 
 

@@ -22,6 +22,7 @@ from workbench.errors import Refused
 from workbench.executors.compiled.rules import asking
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.tesla import tree as t
+from workbench.tesla.aggregate_table import aggregate_rows
 from workbench.tesla.check import rules
 from workbench.tesla.engines import rule_prefixes
 from workbench.tesla.engines.engine import EngineSettings
@@ -73,7 +74,7 @@ def test_what_rules_share_is_the_same_for_each_of_them(monkeypatch):
     """Also where it is shared by few, and would cost little: with consumption, hierarchies, limits and snapshots."""
     monkeypatch.setattr(rule_prefixes, "LEAST_SHARING", 2)
     monkeypatch.setattr(rule_prefixes, "_costly", lambda *_: True)
-    cases = [random_case(seed, alike=True) for seed in range(100)]
+    cases = [random_case(seed, alike=True) for seed in range(140)]
     shared = [rule_prefixes.shared_prefixes(SetPlan(case.rules)) for case in cases]
     assert sum(each.before is not None for found in shared for each in found.values()) > 10
     assert sum(each.length > 1 for found in shared for each in found.values()) > 30
@@ -214,8 +215,8 @@ def test_every_operator_is_among_random_rules():
             met.update(t.EVENTS for part in rule.parts if getattr(part.window, "counted", False))
             met.update(name for name in ("limit", "pause", "per", "consuming", "where_clause") if getattr(rule, name))
     expected = {
-        *t.Policy, "PRODUCT", "TOTAL", "AVG", "SUM", "MIN", "MAX", "COUNT", t.WithinWindow, t.BetweenWindow, t.EVENTS,
-        t.AfterWindow, "limit", "pause", "per", "consuming", "where_clause",
+        *t.Policy, *aggregate_rows(), "PRODUCT", "TOTAL", t.WithinWindow, t.BetweenWindow, t.EVENTS, t.AfterWindow,
+        "limit", "pause", "per", "consuming", "where_clause",
     }  # fmt: skip
     assert {each for each in expected if met[each] < 10} == set()
     told = [meant_by(random_case(seed)) for seed in range(SOME)]

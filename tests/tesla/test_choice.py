@@ -14,6 +14,7 @@ from workbench.tesla.engines.table import rule_engine
 TYPES = "declare A(x: int, s: string) declare P(x: int)\n"
 LAST = "from A[$x = x] and last A(x == $x) as Old within 40 from A emit P(x = Old.x)"
 PYTHON = "from A and $g = GCD(A.x within 9 from A) emit P(x = $g)"
+MIDDLE = "from A and $m = MEDIAN(A.x within 9 from A) where $m > 1.5 emit P(x = 1)"
 
 
 def choice(text, events, given="columns", **settings):
@@ -34,9 +35,10 @@ def test_machine_code_runs_what_is_worth_its_start():
 
 @pytest.mark.parametrize("events", [None, 10**8])
 def test_what_machine_code_does_not_have_is_for_cdp(events):
-    found = choice(f"rule one: {LAST} rule python: {PYTHON}", events)
-    assert found.engine == "cdp"
-    assert "does not compute GCD, a function of Python" in found.why
+    for text, reason in ((PYTHON, "GCD, a function of Python"), (MIDDLE, "MEDIAN")):
+        found = choice(f"rule one: {LAST} rule other: {text}", events)
+        assert found.engine == "cdp"
+        assert f"does not compute {reason}" in found.why
 
 
 def test_files_tell_about_how_many_rows_they_have(tmp_path):

@@ -231,12 +231,26 @@ TEXT: list[tuple[list[str | None], int, str | None, str | None]] = [
     (["a" * 30 + "b", "a" * 30], 2, "a" * 30, "a" * 30 + "b"),
 ]  # fmt: skip
 """COUNT, MIN and MAX."""
+MIDDLE: list[tuple[str, Sequence[float | None], float | None]] = [
+    ("int", [], None), ("int", [None], None), ("int", [3], 3.0), ("int", [None, 3, None], 3.0), ("int", [2, 1], 1.5),
+    ("int", [9, 1, 2], 2.0), ("int", [4, 1, 3, 2], 2.5), ("int", [1, 1, 1, 5], 1.0), ("int", [-5, 0, 5], 0.0),
+    ("int", [-2, -1], -1.5), ("int", [ODD], EVEN), ("int", [ODD, ODD], EVEN), ("int", [ODD, ODD + 2], EVEN + 2),
+    ("int", [HUGE, -HUGE], 0.0), ("int", [HUGE, 0], INF), ("int", [HUGE, 7, -HUGE], 7.0), ("int", [-HUGE], -INF),
+    ("int", [2**63 - 1, 2**63 - 1], 2.0**63), ("float", [], None), ("float", [None], None), ("float", [0.1], 0.1),
+    ("float", [0.1, 0.2], 0.15000000000000002), ("float", [0.3, None, 0.1, 0.2], 0.2), ("float", [-0.0], 0.0),
+    ("float", [1e308, 1e308], 1e308), ("float", [TINY, 0.0], 0.0), ("float", [TINY, TINY], TINY),
+    ("float", [NAN], NAN), ("float", [1.0, NAN, 2.0], NAN), ("float", [INF, 1.0, -INF], 1.0),
+    ("float", [INF, -INF], NAN), ("float", [INF, 1.0], INF), ("float", [-INF, -INF, 0.0, 1.0], -INF),
+    ("float", [INF, INF], INF), ("float", [NAN, INF], NAN), ("float", [EVEN, EVEN + 2], EVEN + 0.0),
+]  # fmt: skip
+"""MEDIAN: of an even number the exact mean of the two in the middle, rounded once; NaN where a value is."""
 AGGREGATES = [
     *(("int", "int int float int int", given, expected) for given, *expected in WHOLE),
     *(("float", "int float float float float", given, expected) for given, *expected in REAL),
     *(("string", "int string string", given, expected) for given, *expected in TEXT),
+    *((kind, "float", given, [expected]) for kind, given, expected in MIDDLE),
 ]
-FUNCTIONS = {3: ("COUNT", "MIN", "MAX"), 5: ("COUNT", "SUM", "AVG", "MIN", "MAX")}
+FUNCTIONS = {1: ("MEDIAN",), 3: ("COUNT", "MIN", "MAX"), 5: ("COUNT", "SUM", "AVG", "MIN", "MAX")}
 
 
 @pytest.mark.parametrize(("kind", "results", "given", "expected"), AGGREGATES)
