@@ -7,8 +7,9 @@ import pytest
 from tests.tesla.events import A, B, C, Kind, Smoke, Temp, minutes, told, values
 from workbench.errors import InputError
 from workbench.tesla.check import rules
-from workbench.tesla.meaning import LONGEST, meaning
+from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence, in_units
+from workbench.tesla.rule_graph import LONGEST_CHAIN
 
 TYPES = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\ndeclare E(x: int, y: int)\n"
 SENSORS = "declare Temp(value: int, area: string)\ndeclare Smoke(area: string)\n"
@@ -173,8 +174,8 @@ def test_a_cascade_that_does_not_end_names_its_rules():
     text = TYPES + "rule one: from A emit B(x = 0) rule two: from B emit C(x = 0) rule back: from C emit B(x = 1)"
     with pytest.raises(InputError, match=r"more than 1000.*two -> back -> two|more than 1000.*back -> two -> back"):
         told(text, A(0, 0))
-    counted = TYPES + f"from A(x < {LONGEST}) emit A(x = A.x + 1)"
-    assert len(told(counted, A(0, 0))) == LONGEST
+    counted = TYPES + f"from A(x < {LONGEST_CHAIN}) emit A(x = A.x + 1)"
+    assert len(told(counted, A(0, 0))) == LONGEST_CHAIN
     with pytest.raises(InputError, match="more than 1000"):
         told(counted, A(0, -1))
 
@@ -182,8 +183,8 @@ def test_a_cascade_that_does_not_end_names_its_rules():
 def test_what_the_clock_causes_begins_a_chain():
     """A rule that is its own timer may go on for ever; one whose clock stands still may not."""
     beat = TYPES + "from A as S and absent B within {} after S emit A(x = S.x + 1)"
-    found = told(beat.format(1), A(0, 0), until=LONGEST + 9)
-    assert found == [("A", time, time) for time in range(1, LONGEST + 10)]
+    found = told(beat.format(1), A(0, 0), until=LONGEST_CHAIN + 9)
+    assert found == [("A", time, time) for time in range(1, LONGEST_CHAIN + 10)]
     with pytest.raises(InputError, match="more than 1000"):
         told(beat.format(0), A(0, 0), until=0)
 

@@ -14,15 +14,14 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from workbench.core.domain import Value
-from workbench.errors import EndlessChain, InputError, did_you_mean
+from workbench.errors import InputError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.formulas import Happened, satisfying, selections
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
+from workbench.tesla.rule_graph import LONGEST_CHAIN, endless_chain
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, fitted, value
 
-LONGEST = 1000
-"""The most composites in a chain, each caused by the one before, the first by an event from outside or by the clock."""
 NO_FACTS: Facts = MappingProxyType({})
 
 
@@ -127,8 +126,8 @@ class _Course:
         """Each in full, with all that it causes, before the next (listing 4.1)."""
         while events:
             first, *others = events
-            if len(first.chain) > LONGEST:
-                raise endless(first.chain)
+            if len(first.chain) > LONGEST_CHAIN:
+                raise endless_chain(first.chain[::-1])
             events = self._processed(first) + others
 
     def _processed(self, caused: _Caused) -> list[_Caused]:
@@ -192,13 +191,6 @@ class _Course:
 def same_values(one: Sequence[Value | None], other: Sequence[Value | None]) -> bool:
     """Whether values are the same: null is null, and what is no number is no number."""
     return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
-
-
-def endless(chain: Sequence[str]) -> InputError:
-    """The error of a chain of causes that is too long; names the rules in its last circle."""
-    circle = next((chain[-i - 1 :] for i in range(1, len(chain)) if chain[-i - 1] == chain[-1]), chain[-2:])
-    what = f"a cascade of more than {LONGEST} composites from one event: {' -> '.join(circle)}"
-    return EndlessChain(what, hint="give one of the rules a constraint that ends it")
 
 
 def _bound_at(rule: t.Rule, name: str) -> int:

@@ -143,20 +143,9 @@ class PartialRun:
 def refuse_circles(rules: RuleSet) -> None:
     """Refused where an absence is told because one was told before, so that places have no bounds."""
     for rule in rules.rules:
-        if rule.absence and rule.trigger.type in _caused(rules, rule.emits):
+        if rule.absence and rule.trigger.type in rules.graph.led_to([rule.emits]):
             what = f"rule '{rule.name}' leads back to itself, so that what it tells has no place among all"
             raise Refused(what, hint="absences that cause each other in a circle run without Spark only")
-
-
-def _caused(rules: RuleSet, type: str) -> Iterator[str]:
-    """The types of what such events lead to, their own among them."""
-    seen, todo = {type}, [type]
-    while todo:
-        name = todo.pop()
-        yield name
-        more = {rule.emits for rule in rules.rules if rule.trigger.type == name} - seen
-        seen |= more
-        todo += more
 
 
 def _time(time: int) -> bytes:

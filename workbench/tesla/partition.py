@@ -7,7 +7,7 @@ Facts belong to all keys. An equation with a null or NaN never holds, so that ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,29 +103,21 @@ class _Link:
         )
 
 
-def _keyed(rules: RuleSet) -> list[str]:
+def _keyed(rules: RuleSet) -> Collection[str]:
     """The types that have keys: those that meet others, or cause silence, and what they are made of."""
-    found = dict.fromkeys(
+    return rules.graph.led_from(
         part.type
         for rule in rules.rules
         for part in rule.parts
         if not rules.declarations[part.type].fact and (rule.pause is not None or len(_events(rule, rules)) > 1)
     )
-    more = True
-    while more:
-        more = False
-        for rule in rules.rules:
-            if rule.emits in found and rule.trigger.type not in found:
-                found[rule.trigger.type] = None
-                more = True
-    return list(found)
 
 
 def _events(rule: t.Rule, rules: RuleSet) -> list[t.Predicate | t.Aggregate]:
     return [part for part in rule.parts if not rules.declarations[part.type].fact]
 
 
-def _links(rule: t.Rule, rules: RuleSet, keyed: Iterable[str]) -> Iterator[_Link]:
+def _links(rule: t.Rule, rules: RuleSet, keyed: Collection[str]) -> Iterator[_Link]:
     """What a rule asks for."""
     start, declared = rule.trigger.type, rules.declarations
     if start not in keyed:

@@ -5,13 +5,14 @@ Predicates that nothing satisfies, cascades that may not end, memory that nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from workbench.errors import LanguageError, WorkbenchError
 from workbench.tesla import tree as t
 from workbench.tesla.operators import readings
 from workbench.tesla.own_aggregates import not_neutral
+from workbench.tesla.rule_graph import LONGEST_CHAIN
 
 if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
@@ -36,13 +37,15 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
             what = f"{each.start} is not neutral for '{each.name}': {what}"
             yield LanguageError(what, where=each.where, hint="it counts as a value that comes first")
     yield from _silent(rules)
-    for cycle in _cycles(rules):
+    for cycle in rules.graph.circles:
         names = [rule.name for rule in (*cycle, cycle[0])]
         named = " -> ".join(
             names if len(names) <= MOST_IN_CIRCLE else [*names[: MOST_IN_CIRCLE // 2], "...", names[-1]]
         )
         what = f"a cascade of these rules may not end: {named}"
-        yield LanguageError(what, where=cycle[0].where, hint="what one event causes is limited to 1000 in a chain")
+        yield LanguageError(
+            what, where=cycle[0].where, hint=f"what one event causes is limited to {LONGEST_CHAIN} in a chain"
+        )
 
 
 def _never(part: t.Predicate | t.Aggregate) -> Iterator[WorkbenchError]:
@@ -99,63 +102,3 @@ def _silent(rules: RuleSet) -> Iterator[WorkbenchError]:
         others = f" and {len(more) - MOST_IN_CIRCLE} others" if len(more) > MOST_IN_CIRCLE else ""
         what = f"nothing can emit {', '.join(more[:MOST_IN_CIRCLE])}{others}, for reasons of this kind"
         yield LanguageError(what, where=first.where)
-
-
-def _cycles(rules: RuleSet) -> Iterator[list[t.Rule]]:
-    """Rules that trigger each other in a circle; of each strongly connected part one, of its first rule."""
-    after: dict[str, list[t.Rule]] = {}
-    for rule in rules.rules:
-        after.setdefault(rule.trigger.type, []).append(rule)
-    part = _parts({name: [rule.emits for rule in leaving] for name, leaving in after.items()})
-    told = set[int]()
-    for rule in rules.rules:
-        number = part.get(rule.emits, -1)
-        if part[rule.trigger.type] == number and number not in told:
-            told.add(number)
-            yield _way_back(rule, after, part)
-
-
-def _way_back(start: t.Rule, after: Mapping[str, list[t.Rule]], part: Mapping[str, int]) -> list[t.Rule]:
-    """A shortest way from a rule to what triggers it, within its part of the types."""
-    led, todo = {start.emits: start}, [start.emits]
-    for here in todo:
-        for rule in after[here]:
-            if rule.emits not in led and part.get(rule.emits) == part[here]:
-                led[rule.emits] = rule
-                todo.append(rule.emits)
-    way = [led[start.trigger.type]]
-    while way[-1] is not start:
-        way.append(led[way[-1].trigger.type])
-    return way[::-1]
-
-
-def _parts(after: Mapping[str, list[str]]) -> dict[str, int]:
-    """The number of the strongly connected part in which each type lies that triggers something.
-
-    Source: R. Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing 1, 1972.
-    """
-    met: dict[str, int] = {}
-    low: dict[str, int] = {}
-    part: dict[str, int] = {}
-    path: list[str] = []
-    for root in after:
-        calls = [] if root in met else [(root, iter(after[root]))]
-        while calls:
-            here, others = calls[-1]
-            if here not in met:
-                met[here] = low[here] = len(met)
-                path.append(here)
-            for there in others:
-                if there in after and there not in met:
-                    calls.append((there, iter(after[there])))
-                    break
-                if there in met and there not in part:
-                    low[here] = min(low[here], met[there])
-            else:
-                calls.pop()
-                if calls:
-                    low[calls[-1][0]] = min(low[calls[-1][0]], low[here])
-                if low[here] == met[here]:
-                    while here not in part:
-                        part[path.pop()] = met[here]
-    return part

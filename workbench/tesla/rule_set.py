@@ -14,6 +14,7 @@ from workbench.core.domain import ANY, Domain
 from workbench.errors import WorkbenchError
 from workbench.extensions import later
 from workbench.tesla import tree as t
+from workbench.tesla.rule_graph import CauseGraph
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
@@ -65,6 +66,11 @@ class RuleSet:
     def rule_names(self) -> tuple[str, ...]:
         """The names of the rules."""
         return tuple(rule.name for rule in self.rules)
+
+    @cached_property
+    def graph(self) -> CauseGraph:
+        """Who causes whom."""
+        return CauseGraph(self.rules)
 
     @cached_property
     def no_columns(self) -> tuple[Any, ...]:

@@ -9,13 +9,13 @@ Sources: Di Pilla's thesis, 4.4 (listing 4.1, the index by types).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from time import process_time
 from typing import Any, NamedTuple
 
-from workbench.errors import EndlessChain, InputError, LanguageError, PipelineError, did_you_mean
+from workbench.errors import InputError, LanguageError, PipelineError, did_you_mean
 from workbench.stored import checksum, opened, sealed
 from workbench.tesla.check import rules as read_rules
 from workbench.tesla.engines.changes import begin, newcomers
@@ -25,11 +25,10 @@ from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.engines.runner import DueAbsence, MakesMatcher, MatcherStart, RuleRunner, consumption
 from workbench.tesla.engines.saved import EventStore
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
+from workbench.tesla.rule_graph import LONGEST_CHAIN, endless_chain
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Declaration, Rule
 
-LONGEST_CHAIN = 1000
-"""Composites that cause each other, from one event on."""
 FORMAT = 4
 """Of snapshots: another one is not read."""
 
@@ -329,14 +328,6 @@ def see_time(time: int, now: int | None, passed: int | None) -> None:
     if passed is not None and time <= passed:
         what = f"an event of time {time} comes when the clock has passed {passed}"
         raise InputError(what, hint="move the clock only as far as all events have come")
-
-
-def endless_chain(names: Sequence[str]) -> EndlessChain:
-    """The error of a chain of causes that is too long, given its rules, the last one first."""
-    again = next((i for i, name in enumerate(names[1:], 1) if name == names[0]), len(names) - 1)
-    cycle = " -> ".join(reversed(names[: again + 1]))
-    what = f"an event causes a chain of more than {LONGEST_CHAIN} composites: {cycle}"
-    return EndlessChain(what, hint="let a condition or a window end the cascade")
 
 
 def _linked(composite: Occurrence, before: CauseLink | None) -> CauseLink:

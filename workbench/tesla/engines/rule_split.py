@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 
-from workbench.tesla import tree as t
 from workbench.tesla.engines.time_split import TimeSplit, time_split
 from workbench.tesla.partition import rule_partition
 from workbench.tesla.rule_set import RuleSet
@@ -39,7 +38,7 @@ def rule_split(rules: RuleSet) -> RuleSplit:
         if any(getattr(part.window, "counted", False) for part in rule.parts):
             why = f"rule '{rule.name}' counts events in a window, those of all rules and keys among them"
             return RuleSplit([range(len(rules.rules))], reason=why, time=TimeSplit(reason=why))
-    groups, found = rule_groups(rules), rule_partition(rules)
+    groups, found = rules.graph.groups, rule_partition(rules)
     again = next(_led_back(rules), "")
     why = f"rule '{again}' waits for what must not come since an absence was told" if again else ""
     reasons = (*found.reasons, *filter(None, [why]))
@@ -49,34 +48,10 @@ def rule_split(rules: RuleSet) -> RuleSplit:
     return RuleSplit(groups, keys, why, time)
 
 
-def rule_groups(rules: RuleSet) -> list[list[int]]:
-    """The places of rules, those together that feed each other or the same rule."""
-    leaders = list(range(len(rules.rules)))
-
-    def leader(rule: int) -> int:
-        while leaders[rule] != rule:
-            leaders[rule] = rule = leaders[leaders[rule]]
-        return rule
-
-    looking: dict[str, list[int]] = {}
-    for place, rule in enumerate(rules.rules):
-        for type in set(rule.types):
-            looking.setdefault(type, []).append(place)
-    for place, rule in enumerate(rules.rules):
-        for other in looking.get(rule.emits, ()):
-            leaders[leader(other)] = leader(place)
-    found: dict[int, list[int]] = {}
-    for place in range(len(leaders)):
-        found.setdefault(leader(place), []).append(place)
-    return list(found.values())
-
-
 def _led_back(rules: RuleSet) -> Iterator[str]:
     """The rules that wait for an absence since another one was told of: their order among other keys is not known."""
-    waiting = [rule for rule in rules.rules if any(isinstance(part.window, t.AfterWindow) for part in rule.parts)]
-    told = {rule.emits for rule in waiting}
-    for _ in rules.rules:
-        told |= {rule.emits for rule in rules.rules if rule.trigger.type in told}
+    waiting = [rule for rule in rules.rules if rule.absence is not None]
+    told = rules.graph.led_to(rule.emits for rule in waiting)
     return (rule.name for rule in waiting if rule.trigger.type in told)
 
 

@@ -38,22 +38,13 @@ def time_split(rules: RuleSet) -> TimeSplit:
     reason = next(_reasons(plans), "")
     if reason:
         return TimeSplit(reason=reason)
-    makers: dict[str, list[int]] = {}
-    for place, rule in enumerate(rules.rules):
-        makers.setdefault(rule.emits, []).append(place)
-    reaches: dict[int, int] = {}
-    left, fed = set(range(len(plans))), False
-    while left:  # from rules that look at events from outside to those that look at what comes of them
-        ready = [place for place in left if left.isdisjoint(_fed_by(plans[place], makers))]
-        if not ready:
-            names = ", ".join(f"'{rules.rules[place].name}'" for place in sorted(left))
-            return TimeSplit(reason=f"what rules emit leads back to themselves: {names}")
-        for place in ready:
-            feeding = list(_fed_by(plans[place], makers))
-            fed = fed or bool(feeding)
-            reaches[place] = _reach(plans[place]) + max((reaches[each] for each in feeding), default=0)
-        left.difference_update(ready)
-    return TimeSplit(max(reaches.values(), default=0), fed)
+    graph, reaches = rules.graph, dict[int, int]()
+    for number in graph.in_order:
+        feeding = [reaches[each] for each in graph.feeding(number)]
+        reaches[number] = _reach(plans[number]) + max(feeding, default=0)
+    if left := [f"'{rule.name}'" for number, rule in enumerate(rules.rules) if number not in reaches]:
+        return TimeSplit(reason=f"what rules emit leads back to themselves: {', '.join(left)}")
+    return TimeSplit(max(reaches.values(), default=0), any(map(graph.feeding, reaches)))
 
 
 def _reasons(plans: Iterable[RulePlan]) -> Iterator[str]:
@@ -76,9 +67,3 @@ def _reasons(plans: Iterable[RulePlan]) -> Iterator[str]:
 def _reach(plan: RulePlan) -> int:
     """How long before its trigger a rule looks."""
     return max((plan.horizon(step) or 0 for step in plan.steps if step.window is not None), default=0)
-
-
-def _fed_by(plan: RulePlan, makers: dict[str, list[int]]) -> Iterator[int]:
-    """The rules that emit what a rule looks at."""
-    for type in {step.type for step in plan.steps if not step.fact}:
-        yield from makers.get(type, ())

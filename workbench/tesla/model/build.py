@@ -272,7 +272,7 @@ def _attempts(
         absences = [rule for rule in rules.rules if rule.absence is not None]
         waits = {rule.name: bounds.rooms.get(waiting_of(rule), needed[waiting_of(rule)]) for rule in absences}
         kept = replace(kept, waits=waits, tick=bounds.tick or 1)
-        depth = longest_chain(rules) or max(bounds.depth, chain_needed(rules)) * bounds.growth
+        depth = rules.graph.longest_chain or max(bounds.depth, chain_needed(rules)) * bounds.growth
         given, changing = bounds.any_facts, frozenset(bounds.changing)
         frames.append(RuleFrame(rules, whole, kept, bounds.facts, given, depth, without, rates, changing=changing))
     if rates and roomy:
@@ -297,19 +297,6 @@ def _counted(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, int]:
         if name not in bounds.rooms and sum(few.values()) + room <= MOST_RATED:
             few[name] = int(room)
     return few
-
-
-def longest_chain(rules: RuleSet) -> int | None:
-    """The most composites in a chain of causes, as far as types tell; None where they go round in a circle."""
-    causes: dict[str, set[str]] = {}
-    for rule in rules.rules:
-        causes.setdefault(rule.trigger.type, set()).add(rule.emits)
-    length, reached = 0, set(rules.events)
-    while reached := {emitted for name in reached for emitted in causes.get(name, ())}:
-        length += 1
-        if length > len(rules.rules):
-            return None
-    return length
 
 
 def _tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:

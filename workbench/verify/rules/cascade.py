@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from workbench.tesla.engines.publisher import LONGEST_CHAIN
-from workbench.tesla.model.build import RuleBounds, longest_chain
+from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.ticks import CHAIN
+from workbench.tesla.rule_graph import LONGEST_CHAIN
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome
@@ -40,7 +40,7 @@ def cascade(
     Refused: the rules have no finite model.
     """
     bounds = bounds or RuleBounds()
-    longest = longest_chain(rules)
+    longest = rules.graph.longest_chain
     if longest is not None:
         return (Finding(CHAINS, "end", f"they end: none has more than {longest} composites, whatever comes"),)
     return findings_in_turn([(CHAINS, partial(_longer, rules, bounds, settings, deepen=deepen))])

@@ -22,7 +22,6 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import Finding, findings_in_turn
 from workbench.verify.rules.capacities import MOST_KEPT, CapacitySearch, RuleMost
-from workbench.verify.rules.growth import touched
 from workbench.verify.rules.measured import ELAPSED
 from workbench.verify.rules.problems import WITH_TIME
 
@@ -59,7 +58,7 @@ def _find_caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
     waiting = [rule for rule in search.rules.rules if rule.absence is not None]
     at_once = [rule for rule in search.rules.rules if rule not in waiting]
     causing = waiting if name == ELAPSED else [rule for rule in at_once if rule.trigger.type == name]
-    types = set[str]().union(*(touched(search.rules, rule.emits) for rule in causing))
+    types = search.rules.graph.led_to(rule.emits for rule in causing)
     searched = RuleMost(
         about=_about(name), unit="composite", at_most=counted, surely=surely, argument=STATIC, grows=name != ELAPSED,
         measure=lambda step: step.caused if step.name == name else 0, more_than=partial(_more, name),

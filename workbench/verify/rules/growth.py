@@ -17,7 +17,6 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.repeated import ROUNDS, Growth, InputSteps
 from workbench.verify.rules.measured import MeasuredRules, MeasuredStep
-from workbench.verify.rules.relevant import sources
 
 StepMeasure = Callable[[MeasuredStep], int]
 """What is to be great, of what was measured at a step."""
@@ -56,7 +55,7 @@ def by_triggers(rules: RuleSet, rule: t.Rule, type: str) -> bool:
     """
     others = {part.type for part in rule.predicates}
     consumes = set(rule.consuming) - {rule.trigger.name}
-    return _plain(rule) and type == rule.trigger.type and not consumes and not others & touched(rules, type)
+    return _plain(rule) and type == rule.trigger.type and not consumes and others.isdisjoint(rules.graph.led_to([type]))
 
 
 def by_copies(rules: RuleSet, rule: t.Rule, type: str) -> bool:
@@ -64,7 +63,7 @@ def by_copies(rules: RuleSet, rule: t.Rule, type: str) -> bool:
 
     It does where the rule selects each of them, and nothing else in it looks at what they are or cause.
     """
-    parts = [part for part in rule.predicates if part.type in touched(rules, type)]
+    parts = [part for part in rule.predicates if part.type in rules.graph.led_to([type])]
     each = [part for part in parts if part.policy.many]
     alone = len(parts) == 1 and len(each) == 1 and each[0].type == type
     return _plain(rule) and rule.limit is None and alone and rule.trigger.type in set(rules.primitives) - {type}
@@ -77,7 +76,7 @@ def by_rounds(measured: MeasuredRules, rules: RuleSet, rule: t.Rule, growth: Gro
     rounds as a rule has predicates, and two, have made the same: what a predicate finds, or does not, in a history with
     so many equal rounds behind each other, it finds, or does not, in one with a round more.
     """
-    names = sources(rules, [rule.name])
+    names = rules.graph.sources([rule.name])
     asked = [each for each in rules.rules if each.name in names]
     column = measured.model.frame.layout.columns.get(rule.emits)
     if measured.model.trex or column is None or column.limit < 0 or not all(_last_only(rules, each) for each in asked):
@@ -107,14 +106,3 @@ def _plain(rule: t.Rule) -> bool:
     windows = (part.window for part in rule.predicates)
     counted = any(isinstance(window, t.WithinWindow) and window.counted for window in windows)
     return rule.pause is None and rule.absence is None and not counted
-
-
-def touched(rules: RuleSet, type: str) -> set[str]:
-    """The types of events that one of a type is or causes."""
-    found, todo = {type}, [type]
-    while todo:
-        name = todo.pop()
-        fresh = {rule.emits for rule in rules.rules if rule.trigger.type == name} - found
-        found |= fresh
-        todo += fresh
-    return found

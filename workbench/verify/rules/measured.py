@@ -16,10 +16,10 @@ from typing import NamedTuple
 from workbench.core.domain import Value
 from workbench.errors import Overflow
 from workbench.tesla import tree as t
-from workbench.tesla.engines.publisher import LONGEST_CHAIN
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.shown import ticks_of
 from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_graph import LONGEST_CHAIN
 from workbench.verify.answer.repeated import InputSteps
 
 MOST_TRIED = 512

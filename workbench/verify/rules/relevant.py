@@ -15,7 +15,7 @@ from dataclasses import replace
 from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Field, Identifier, PropertySyntax, walk
 from workbench.tesla import tree as t
-from workbench.tesla.model.build import RuleBounds, longest_chain
+from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.occurrence import has_units
 from workbench.tesla.rule_set import RuleSet
@@ -28,7 +28,7 @@ def relevant(rules: RuleSet, names: Collection[str], bounds: RuleBounds) -> tupl
     ----------
     bounds: those that were given for all of the rules.
     """
-    kept = sources(rules, names) if _separable(rules) else set(rules.rule_names)
+    kept = rules.graph.sources(names) if _separable(rules) else set(rules.rule_names)
     left_out = [rule for rule in rules.rules if rule.name not in kept]
     if not left_out:
         return rules, bounds
@@ -57,7 +57,7 @@ def told_apart(
         return dict(sides), bounds
     pairs = list(zip(one.rules, other.rules, strict=True))
     changed = {each.name for pair in pairs if pair[0] != pair[1] or len({*map(str, pair)}) > 1 for each in pair}
-    behind = _dependants(one, changed) | _dependants(other, changed)
+    behind = one.graph.dependants(changed) | other.graph.dependants(changed)
     if one.rule_names == other.rule_names:
         seen = all(
             _seen_at_once(rules, rule, behind, ordered=ordered)
@@ -87,43 +87,21 @@ def asked_of(rules: RuleSet, syntax: PropertySyntax) -> tuple[str, ...]:
     return rules.rule_names
 
 
-def sources(rules: RuleSet, names: Collection[str]) -> set[str]:
-    """The rules of these names, and those that emit what they look at."""
-    found, types = set(names), set[str]()
-    while True:
-        types = {name for rule in rules.rules if rule.name in found for name in rule.types}
-        more = {rule.name for rule in rules.rules if rule.emits in types}
-        if more <= found:
-            return found
-        found |= more
-
-
 def parts_of(rules: RuleSet, bounds: RuleBounds) -> Iterator[tuple[RuleSet, RuleBounds]]:
     """For each rule of which no other one looks at what it emits: the rule, and all that it depends on."""
     emitted = {name for rule in rules.rules for name in rule.types}
     ends = [rule.name for rule in rules.rules if rule.emits not in emitted]
-    covered = {name for end in ends for name in sources(rules, [end])}
+    covered = {name for end in ends for name in rules.graph.sources([end])}
     if _separable(rules) and covered.issuperset(rules.rule_names):
         yield from (relevant(rules, [end], bounds) for end in ends)
     else:
         yield rules, bounds
 
 
-def _dependants(rules: RuleSet, names: Collection[str]) -> set[str]:
-    """The rules of these names, and those that look at what they emit."""
-    found = set(names)
-    while True:
-        types = {rule.emits for rule in rules.rules if rule.name in found}
-        more = {rule.name for rule in rules.rules if not types.isdisjoint(rule.types)}
-        if more <= found:
-            return found
-        found |= more
-
-
 def _separable(rules: RuleSet) -> bool:
     windows = (part.window for rule in rules.rules for part in rule.predicates)
     counted = any(isinstance(window, t.WithinWindow) and window.counted for window in windows)
-    return longest_chain(rules) is not None and not counted
+    return rules.graph.longest_chain is not None and not counted
 
 
 def _seen_at_once(rules: RuleSet, rule: t.Rule, behind: Collection[str], *, ordered: bool) -> bool:

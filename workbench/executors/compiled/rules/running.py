@@ -28,9 +28,9 @@ from workbench.executors.compiled.rules.text_answers import TextAnswers
 from workbench.interrupts import hold
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.facts.tables import FactTables
-from workbench.tesla.engines.publisher import endless_chain
 from workbench.tesla.event_block import AttributeColumn, EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_graph import endless_chain
 from workbench.tesla.rule_set import RuleSet
 
 MOST_FACTS, MOST_SCANNED = 100_000, 10_000

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from workbench.errors import Refused
 from workbench.executors.compiled.rules_gpu.kernel_source import KernelSource
-from workbench.tesla.engines.rule_split import rule_groups
 from workbench.tesla.engines.set_plan import SetPlan
 
 
@@ -34,7 +33,7 @@ class RulePlacement:
 def rule_placement(plan: SetPlan) -> RulePlacement:
     """Where the rules of a plan run."""
     columns, sources, host = column_places(plan), dict[int, KernelSource](), dict[int, str]()
-    for group in rule_groups(plan.rules):
+    for group in plan.rules.graph.groups:
         for rule in group:
             reason = _fed(plan, group) or _counting(plan)
             try:

@@ -1,0 +1,186 @@
+"""Who causes whom in a rule set, as far as types of events show it.
+
+The rule of this module: a rule is caused by its trigger, and depends on the composites of all types that it looks at.
+What it requires of them beside the type does not count, so what is caused here may never be, and nothing else is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from typing import TypeVar
+
+from workbench.errors import EndlessChain
+from workbench.tesla import tree as t
+
+N = TypeVar("N")
+LONGEST_CHAIN = 1000
+"""The most composites in a chain, each caused by the one before, the first by an event from outside or by the clock."""
+
+
+class CauseGraph:
+    """The rules of a set, by the types that trigger them, that they look at, and that they emit."""
+
+    def __init__(self, rules: Sequence[t.Rule]) -> None:
+        self._rules = rules
+        self._triggered: dict[str, list[int]] = defaultdict(list)
+        self._looking: dict[str, list[int]] = defaultdict(list)
+        self._emitting: dict[str, list[int]] = defaultdict(list)
+        for number, rule in enumerate(rules):
+            self._triggered[rule.trigger.type].append(number)
+            self._emitting[rule.emits].append(number)
+            for type in set(rule.types):
+                self._looking[type].append(number)
+
+    def caused(self, type: str) -> Iterator[str]:
+        """The types that rules emit which events of a type trigger."""
+        return (self._rules[number].emits for number in self._triggered.get(type, ()))
+
+    def led_to(self, types: Iterable[str]) -> dict[str, None]:
+        """The types of events that events of these types are or cause, in one step or several."""
+        return reached(types, self.caused)
+
+    def led_from(self, types: Iterable[str]) -> dict[str, None]:
+        """The types of events that are of these types or cause such, in one step or several."""
+
+        def triggers(type: str) -> Iterator[str]:
+            return (self._rules[number].trigger.type for number in self._emitting.get(type, ()))
+
+        return reached(types, triggers)
+
+    def feeding(self, number: int) -> set[int]:
+        """The rules that emit what a rule looks at."""
+        return {other for type in self._rules[number].types for other in self._emitting.get(type, ())}
+
+    def sources(self, names: Collection[str]) -> set[str]:
+        """The rules of these names, and those on which they depend, in one step or several."""
+        return self._named(names, self.feeding)
+
+    def dependants(self, names: Collection[str]) -> set[str]:
+        """The rules of these names, and those that depend on them, in one step or several."""
+        return self._named(names, lambda number: self._looking.get(self._rules[number].emits, ()))
+
+    def _named(self, names: Collection[str], after: Callable[[int], Iterable[int]]) -> set[str]:
+        begin = (number for number, rule in enumerate(self._rules) if rule.name in names)
+        return {self._rules[number].name for number in reached(begin, after)} | set(names)
+
+    @cached_property
+    def in_order(self) -> list[int]:
+        """The rules, each behind all that emit what it looks at; without those that depend on themselves, and on such.
+
+        The unstable part of the order is that of the text.
+        """
+        order, found = TopologicalSorter({each: self.feeding(each) for each in range(len(self._rules))}), list[int]()
+        with suppress(CycleError):
+            order.prepare()
+        while ready := sorted(order.get_ready()):
+            found += ready
+            order.done(*ready)
+        return found
+
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """The rules, those together of which one depends on the other, or both on a third one, or it on them."""
+        looked_at = self._looking.keys() & self._emitting.keys()
+
+        def beside(node: int | str) -> Iterable[int | str]:
+            if isinstance(node, str):
+                return (*self._looking[node], *self._emitting[node])
+            return looked_at.intersection((self._rules[node].emits, *self._rules[node].types))
+
+        found, grouped = list[list[int]](), set[int | str]()
+        for number in range(len(self._rules)):
+            if number not in grouped:
+                begin: list[int | str] = [number]
+                group = reached(begin, beside)
+                grouped.update(group)
+                found.append(sorted(each for each in group if isinstance(each, int)))
+        return found
+
+    @cached_property
+    def longest_chain(self) -> int | None:
+        """The most composites in a chain of causes; None where they go round in a circle."""
+        types, length = set(self._triggered), 0
+        while types := {emitted for type in types for emitted in self.caused(type)}:
+            length += 1
+            if length > len(self._rules):
+                return None
+        return length
+
+    @property
+    def circles(self) -> Iterator[list[t.Rule]]:
+        """Rules that trigger each other in a circle: of each strongly connected component one, of its first rule."""
+        component = components({type: list(self.caused(type)) for type in self._triggered})
+        met = set[int]()
+        for rule in self._rules:
+            number = component.get(rule.emits, -1)
+            if component[rule.trigger.type] == number and number not in met:
+                met.add(number)
+                yield self._way_back(rule, component)
+
+    def _way_back(self, start: t.Rule, component: Mapping[str, int]) -> list[t.Rule]:
+        """A shortest way from a rule to its own trigger, within its component."""
+        last, todo = {start.emits: start}, [start.emits]
+        for type in todo:
+            for rule in map(self._rules.__getitem__, self._triggered[type]):
+                if rule.emits not in last and component.get(rule.emits) == component[type]:
+                    last[rule.emits] = rule
+                    todo.append(rule.emits)
+        way = [last[start.trigger.type]]
+        while way[-1] is not start:
+            way.append(last[way[-1].trigger.type])
+        return way[::-1]
+
+
+def reached(start: Iterable[N], after: Callable[[N], Iterable[N]]) -> dict[N, None]:
+    """All that follows from these in one step or several, and these, in the order in which it is met."""
+    found = dict.fromkeys(start)
+    todo = list(found)
+    for each in todo:
+        new = dict.fromkeys(other for other in after(each) if other not in found)
+        found |= new
+        todo += new
+    return found
+
+
+def components(after: Mapping[N, Sequence[N]]) -> dict[N, int]:
+    """The number of the strongly connected component of each node that something follows.
+
+    Source: R. Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing 1, 1972.
+    """
+    met: dict[N, int] = {}
+    low: dict[N, int] = {}
+    component: dict[N, int] = {}
+    path: list[N] = []
+    for root in after:
+        calls = [] if root in met else [(root, iter(after[root]))]
+        while calls:
+            here, others = calls[-1]
+            if here not in met:
+                met[here] = low[here] = len(met)
+                path.append(here)
+            for there in others:
+                if there in after and there not in met:
+                    calls.append((there, iter(after[there])))
+                    break
+                if there in met and there not in component:
+                    low[here] = min(low[here], met[there])
+            else:
+                calls.pop()
+                if calls:
+                    low[calls[-1][0]] = min(low[calls[-1][0]], low[here])
+                if low[here] == met[here]:
+                    while here not in component:
+                        component[path.pop()] = met[here]
+    return component
+
+
+def endless_chain(names: Sequence[str]) -> EndlessChain:
+    """The error of a chain of causes that is too long, given its rules, the last one first; names its last circle."""
+    again = next((i for i, name in enumerate(names[1:], 1) if name == names[0]), len(names) - 1)
+    circle = " -> ".join(reversed(names[: again + 1]))
+    what = f"an event causes a chain of more than {LONGEST_CHAIN} composites: {circle}"
+    return EndlessChain(what, hint="let a condition or a window end the cascade")
