@@ -73,9 +73,9 @@ def begin(runner: RuleRunner, others: Sequence[RuleRunner], now: int | None, cou
             events.update((event.number, event) for event in donor.column)
         if since == -math.inf:
             continue
-        horizon, places = runner.plan.horizon(step), runner.plan.count(step)
+        horizon, places = step.lookback.time, step.lookback.count
         if places is None or place > count - places:
-            unbounded = math.nan if runner.plan.bounded(step) else math.inf
+            unbounded = math.nan if step.lookback.bounded else math.inf
             complete = _later(complete, unbounded if horizon is None else since + horizon)
         if step.number in runner.matcher.columns:
             column = runner.matcher.columns[step.number]

@@ -17,6 +17,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.aggregate import AggregateRow
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.engines.expressions import MatchScope, PredicateCode, PythonLines, combines
+from workbench.tesla.lookback import Lookback, lookbacks
 from workbench.tesla.scope import RuleScope
 
 PartialMatch = tuple[Any, ...]
@@ -50,12 +51,14 @@ class RuleStep:
     number: its place among the parts of the rule; the trigger's is 0.
     slot: where a partial match has what it binds, its first slot.
     window: of events; None of the trigger and of facts.
+    lookback: how far before the trigger its events lie; nothing of facts.
     """
 
     def __init__(
-        self, part: t.Predicate | t.Aggregate, number: int, slot: int, scope: MatchScope, indexed: bool = True
-    ) -> None:
-        self.part, self.number, self.slot = part, number, slot
+        self, part: t.Predicate | t.Aggregate, number: int, slot: int, scope: MatchScope, lookback: Lookback,
+        indexed: bool = True,
+    ) -> None:  # fmt: skip
+        self.part, self.number, self.slot, self.lookback = part, number, slot, lookback
         self.scope = scope
         self.type = part.type
         self.policy = part.policy
@@ -63,7 +66,7 @@ class RuleStep:
         assert own is not None
         self.declared = own
         self.fact = own.fact
-        self.window = None if part.window is None else _reach(part.window, scope.events)
+        self.window = None if part.window is None else _slot_window(part.window, scope.events)
         self.code = PredicateCode(part, scope, indexed)
 
     @property
@@ -117,10 +120,10 @@ class RulePlan:
         self.emitted = declared[rule.emits]
         self.steps: list[RuleStep] = []
         self.absent: RuleStep | None = None
-        scope, slot = MatchScope(), 0
-        for part in rule.parts:
+        scope, slot, found = MatchScope(), 0, lookbacks(rule)
+        for place, part in enumerate(rule.parts):
             inside = replace(scope, types=scope.types.about(declared[part.type]))
-            step = RuleStep(part, len(self.steps), slot, inside, indexed)
+            step = RuleStep(part, len(self.steps), slot, inside, found.get(place, Lookback()), indexed)
             if step.policy.later:
                 self.absent = step
                 continue
@@ -192,49 +195,8 @@ class RulePlan:
         """The slots of a match whose events are consumed."""
         return tuple(self.scope.events[name] for name in self.rule.consuming)
 
-    @cached_property
-    def horizons(self) -> dict[int, int | None]:
-        """Slots of events to how long before the trigger they lie at most; None: no time bounds it."""
-        return self._furthest(counted=False)
 
-    @cached_property
-    def counts(self) -> dict[int, int | None]:
-        """The same in places of the order; None: no number of events bounds it."""
-        return self._furthest(counted=True)
-
-    def bounded(self, step: RuleStep) -> bool:
-        """Whether events of a step lie in some distance before the trigger, if only in times and counts together."""
-        return _reached(step, self._furthest(None), None) is not None
-
-    def _furthest(self, counted: bool | None) -> dict[int, int | None]:
-        found: dict[int, int | None] = {0: 0}
-        for step in self.steps[1:]:
-            if step.selects:
-                found[step.slot] = _reached(step, found, counted)
-        return found
-
-    def horizon(self, step: RuleStep) -> int | None:
-        """How long before the trigger events of a step lie at most."""
-        return _reached(step, self.horizons, counted=False)
-
-    def count(self, step: RuleStep) -> int | None:
-        """How many places before the trigger events of a step lie at most."""
-        return _reached(step, self.counts, counted=True)
-
-
-def _reached(step: RuleStep, known: Mapping[int, int | None], counted: bool | None) -> int | None:
-    """How far before the trigger a step reaches, by windows of one kind or of any; None: no such distance bounds it."""
-    window = step.window
-    assert window is not None
-    before = [known[slot] for slot in window.anchors]
-    furthest = max((each for each in before if each is not None), default=0)
-    other = counted is not None and window.counted != counted
-    if None in before or (not window.between and (window.most is None or other)):
-        return None
-    return furthest + (window.most or 0)
-
-
-def _reach(window: t.EventWindow, events: Mapping[str, int]) -> SlotWindow:
+def _slot_window(window: t.EventWindow, events: Mapping[str, int]) -> SlotWindow:
     if isinstance(window, t.BetweenWindow):
         return SlotWindow((events[window.one], events[window.two]), between=True)
     if isinstance(window, t.AfterWindow):

@@ -204,4 +204,4 @@ def consumption(plan: RulePlan, trex: bool) -> dict[int, Consumed] | None:
     if not plan.consumed_slots:
         return None
     everywhere: Consumed = {}
-    return {slot: {} if trex else everywhere for slot in plan.horizons}
+    return {slot: {} if trex else everywhere for slot in plan.event_slots}

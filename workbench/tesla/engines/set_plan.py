@@ -150,22 +150,22 @@ class SetPlan:
         self.orders: list[PlannedOrder] = []
         self._places: dict[Any, PlannedColumn] = {}
         wanted = {
-            (step.type, own_filters(step), tuple(own for own, _ in own_equations(step))) for _, _, step in self._kept()
+            (step.type, own_filters(step), tuple(own for own, _ in own_equations(step))) for _, step in self._kept()
         }
         per_type = Counter(type for type, filters, _ in wanted if filters)
         self._crowded = {type for type, count in per_type.items() if indexed and count > MOST_CHOSEN}
-        made = {id(step): self._step(rule, plan, step) for rule, plan, step in self._kept()}
+        made = {id(step): self._step(rule, step) for rule, step in self._kept()}
         self.steps = [[made[id(step)] for step in plan.steps[1:]] for plan in self.plans]
         self.absent = [None if plan.absent is None else made[id(plan.absent)] for plan in self.plans]
 
-    def _kept(self) -> Iterator[tuple[int, RulePlan, RuleStep]]:
+    def _kept(self) -> Iterator[tuple[int, RuleStep]]:
         for rule, plan in enumerate(self.plans):
             for step in [*plan.steps[1:], *([plan.absent] if plan.absent else [])]:
-                yield rule, plan, step
+                yield rule, step
 
     # --- columns ----------------------------------------------------------------------------------------
 
-    def _step(self, rule: int, plan: RulePlan, step: RuleStep) -> PlannedStep:
+    def _step(self, rule: int, step: RuleStep) -> PlannedStep:
         filters, equations = own_filters(step), own_equations(step)
         ordering = step.part.ordering
         crowded = not step.fact and step.type in self._crowded and bool(filters)
@@ -174,9 +174,7 @@ class SetPlan:
         keys = tuple(own for own, _ in equations)
         column = self._column(step.type, () if crowded or step.fact else filters, keys, step.fact, ordering)
         column.users.append((rule, step))
-        reach, latest = (0, None) if step.fact else (plan.horizon(step), plan.count(step))
-        if step.window is not None and step.window.after:
-            reach = step.window.most
+        reach, latest = step.lookback.time, step.lookback.count
         if reach is None and latest is not None:
             reach, column.latest = 0, max(column.latest, latest)
         column.reach = None if None in (column.reach, reach) else max(column.reach or 0, reach or 0)

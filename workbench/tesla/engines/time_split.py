@@ -60,10 +60,10 @@ def _reasons(plans: Iterable[RulePlan]) -> Iterator[str]:
             yield f"{name} waits for what must not come"
         if any(window.counted for window in windows):
             yield f"{name} counts events in a window"
-        if any(step.window is not None and plan.horizon(step) is None for step in plan.steps):
+        if any(step.lookback.time is None for step in plan.steps):
             yield f"{name} looks back for ever"
 
 
 def _reach(plan: RulePlan) -> int:
     """How long before its trigger a rule looks."""
-    return max((plan.horizon(step) or 0 for step in plan.steps if step.window is not None), default=0)
+    return max(step.lookback.time or 0 for step in plan.steps)

@@ -111,7 +111,7 @@ class RuleCounting:
 
     def _found(self, rule: t.Rule) -> float:
         """How many matches a trigger has: no more than there are combinations of what each predicate may select."""
-        roles = {role.place: role for role in roles_of(self.rules, rule, self.frame.layout.trex)}
+        roles = {role.place: role for role in roles_of(rule, self.frame.layout.trex)}
         found, bound = 1.0, [(rule.trigger.type, 0)]
         for place, part in enumerate(rule.predicates, 1):
             if self._too_few(rule, roles.get(place)):
@@ -120,7 +120,7 @@ class RuleCounting:
                 continue
             if role := roles.get(place):
                 most = self._candidates(role, bound)
-                bound += [(part.type, role.reach.ticks)] if role.reach.ticks is not None else []
+                bound += [(part.type, role.lookback.time)] if role.lookback.time is not None else []
             else:
                 most = self.frame.given.get(part.type, len(self.frame.facts.get(part.type, ())))
             found = _times(found, most if part.policy.many else min(most, 1))
@@ -135,7 +135,7 @@ class RuleCounting:
 
     def _candidates(self, role: Role, bound: Sequence[tuple[str, int]]) -> float:
         """How many events a predicate may select where these are bound already: types, and ages that none exceeds."""
-        type, far = role.part.type, role.reach.ticks
+        type, far = role.part.type, role.lookback.time
         held = self.held(self.frame.layout.columns[type])
         if far is None:
             return held

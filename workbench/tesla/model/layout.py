@@ -182,7 +182,7 @@ def layouts(
     """
     found: dict[str, list[Role]] = {}
     for number, rules in enumerate(rule_sets):
-        for role in (role for rule in rules.rules for role in roles_of(rules, rule, number in trex)):
+        for role in (role for rule in rules.rules for role in roles_of(rule, number in trex)):
             found.setdefault(role.part.type, []).append(role)
     columns: dict[str, KeptColumn] = {}
     sizes: list[int] = []
@@ -198,9 +198,9 @@ def layouts(
                 place = attributes[attribute] = len(attributes)
                 if not apart:
                     sizes[place:] = [max((size, *sizes[place : place + 1])), *sizes[place + 1 :]]
-        ticks = [role.reach.ticks for role in roles if role.reach.ticks is not None]
-        places = [role.reach.places or 0 for role in roles if role.reach.ticks is None]
-        endless = [role for role in roles if role.reach.endless]
+        ticks = [role.lookback.time for role in roles if role.lookback.time is not None]
+        places = [role.lookback.count or 0 for role in roles if role.lookback.time is None]
+        endless = [role for role in roles if role.lookback.endless]
         if endless and newest is None:
             raise _refused(endless[0])
         far = max(ticks, default=-1), max(places, default=0), bool(endless)
@@ -280,7 +280,7 @@ def _apart(roles: Sequence[Role], newest: tuple[str, ...], tables: Tables) -> bo
     for role in roles:
         part = role.part
         assert isinstance(part, t.Predicate)
-        if role.reach.ticks is None:
+        if role.lookback.time is None:
             return False  # such a slot knows only how old its event is
         if not part.policy.forbids:
             own = {each.name for each in part.assignments}

@@ -148,7 +148,7 @@ class RuleMatching:
         """When the event came, less when the trigger did."""
         if slot == TRIGGER:
             return ChosenValue.constant(0)
-        (most,) = {r.reach.ticks for r in self.line.layout.columns[part.type].roles if r.part is part}
+        (most,) = {r.lookback.time for r in self.line.layout.columns[part.type].roles if r.part is part}
         if most is None:
             raise Refused(
                 f"TIME({part.name}): a model does not know how long ago it was", where=part.where,

@@ -59,8 +59,7 @@ def _both(rules: RuleSet, one: t.Rule, other: t.Rule) -> t.Rule | None:
 
 
 def _remembers(rule: t.Rule) -> bool:
-    waits = any(each.policy.later for each in rule.predicates)
-    return waits or rule.pause is not None or bool(rule.consuming)
+    return rule.absence is not None or rule.pause is not None or bool(rule.consuming)
 
 
 def _rest(rule: t.Rule) -> str:

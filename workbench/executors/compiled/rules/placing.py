@@ -154,7 +154,7 @@ def longest_reach(plans: Iterable[RulePlan]) -> int | None:
     """How long before its composites the events of a match lie; None: for ever."""
     found = 0
     for plan in plans:
-        horizons = plan.horizons.values()
+        horizons = [step.lookback.time for step in plan.binding.values()]
         if None in horizons:
             return None
         window = None if plan.absent is None else plan.absent.window

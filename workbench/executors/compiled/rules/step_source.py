@@ -192,7 +192,7 @@ class StepSource:
         """The window: least and greatest times, and numbers between which it lies, as far as there are any."""
         window, code, k = step.window, self.code, step.number
         assert window is not None
-        if self.of.horizon(step) is None and self.of.count(step) is None and self.of.bounded(step):
+        if step.lookback.endless and step.lookback.bounded:
             what = "the engine 'compiled' would keep all events: windows by count and by time hang on each other"
             raise Refused(what, hint=OTHERS, where=step.part.where)
         self.least = self.most = self.above = self.below = ""

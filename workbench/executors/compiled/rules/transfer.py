@@ -203,7 +203,7 @@ def returnable(exact: Publisher) -> bool:
 def _complete(runner: RuleRunner, now: int | None) -> bool:
     """Whether a rule that has come later has seen all that an engine would have that knows all events."""
     for column in runner.matcher.columns.values():
-        horizon = runner.plan.horizon(column.step)
+        horizon = column.step.lookback.time
         if column.late and column.since is not None:
             if horizon is None or now is None or column.since + horizon > now:
                 return False

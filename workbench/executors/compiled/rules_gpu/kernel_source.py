@@ -122,7 +122,7 @@ class KernelSource(StepSource):
         part, step = planned.step.part, planned.step
         if step.window is not None and step.window.counted:
             raise Refused("windows that count events are the host's", where=part.where)
-        if not step.fact and self.of.horizon(step) is None:
+        if step.lookback.time is None:
             raise Refused("a window is forever, and a device's memory is not", where=part.where)
 
     # --- what is known ----------------------------------------------------------------------------------
