@@ -17,9 +17,10 @@ from tests.tesla.events import told
 from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.tesla import tree as t
 from workbench.tesla.check import rules
-from workbench.tesla.engines.expressions import MatchScope, PythonLines
+from workbench.tesla.engines.expressions import PythonLines
 from workbench.tesla.model.chosen import ChosenValue, evaluated
 from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.resolved import domain_of
 from workbench.tesla.scope import RuleScope
 from workbench.tesla.values import Selected, value
 
@@ -135,8 +136,8 @@ def all_ways(expression: t.Expression, own: dict) -> dict[str, str]:
     """What each of those that compute expressions makes of one, over an event's values and their types."""
     declared = t.Declaration("A", tuple(t.Attribute(name, domain) for name, (_, domain) in own.items()))
     values = {name: each for name, (each, _) in own.items()}
-    lines = PythonLines(MatchScope(RuleScope(declared)), "e")
-    lines.lines.append(f"return {lines.value(expression)}")
+    lines, resolved = PythonLines({}, "e"), RuleScope(declared).resolve(expression)
+    lines.lines.append(f"return {lines.value(resolved)}")
     ((found, _),) = evaluated(expression, lambda leaf: ChosenValue.constant(values[str(leaf)])).cases.values()
     return {
         "specification": exact(value(expression, Selected(), values)),
@@ -150,6 +151,7 @@ def agree(expression: t.Expression, own: dict, expected: object) -> None:
     declared = t.Declaration("A", tuple(t.Attribute(name, domain) for name, (_, domain) in own.items()))
     if expected is not None:
         assert RuleScope(declared).domain(expression) == DOMAINS[type(expected)]
+        assert domain_of(RuleScope(declared).resolve(expression)) == DOMAINS[type(expected)]
 
 
 A, B = t.OwnAttribute("a"), t.OwnAttribute("b")

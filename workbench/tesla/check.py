@@ -287,7 +287,7 @@ class _RuleChecker:
         named = (window.one, window.two) if isinstance(window, t.BetweenWindow) else (window.of,)
         for name in named:
             with self.findings.apart():
-                if self.scope.event(name, window).fact:
+                if self.scope.event(name, window).declared.fact:
                     hint = "windows lie between events"
                     raise LanguageError(f"'{name}' is a fact, which has no time", where=window.where, hint=hint)
         if isinstance(window, t.AfterWindow) and window.of != next(iter(self.scope.bound), window.of):
@@ -396,7 +396,7 @@ class _RuleChecker:
         places = rule.consuming_at or (rule.where,) * len(rule.consuming)
         for name, where in zip(rule.consuming, places, strict=True):
             with self.findings.apart():
-                if self.scope.event(name, t.Placed(where=where)).fact:
+                if self.scope.event(name, t.Placed(where=where)).declared.fact:
                     raise LanguageError(f"'{name}' is a fact, which is not consumed", where=where)
 
 

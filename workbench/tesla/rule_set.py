@@ -14,6 +14,7 @@ from workbench.core.domain import ANY, Domain
 from workbench.errors import WorkbenchError
 from workbench.extensions import later
 from workbench.tesla import tree as t
+from workbench.tesla.resolved import ResolvedRule
 from workbench.tesla.rule_graph import CauseGraph
 
 if TYPE_CHECKING:
@@ -66,6 +67,12 @@ class RuleSet:
     def rule_names(self) -> tuple[str, ...]:
         """The names of the rules."""
         return tuple(rule.name for rule in self.rules)
+
+    @cached_property
+    def resolved(self) -> tuple[ResolvedRule, ...]:
+        """The rules with slots for names (`resolved`)."""
+        resolve = later("workbench.tesla.scope", "resolve_rule")
+        return tuple(resolve(rule, self.declarations) for rule in self.rules)
 
     @cached_property
     def graph(self) -> CauseGraph:

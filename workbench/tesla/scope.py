@@ -1,20 +1,30 @@
 """What names and parameters stand for at a place in a rule, and the types of expressions there.
 
 The rule of this module: a name is known from the predicate on that binds it, and every mistake is told at its place.
+Who asks what names stand for asks here, and gets a resolved expression.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from workbench.core.domain import INT, Domain
-from workbench.core.term import Term, var
-from workbench.core.types import LITERALS, TYPES
+from workbench.core.types import LITERALS
 from workbench.errors import LanguageError, TypingError, did_you_mean
 from workbench.language.findings import FollowUp
 from workbench.tesla import tree as t
+from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.operators import row_of
+from workbench.tesla.resolved import OWN, TIME, ResolvedRule, Slot, domain_of, placed, result_of
+
+
+class BoundEvent(NamedTuple):
+    """An event or a fact that is bound: by which part of the rule, and of which type."""
+
+    place: int
+    declared: t.Declaration
 
 
 @dataclass(frozen=True)
@@ -25,27 +35,36 @@ class RuleScope:
     ----------
     own: the type that a predicate is about; None in where and emit.
     bound: the events and facts that are bound, by name; None where a name stands for several.
-    parameters: the types of the parameters; None of those whose value has a mistake.
+    parameters: what the parameters are; None of those whose value has a mistake.
     """
 
     own: t.Declaration | None = None
-    bound: Mapping[str, t.Declaration | None] = field(default_factory=dict)
-    parameters: Mapping[str, Domain | None] = field(default_factory=dict)
+    bound: Mapping[str, BoundEvent | None] = field(default_factory=dict)
+    parameters: Mapping[str, Slot | None] = field(default_factory=dict)
 
     def about(self, own: t.Declaration | None) -> RuleScope:
         """The same in a predicate about this type."""
         return replace(self, own=own)
 
-    def with_parameter(self, name: str, domain: Domain | None) -> RuleScope:
-        """The same with a parameter more."""
-        return replace(self, parameters={**self.parameters, name: domain})
+    def with_parameter(
+        self, name: str, domain: Domain | None, place: int = OWN, value: t.Expression | None = None
+    ) -> RuleScope:
+        """The same with a parameter more.
 
-    def with_bound(self, name: str, declared: t.Declaration) -> RuleScope:
+        Parameters
+        ----------
+        domain: None where its value has a mistake.
+        place, value: the part that binds it, and what it is assigned, for those who ask for more than types.
+        """
+        slot = None if domain is None else Slot(place, f"${name}", domain, None, f"${name}", value)
+        return replace(self, parameters={**self.parameters, name: slot})
+
+    def with_bound(self, name: str, declared: t.Declaration, place: int = OWN) -> RuleScope:
         """The same with a name more; one that is bound twice stands for neither."""
-        return replace(self, bound={**self.bound, name: None if name in self.bound else declared})
+        return replace(self, bound={**self.bound, name: None if name in self.bound else BoundEvent(place, declared)})
 
-    def event(self, name: str, where: t.Placed) -> t.Declaration:
-        """The type of an event that is bound; LanguageError if none is bound under this name."""
+    def event(self, name: str, where: t.Placed) -> BoundEvent:
+        """An event that is bound; LanguageError if none is bound under this name."""
         if name not in self.bound:
             hint = did_you_mean(name, self.bound, "bound before this place are: ")
             raise LanguageError(f"no event '{name}' is bound here", where=where.where, hint=hint)
@@ -55,7 +74,7 @@ class RuleScope:
             raise LanguageError(what, where=where.where, hint=f"name them: {name} as {name}1")
         return found
 
-    # --- types of expressions ---------------------------------------------------------------------------
+    # --- expressions ------------------------------------------------------------------------------------
 
     def domain(self, expression: t.Expression) -> Domain:
         """The type of an expression.
@@ -66,22 +85,48 @@ class RuleScope:
         """
         if isinstance(expression, t.Literal):
             return LITERALS[type(expression.value)]
-        if isinstance(expression, t.Operation):
-            return self._operation(expression)
+        if not isinstance(expression, t.Operation):
+            return self._leaf(expression).domain
+        domains = [self.domain(operand) for operand in expression.operands]
+        if expression.operator == "=":
+            raise LanguageError("equality is written ==", where=expression.where)
+        try:
+            return result_of(expression, domains)
+        except TypingError:
+            row, shown = row_of(expression), " and ".join(t.SPELLED[domain] for domain in domains)
+            what = f"'{'-' if row.arity == 1 and row.symbol == 'neg' else row.symbol}' is not defined on {shown}"
+            raise LanguageError(what, where=expression.where) from None
+
+    def resolve(self, expression: t.Expression) -> t.Expression:
+        """The expression with slots for names; LanguageError as `domain` raises it for these."""
+        if isinstance(expression, t.Literal):
+            return expression
+        if not isinstance(expression, t.Operation):
+            return replace(self._leaf(expression), where=expression.where)
+        operands = tuple(map(self.resolve, expression.operands))
+        return t.Operation(expression.operator, operands, where=expression.where)
+
+    def _leaf(self, expression: t.Expression) -> Slot:
         if isinstance(expression, t.BoundParameter):
             return self._parameter(expression)
         if isinstance(expression, t.OwnAttribute):
-            return self._own(expression)
+            if self.own is None:
+                raise self._of_which(expression)
+            domain = attribute(self.own, expression.name, expression)
+            return Slot(OWN, expression.name, domain, self.own, expression.name)
         if isinstance(expression, t.OtherAttribute):
-            return attribute(self.event(expression.of, expression), expression.name, expression)
+            place, declared = self.event(expression.of, expression)
+            domain = attribute(declared, expression.name, expression)
+            return Slot(place, expression.name, domain, declared, str(expression))
         if not isinstance(expression, t.TimeOf):
             hint = f"write it as a predicate, and its parameter here: and $n = {expression}"
             raise LanguageError("an aggregate is no part of an expression", where=expression.where, hint=hint)
-        if self.event(expression.name, expression).fact:
+        place, declared = self.event(expression.name, expression)
+        if declared.fact:
             raise LanguageError(f"facts such as '{expression.name}' have no time", where=expression.where)
-        return INT
+        return Slot(place, TIME, INT, declared, str(expression))
 
-    def _parameter(self, expression: t.BoundParameter) -> Domain:
+    def _parameter(self, expression: t.BoundParameter) -> Slot:
         name = expression.name
         if name not in self.parameters:
             hint = did_you_mean(name, self.parameters, "bound before this place are: ")
@@ -92,28 +137,43 @@ class RuleScope:
             raise FollowUp
         return found
 
-    def _own(self, expression: t.OwnAttribute) -> Domain:
-        if self.own is None:
-            names = [name for name, declared in self.bound.items() if declared and expression.name in declared.domains]
-            hint = f"write {names[0]}.{expression.name}" if names else "name the event: Smoke.area"
-            raise LanguageError(f"'{expression.name}' of which event?", where=expression.where, hint=hint)
-        return attribute(self.own, expression.name, expression)
-
-    def _operation(self, expression: t.Operation) -> Domain:
-        domains = [self.domain(operand) for operand in expression.operands]
-        if expression.operator == "=":
-            raise LanguageError("equality is written ==", where=expression.where)
-        row = row_of(expression)
-        try:
-            return row.result(row, tuple(map(_OPERANDS.__getitem__, domains)))
-        except TypingError:
-            shown = " and ".join(t.SPELLED[domain] for domain in domains)
-            what = f"'{'-' if row.arity == 1 and row.symbol == 'neg' else row.symbol}' is not defined on {shown}"
-            raise LanguageError(what, where=expression.where) from None
+    def _of_which(self, expression: t.OwnAttribute) -> LanguageError:
+        names = [name for name, event in self.bound.items() if event and expression.name in event.declared.domains]
+        hint = f"write {names[0]}.{expression.name}" if names else "name the event: Smoke.area"
+        return LanguageError(f"'{expression.name}' of which event?", where=expression.where, hint=hint)
 
 
-_OPERANDS: dict[Domain, Term] = {row.domain: var("x", row.domain) for row in TYPES}
-"""What stands for an operand of a type, where types are asked."""
+def resolve_rule(rule: t.Rule, declared: Mapping[str, t.Declaration]) -> ResolvedRule:
+    """A rule that has been checked, with slots for names in all of its expressions."""
+    scope, parts = RuleScope(), list[t.Predicate | t.Aggregate]()
+    for place, part in enumerate(rule.parts):
+        inside, assigned = scope.about(declared[part.type]), list[t.Assigned]()
+        for each in part.assignments:
+            assigned.append(replace(each, value=inside.resolve(each.value)))
+            inside = inside.with_parameter(each.name, domain_of(assigned[-1].value), OWN, assigned[-1].value)
+        constraints = tuple(map(inside.resolve, part.constraints))
+        if isinstance(part, t.Aggregate):
+            values = None if part.attribute is None else declared[part.type].domains[part.attribute]
+            parts.append(replace(part, constraints=constraints))
+            scope = scope.with_parameter(part.parameter, aggregate_row(part).result(values), place)
+            continue
+        parts.append(replace(part, constraints=constraints, assignments=tuple(assigned)))
+        if part.policy.binds:
+            for each in assigned:
+                scope = scope.with_parameter(each.name, domain_of(each.value), place, placed(each.value, place))
+            scope = scope.with_bound(part.name, declared[part.type], place)
+    trigger, *predicates = parts
+    assert isinstance(trigger, t.Predicate)
+    return ResolvedRule(
+        replace(
+            rule,
+            trigger=trigger,
+            predicates=tuple(predicates),
+            where_clause=tuple(map(scope.resolve, rule.where_clause)),
+            evaluations=tuple(replace(each, value=scope.resolve(each.value)) for each in rule.evaluations),
+            per=tuple(map(scope.resolve, rule.per)),
+        )
+    )
 
 
 def attribute(declared: t.Declaration, name: str, where: t.Placed) -> Domain:

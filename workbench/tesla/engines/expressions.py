@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.domain import FLOAT, STR
@@ -16,37 +15,26 @@ from workbench.core.evaluate import DEEPEST
 from workbench.tesla import tree as t
 from workbench.tesla.declared import Combines
 from workbench.tesla.operators import as_float, may_divide_by_zero, row_of
+from workbench.tesla.resolved import OWN, TIME, Slot, domain_of, slots
 from workbench.tesla.scope import RuleScope
 
 WORDS = 2**63
 """Whole numbers beyond it are handed over as they are: the text of a very long one cannot be read back."""
 
 
-@dataclass(frozen=True)
-class MatchScope:
-    """What is known at a place in a rule, and where a partial match has it.
-
-    Attributes
-    ----------
-    types: names and their types.
-    events: name to the slot that holds the event or row.
-    parameters: name to the slot that holds the value.
-    """
-
-    types: RuleScope = field(default_factory=RuleScope)
-    events: Mapping[str, int] = field(default_factory=dict)
-    parameters: Mapping[str, int] = field(default_factory=dict)
+Layout = Mapping[tuple[int, str], int]
+"""Where a partial match has what: the place that binds it, and `EVENT` or the name of a parameter, to a slot of it."""
+EVENT = ""
 
 
 class PythonLines:
     """The lines of one function of a partial match `m` and an event or a row `e`, grown one expression at a time."""
 
-    def __init__(self, scope: MatchScope, arguments: str) -> None:
-        self.places, self.scope, self.arguments = scope, scope.types, arguments
+    def __init__(self, layout: Layout, arguments: str) -> None:
+        self.layout, self.arguments = layout, arguments
         self.lines: list[str] = []
         self.constants: dict[str, Any] = {"real": as_float}
         self._loaded: set[str] = set()
-        self._assigned: set[str] = set()
 
     def require(self, conditions: Iterable[t.Expression]) -> None:
         """Nothing comes of it unless all of these are true."""
@@ -58,8 +46,6 @@ class PythonLines:
         """Bind parameters of the predicate's own."""
         for each in assignments:
             self.lines.append(f"a_{each.name} = {self.value(each.value)}")
-            self.scope = self.scope.with_parameter(each.name, self.scope.domain(each.value))
-            self._assigned.add(each.name)
 
     def value(self, expression: t.Expression, *, as_real: bool = False) -> str:
         """Source of its value; null is None."""
@@ -72,7 +58,7 @@ class PythonLines:
         names = []
         for i, each in enumerate(values):
             self.lines.append(f"k{i} = {self.value(each)}")
-            self.lines.append(f"if k{i} is None{f' or k{i} != k{i}' if self._is_real(each) else ''}: return None")
+            self.lines.append(f"if k{i} is None{f' or k{i} != k{i}' if domain_of(each) == FLOAT else ''}: return None")
             names.append(f"k{i}")
         self.lines.append(f"return {_tuple(names) if len(names) > 1 else names[0] if names else True}")
 
@@ -93,17 +79,18 @@ class PythonLines:
     def _part(self, expression: t.Expression, tests: dict[str, None]) -> tuple[str, int]:
         if isinstance(expression, t.Literal):
             return self._constant(expression.value), 0
-        if not isinstance(expression, t.Operation):
+        if isinstance(expression, Slot):
             name = self._leaf(expression)
-            if not isinstance(expression, t.TimeOf):
+            if expression.name != TIME:
                 tests[f"{name} is None"] = None
             return name, 0
+        assert isinstance(expression, t.Operation)
         parts = [self._part(operand, tests) for operand in expression.operands]
         texts, depth = [text for text, _ in parts], 1 + max(depth for _, depth in parts)
         row = row_of(expression)
-        if self._is_real(expression):
-            reals = map(self._is_real, expression.operands)
-            texts = [text if is_real else f"real({text})" for text, is_real in zip(texts, reals, strict=True)]
+        if domain_of(expression) == FLOAT:
+            kinds = map(domain_of, expression.operands)
+            texts = [text if kind == FLOAT else f"real({text})" for text, kind in zip(texts, kinds, strict=True)]
         if row.null == "may":
             texts[1] = self._kept(texts[1], tests, " == 0")
         text = row.python.format(*texts)
@@ -115,27 +102,19 @@ class PythonLines:
         tests[f"({name} := {text}){test}"] = None
         return name
 
-    def _is_real(self, expression: t.Expression) -> bool:
-        return self.scope.domain(expression) == FLOAT
-
-    def _leaf(self, expression: t.Expression) -> str:
-        if isinstance(expression, t.OwnAttribute):
-            assert self.scope.own is not None
-            at = self.scope.own.positions[expression.name]
-            return self._load(f"o{at}", f"{'e' if self.scope.own.fact else 'e.values'}[{at}]")
-        if isinstance(expression, t.OtherAttribute):
-            declared, slot = self.scope.bound[expression.of], self.places.events[expression.of]
-            assert declared is not None
-            at = declared.positions[expression.name]
-            return self._load(f"x{slot}_{at}", f"m[{slot}]{'' if declared.fact else '.values'}[{at}]")
-        if isinstance(expression, t.TimeOf):
-            slot = self.places.events[expression.name]
-            return self._load(f"t{slot}", f"m[{slot}].time")
-        assert isinstance(expression, t.BoundParameter)
-        if expression.name in self._assigned:
-            return f"a_{expression.name}"
-        slot = self.places.parameters[expression.name]
-        return self._load(f"p{slot}", f"m[{slot}]")
+    def _leaf(self, slot: Slot) -> str:
+        if slot.is_parameter:
+            if slot.place == OWN:
+                return f"a_{slot.name[1:]}"
+            at = self.layout[slot.place, slot.name]
+            return self._load(f"p{at}", f"m[{at}]")
+        values = "" if slot.type.fact else ".values"
+        if slot.place == OWN:
+            return self._load(f"o{slot.index}", f"e{values}[{slot.index}]")
+        at = self.layout[slot.place, EVENT]
+        if slot.name == TIME:
+            return self._load(f"t{at}", f"m[{at}].time")
+        return self._load(f"x{at}_{slot.index}", f"m[{at}]{values}[{slot.index}]")
 
     def _load(self, name: str, source: str) -> str:
         if name not in self._loaded:
@@ -168,8 +147,8 @@ class PredicateCode:
     joint: the other constraints.
     """
 
-    def __init__(self, part: t.Predicate | t.Aggregate, scope: MatchScope, indexed: bool = True) -> None:
-        self._scope, self.indexed = scope, indexed
+    def __init__(self, part: t.Predicate | t.Aggregate, layout: Layout, indexed: bool = True) -> None:
+        self._layout, self.indexed = layout, indexed
         self._assigned: tuple[t.Assigned, ...] = part.assignments
         self._own_values: list[t.Assigned] = []
         names: set[str] = set()
@@ -177,14 +156,13 @@ class PredicateCode:
             if not _foreign(each.value, names):
                 self._own_values.append(each)
                 names.add(each.name)
-        assigned = {each.name for each in self._assigned}
         self.local: list[t.Expression] = []
         self.joint: list[t.Expression] = []
         self.equations: list[tuple[t.Expression, t.Expression]] = []
         for constraint in part.constraints:
             if not _foreign(constraint, names):
                 self.local.append(constraint)
-            elif (pair := _equation(constraint, names, assigned)) is not None:
+            elif (pair := _equation(constraint, names)) is not None:
                 self.equations.append(pair)
             else:
                 self.joint.append(constraint)
@@ -215,7 +193,7 @@ class PredicateCode:
 
         The key is of all equations, if they are one, or of those that are given by their places.
         """
-        code = PythonLines(self._scope, "e")
+        code = PythonLines(self._layout, "e")
         code.assign(self._own_values)
         code.require(self.local)
         places = range(len(self.equations) if self.keyed else 0) if equations is None else equations
@@ -225,7 +203,7 @@ class PredicateCode:
 
     def key(self) -> Callable[[Any], Any]:
         """Of a partial match: the key of the events that fit; None where none does."""
-        code = PythonLines(self._scope, "m")
+        code = PythonLines(self._layout, "m")
         code.key(bound for _, bound in self.equations)
         return code.function()
 
@@ -240,45 +218,34 @@ class PredicateCode:
         """The same where these constraints are asked; None where none is, and nothing is assigned."""
         if not (constraints or self._assigned):
             return None
-        code = PythonLines(self._scope, "m, e")
+        code = PythonLines(self._layout, "m, e")
         code.assign(self._assigned)
         code.require(constraints)
         code.lines.append(f"return {_tuple(f'a_{each.name}' for each in self._assigned)}")
         return code.function()
 
 
-def effort(expression: t.Expression, scope: RuleScope) -> int:
+def effort(expression: t.Expression) -> int:
     """About how much it takes to know its value: texts that are compared or put together take most."""
     if not isinstance(expression, t.Operation):
         return 0
-    texts = expression.operator not in ("==", "!=") and scope.domain(expression.operands[0]) == STR
+    texts = expression.operator not in ("==", "!=") and domain_of(expression.operands[0]) == STR
     own = 20 if texts else 5 if may_divide_by_zero(expression) else 1
-    return own + sum(effort(each, scope) for each in expression.operands)
-
-
-def _leaves(expression: t.Expression) -> Iterable[t.Expression]:
-    return (each for each in t.within(expression) if not isinstance(each, t.Operation | t.Literal))
+    return own + sum(effort(each) for each in expression.operands)
 
 
 def _foreign(expression: t.Expression, own: set[str]) -> bool:
     """Whether it takes more than an event of its own to tell its value; `own` are parameters that need no more."""
-    return any(
-        not isinstance(leaf, t.OwnAttribute) and not (isinstance(leaf, t.BoundParameter) and leaf.name in own)
-        for leaf in _leaves(expression)
-    )
+    return any(leaf.place != OWN or (leaf.is_parameter and leaf.name[1:] not in own) for leaf in slots(expression))
 
 
-def _equation(constraint: t.Expression, own: set[str], assigned: set[str]) -> tuple[t.Expression, t.Expression] | None:
+def _equation(constraint: t.Expression, own: set[str]) -> tuple[t.Expression, t.Expression] | None:
     """A side that an event of its own tells, and one that it has nothing to do with."""
     if not (isinstance(constraint, t.Operation) and constraint.operator == "=="):
         return None
     one, other = constraint.operands
     for mine, bound in ((one, other), (other, one)):
-        apart = not any(
-            isinstance(leaf, t.OwnAttribute) or (isinstance(leaf, t.BoundParameter) and leaf.name in assigned)
-            for leaf in _leaves(bound)
-        )
-        if apart and not _foreign(mine, own):
+        if all(leaf.place != OWN for leaf in slots(bound)) and not _foreign(mine, own):
             return mine, bound
     return None
 
@@ -292,7 +259,7 @@ def combines(declared: t.DeclaredAggregate) -> Combines:
     if declared.combined is None:
         assert declared.function is not None
         return declared.function
-    code = PythonLines(MatchScope(RuleScope(declared.scope)), "e")
-    code.lines.append(f"return {code.value(declared.combined, as_real=declared.domain == FLOAT)}")
+    code, combined = PythonLines({}, "e"), RuleScope(declared.scope).resolve(declared.combined)
+    code.lines.append(f"return {code.value(combined, as_real=declared.domain == FLOAT)}")
     of_row = code.function()
     return lambda one, other: of_row((one, other))

@@ -210,7 +210,7 @@ class Publisher:
     def replace(self, name: str, rules: RuleSet | str) -> float:
         """Put another rule in the place of one."""
         gone, made = self._named(name), self._scaled(rules)
-        others = tuple(each.plan.rule for each in self.runners if each is not gone)
+        others = tuple(each.plan.written for each in self.runners if each is not gone)
         rule, *more = newcomers(made, replace(self._rules, rules=others), name)
         if more:
             raise LanguageError(f"{len(made.rules)} rules cannot replace '{name}'", where=more[0].where)
@@ -244,7 +244,7 @@ class Publisher:
         declared, aggregates = dict(there.declarations), dict(there.aggregates)
         if made is not None:
             declared, aggregates = {**declared, **made.declarations}, {**aggregates, **made.aggregates}
-        found = tuple(each.plan.rule for each in runners)
+        found = tuple(each.plan.written for each in runners)
         self._rules = replace(there, declarations=declared, rules=found, aggregates=aggregates)
         self._indexed = False
 

@@ -8,7 +8,7 @@ and computed, never how matches are found.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +16,10 @@ from workbench.core.domain import FLOAT, Domain
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate import AggregateRow
 from workbench.tesla.aggregate_table import aggregate_row
-from workbench.tesla.engines.expressions import MatchScope, PredicateCode, PythonLines, combines
+from workbench.tesla.engines.expressions import EVENT, PredicateCode, PythonLines, combines
 from workbench.tesla.lookback import Lookback, lookbacks
-from workbench.tesla.scope import RuleScope
+from workbench.tesla.resolved import slots
+from workbench.tesla.scope import resolve_rule
 
 PartialMatch = tuple[Any, ...]
 
@@ -48,26 +49,26 @@ class RuleStep:
 
     Attributes
     ----------
-    number: its place among the parts of the rule; the trigger's is 0.
+    part: its names are resolved.
+    place: its place among the parts of the rule; the trigger's is 0.
+    number: the same without what must not come after the trigger.
     slot: where a partial match has what it binds, its first slot.
+    layout: where a partial match has what.
     window: of events; None of the trigger and of facts.
     lookback: how far before the trigger its events lie; nothing of facts.
     """
 
     def __init__(
-        self, part: t.Predicate | t.Aggregate, number: int, slot: int, scope: MatchScope, lookback: Lookback,
-        indexed: bool = True,
-    ) -> None:  # fmt: skip
-        self.part, self.number, self.slot, self.lookback = part, number, slot, lookback
-        self.scope = scope
+        self, plan: RulePlan, place: int, number: int, slot: int, window: SlotWindow | None, lookback: Lookback
+    ) -> None:
+        part = plan.rule.parts[place]
+        self.part, self.place, self.number, self.slot = part, place, number, slot
+        self.window, self.lookback, self.layout = window, lookback, plan.layout
         self.type = part.type
         self.policy = part.policy
-        own = scope.types.own
-        assert own is not None
-        self.declared = own
-        self.fact = own.fact
-        self.window = None if part.window is None else _slot_window(part.window, scope.events)
-        self.code = PredicateCode(part, scope, indexed)
+        self.declared = plan.declared[part.type]
+        self.fact = self.declared.fact
+        self.code = PredicateCode(part, plan.layout, plan.indexed)
 
     @property
     def selects(self) -> bool:
@@ -110,27 +111,43 @@ class RulePlan:
 
     Attributes
     ----------
+    rule: with slots for names.
+    written: as it is written.
+    layout: where a partial match has what is bound.
     steps: the trigger, then the other parts as they are written, without what must not come after it.
     absent: what must not come after the trigger.
     indexed: whether equations are a key.
     """
 
     def __init__(self, rule: t.Rule, declared: Mapping[str, t.Declaration], indexed: bool = True) -> None:
-        self.rule, self.indexed = rule, indexed
+        self.written, self.declared, self.indexed = rule, declared, indexed
+        self.rule = resolve_rule(rule, declared)
         self.emitted = declared[rule.emits]
         self.steps: list[RuleStep] = []
         self.absent: RuleStep | None = None
-        scope, slot, found = MatchScope(), 0, lookbacks(rule)
-        for place, part in enumerate(rule.parts):
-            inside = replace(scope, types=scope.types.about(declared[part.type]))
-            step = RuleStep(part, len(self.steps), slot, inside, found.get(place, Lookback()), indexed)
+        self.layout: dict[tuple[int, str], int] = {}
+        self._named: dict[str, int] = {}
+        slot, found = 0, lookbacks(rule)
+        for place, part in enumerate(self.rule.parts):
+            window = None if part.window is None else _slot_window(part.window, self._named)
+            step = RuleStep(self, place, len(self.steps), slot, window, found.get(place, Lookback()))
             if step.policy.later:
                 self.absent = step
                 continue
             self.steps.append(step)
-            scope, slot = _after(part, inside, slot)
-        self.scope = replace(scope, types=scope.types.about(None))
+            slot += self._bind(step)
         self.pause = None if rule.pause is None else int(rule.pause.amount)
+
+    def _bind(self, step: RuleStep) -> int:
+        """Lay out what a step binds; how many slots that takes."""
+        if isinstance(step.part, t.Aggregate):
+            bound = [f"${step.part.parameter}"]
+        else:
+            bound = [EVENT, *(f"${each.name}" for each in step.part.assignments)] if step.policy.binds else []
+        self.layout |= {(step.place, name): slot for slot, name in enumerate(bound, step.slot)}
+        if t.binds(step.part):
+            self._named[step.part.name] = step.slot
+        return len(bound)
 
     @property
     def trigger(self) -> RuleStep:
@@ -155,7 +172,7 @@ class RulePlan:
     @cached_property
     def where(self) -> Callable[[PartialMatch], Any]:
         """Of a match: None where it does not count."""
-        code = PythonLines(self.scope, "m")
+        code = PythonLines(self.layout, "m")
         code.require(self.rule.where_clause)
         code.lines.append("return True")
         return code.function()
@@ -163,7 +180,7 @@ class RulePlan:
     @cached_property
     def values(self) -> Callable[[PartialMatch], tuple[Any, ...]]:
         """Of a match: the attributes of what is emitted."""
-        code = PythonLines(self.scope, "m")
+        code = PythonLines(self.layout, "m")
         given = {each.name: each.value for each in self.rule.evaluations}
         parts = [code.value(given[a.name], as_real=a.domain == FLOAT) for a in self.emitted.attributes]
         code.lines.append(f"return ({''.join(f'{part}, ' for part in parts)})")
@@ -172,7 +189,7 @@ class RulePlan:
     @cached_property
     def per(self) -> Callable[[PartialMatch], tuple[Any, ...]]:
         """Of a match: the values for which the rule is silent on its own; no number is equal to itself here."""
-        code = PythonLines(self.scope, "m")
+        code = PythonLines(self.layout, "m")
         parts = [code.value(each) for each in self.rule.per]
         for i, part in enumerate(parts):
             code.lines.append(f"k{i} = {part}")
@@ -185,6 +202,11 @@ class RulePlan:
         """Slots of events and rows to the predicates that bind them."""
         return {step.slot: step for step in self.steps if step.policy.binds}
 
+    def binders(self, *expressions: t.Expression) -> frozenset[int]:
+        """The numbers of the steps that bind what expressions name; not those of their own."""
+        places = {slot.place for slot in slots(*expressions)}
+        return frozenset(step.number for step in self.steps if step.place in places)
+
     @cached_property
     def event_slots(self) -> tuple[int, ...]:
         """The slots of a match that hold events."""
@@ -193,7 +215,7 @@ class RulePlan:
     @cached_property
     def consumed_slots(self) -> tuple[int, ...]:
         """The slots of a match whose events are consumed."""
-        return tuple(self.scope.events[name] for name in self.rule.consuming)
+        return tuple(self._named[name] for name in self.rule.consuming)
 
 
 def _slot_window(window: t.EventWindow, events: Mapping[str, int]) -> SlotWindow:
@@ -204,24 +226,3 @@ def _slot_window(window: t.EventWindow, events: Mapping[str, int]) -> SlotWindow
     least = 0 if window.least is None else int(window.least.amount)
     most = None if window.most is None else int(window.most.amount)
     return SlotWindow((events[window.of],), least, most, counted=window.counted)
-
-
-def _after(part: t.Predicate | t.Aggregate, inside: MatchScope, slot: int) -> tuple[MatchScope, int]:
-    """What is known behind a part, and the next slot."""
-    types = inside.types
-    own = types.own
-    assert own is not None
-    if isinstance(part, t.Aggregate):
-        values = None if part.attribute is None else own.domains[part.attribute]
-        found = aggregate_row(part).result(values)
-        parameters = {**inside.parameters, part.parameter: slot}
-        return MatchScope(types.with_parameter(part.parameter, found), inside.events, parameters), slot + 1
-    if not part.policy.binds:
-        return inside, slot
-    scope: RuleScope = types
-    parameters = dict(inside.parameters)
-    for i, each in enumerate(part.assignments, slot + 1):
-        scope = scope.with_parameter(each.name, scope.domain(each.value))
-        parameters[each.name] = i
-    events = {**inside.events, part.name: slot}
-    return MatchScope(scope.with_bound(part.name, own), events, parameters), slot + 1 + len(part.assignments)

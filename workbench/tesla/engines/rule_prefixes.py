@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
-from workbench.tesla.engines.set_plan import PlannedStep, SetPlan, substitution
+from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
+from workbench.tesla.resolved import OWN, Slot, exact_text, expanded
 
 LEAST_SHARING = 4
 """Rules that share something: for fewer a list takes as long as it saves, and it is code of its own."""
@@ -76,58 +77,24 @@ def _costly(plan: SetPlan, planned: PlannedStep) -> bool:
 
 def _sharable(plan: SetPlan, rule: int, of: RulePlan) -> Iterator[str]:
     """What the parts of a rule say that it can share, whatever names it gives them."""
-    conditions, names = plan.conditions(rule), _Names()
-    names.bind(of.trigger)
+    conditions = plan.conditions(rule)
     for step in of.steps[1:]:
         asked_before = step.number > 1 and conditions[step.number - 1]
         counted = step.policy.many and of.rule.limit is not None
         if asked_before or counted or (step.selects and of.consumed_slots):
             return
-        yield names.said(step)
-        names.bind(step)
+        yield _nameless(of, step)
 
 
-class _Names:
-    """The names of a rule, and the places of what they name."""
+def _nameless(plan: RulePlan, step: RuleStep) -> str:
+    """What a step selects or computes, without a name."""
+    part, window, numbers = step.part, step.window, {each.place: each.number for each in plan.steps}
 
-    def __init__(self) -> None:
-        self._events: dict[str, str] = {}
-        self._slots: dict[int, int] = {}
-        self._parameters: dict[str, t.Expression] = {}
+    def name(slot: Slot) -> str:
+        return slot.name if slot.place == OWN else f"{numbers[slot.place]}.{'$' if slot.is_parameter else slot.name}"
 
-    def bind(self, step: RuleStep) -> None:
-        """What a step binds is known by its place from here on."""
-        if isinstance(step.part, t.Aggregate):
-            self._parameters[step.part.parameter] = t.BoundParameter(str(step.number))
-        elif step.policy.binds:
-            self._events[step.part.name], self._slots[step.slot] = str(step.number), step.number
-            for name, value in substitution(step.part).items():
-                self._parameters[name] = self._placed(value, str(step.number))
-
-    def said(self, step: RuleStep) -> str:
-        """What a step selects or computes, without a name."""
-        part, own, window = step.part, substitution(step.part), step.window
-        asked = [str(self._placed(each, "", own)) for each in part.constraints]
-        what = (part.function, part.attribute) if isinstance(part, t.Aggregate) else (part.policy, part.ordering)
-        anchors = () if window is None else tuple(self._slots[slot] for slot in window.anchors)
-        reach = None if window is None else (window.least, window.most, window.between, window.counted)
-        return str((*map(str, what), step.type, asked, anchors, reach))
-
-    def _placed(self, expression: t.Expression, own: str, values: Any = ()) -> t.Expression:
-        """An expression in which places stand for names.
-
-        Parameters
-        ----------
-        own: the place of what it is about; nothing where that is looked for.
-        values: parameters that are expressions of that.
-        """
-        if isinstance(expression, t.Operation):
-            return t.Operation(expression.operator, tuple(self._placed(e, own, values) for e in expression.operands))
-        if isinstance(expression, t.BoundParameter):
-            inner = expression.name in values
-            return self._placed(values[expression.name], own) if inner else self._parameters[expression.name]
-        if isinstance(expression, t.OtherAttribute):
-            return t.OtherAttribute(self._events[expression.of], expression.name)
-        if isinstance(expression, t.TimeOf):
-            return t.TimeOf(self._events[expression.name])
-        return t.OtherAttribute(own, expression.name) if own and isinstance(expression, t.OwnAttribute) else expression
+    asked = [exact_text(expanded(each), name) for each in part.constraints]
+    what = (part.function, part.attribute) if isinstance(part, t.Aggregate) else (part.policy, part.ordering)
+    anchors = () if window is None else tuple(plan.binding[slot].number for slot in window.anchors)
+    reach = None if window is None else (window.least, window.most, window.between, window.counted)
+    return str((*map(str, what), step.type, asked, anchors, reach))

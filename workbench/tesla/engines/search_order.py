@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
-from workbench.tesla.engines.set_plan import SetPlan, names_in, needs_of
+from workbench.tesla.engines.set_plan import SetPlan, needs_of
 
 MOST_SEARCHED = 4
 """Predicates among which the order is chosen: of more the first ones as they are written."""
@@ -53,7 +53,6 @@ class RuleSearches:
     def __init__(self, plan: SetPlan, rule: int) -> None:
         self.plan, self.rule, self.of = plan, rule, plan.plans[rule]
         self.loops = [step.number for step in self.of.steps if step.policy.many]
-        self._known_at = plan.known_at(rule)
         self._needs = [self._needed(step) for step in self.of.steps]
         self._levels: list[int] = []
         for needs in self._needs:
@@ -72,7 +71,7 @@ class RuleSearches:
 
     def named(self, condition: t.Expression) -> frozenset[int]:
         """The steps that bind what a condition names."""
-        return frozenset(self._known_at[each] for each in names_in(condition))
+        return self.of.binders(condition)
 
     def gathered(self, step: RuleStep) -> bool:
         """Whether all that a predicate with `each` finds may be put aside: not where no more than some are wanted."""
@@ -88,7 +87,7 @@ class RuleSearches:
         }
         if step.policy.many:
             rivals -= set(self.loops)
-        return needs_of(self.of, step, self._known_at) | rivals if step.number else frozenset()
+        return needs_of(self.of, step) | rivals if step.number else frozenset()
 
     def _free(self, level: int) -> list[int]:
         """The steps of a level that may be looked for before their places.

@@ -20,6 +20,7 @@ from workbench.tesla.engines.bands import Band, band_of
 from workbench.tesla.engines.expressions import effort
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.operators import readings
+from workbench.tesla.resolved import Slot, expanded
 from workbench.tesla.rule_set import RuleSet
 
 MOST_CHOSEN = 16
@@ -181,9 +182,9 @@ class SetPlan:
         filtered = not step.fact and not crowded
         decided = not step.fact and len(named) == (len(filters) if crowded else 0)
         band = None
-        plain = all(isinstance(each, t.OwnAttribute) for each in keys)  # which ask nothing of texts
+        plain = all(isinstance(each, Slot) for each in keys)  # which ask nothing of texts
         if self.indexed and not step.fact and (not keys or (plain and not column.filters)):
-            band = band_of(step.declared, _asked(step, filtered), substitution(step.part))
+            band = band_of(_asked(step, filtered))
         order = None if band is None else self._order(column.number, band.attribute)
         access, reason = self._access(step, column, CROWDED[decided] if crowded else "", decided)
         if band is not None:
@@ -269,11 +270,11 @@ class SetPlan:
 
     def once(self, rule: int) -> frozenset[int]:
         """The steps behind an `each` that find the same for all that it binds: it is looked for once."""
-        plan, known_at = self.plans[rule], self.known_at(rule)
+        plan = self.plans[rule]
         loops = [step.number for step in plan.steps if step.policy.many]
         fixed, found = set(range(loops[0] if loops else len(plan.steps))), set()
         for step in plan.steps[len(fixed) :]:
-            needs = needs_of(plan, step, known_at)
+            needs = needs_of(plan, step)
             rivals = any(other.selects and other.type == step.type for other in plan.steps[1 : step.number])
             alone = not step.selects or not (rivals or plan.consumed_slots)
             if not step.policy.many and needs <= fixed and alone:
@@ -285,38 +286,23 @@ class SetPlan:
 
     def conditions(self, rule: int) -> list[list[t.Expression]]:
         """What `where` asks of matches, by the step from which on it is known; the last for all that is left."""
-        plan, known_at = self.plans[rule], self.known_at(rule)
+        plan = self.plans[rule]
         found: list[list[t.Expression]] = [[] for _ in plan.steps]
         for condition in plan.rule.where_clause:
-            found[max((known_at[each] for each in names_in(condition)), default=0)].append(condition)
+            found[max(plan.binders(condition), default=0)].append(condition)
         return found
 
-    def known_at(self, rule: int) -> dict[str, int]:
-        """Names of events and parameters to their steps."""
-        plan, known_at = self.plans[rule], dict[str, int]()
-        for i, step in enumerate(plan.steps):
-            if isinstance(step.part, t.Aggregate):
-                known_at["$" + step.part.parameter] = i
-            elif step.policy.binds:
-                known_at[step.part.name] = i
-                known_at |= {"$" + each.name: i for each in step.part.assignments}
-        return known_at
 
-
-def needs_of(plan: RulePlan, step: RuleStep, known_at: Mapping[str, int]) -> frozenset[int]:
+def needs_of(plan: RulePlan, step: RuleStep) -> frozenset[int]:
     """The steps that bind what a step names, in its constraints, its parameters and its window."""
-    names = {name for each in t.expressions_of(step.part) for name in names_in(each)}
-    own = {f"${each.name}" for each in step.part.assignments}
     anchors = () if step.window is None else step.window.anchors
-    return frozenset(known_at[name] for name in names - own) | {plan.binding[slot].number for slot in anchors}
+    return plan.binders(*t.expressions_of(step.part)) | {plan.binding[slot].number for slot in anchors}
 
 
 def _asked(step: RuleStep, filtered: bool) -> list[t.Expression]:
-    passed, own = set(map(id, step.code.local)) if filtered else set(), substitution(step.part)
+    passed = set(map(id, step.code.local)) if filtered else set()
     asked = [each for each in step.part.constraints if id(each) not in passed]
-    if len(asked) < 2:
-        return asked
-    return sorted(asked, key=lambda each: effort(substituted(each, own), step.scope.types))
+    return asked if len(asked) < 2 else sorted(asked, key=lambda each: effort(expanded(each, own=True)))
 
 
 def _sorted_access(step: RuleStep, band: Band, access: str, reason: str) -> tuple[str, str]:
@@ -330,14 +316,12 @@ def _sorted_access(step: RuleStep, band: Band, access: str, reason: str) -> tupl
 
 def own_filters(step: RuleStep) -> tuple[t.Expression, ...]:
     """The constraints of a predicate that an event of its own decides."""
-    own = substitution(step.part)
-    return tuple(substituted(each, own) for each in step.code.local)
+    return tuple(expanded(each, own=True) for each in step.code.local)
 
 
 def own_equations(step: RuleStep) -> tuple[tuple[t.Expression, t.Expression], ...]:
     """What an event of its own has, and what is bound before, which have to be equal and are a key."""
-    own = substitution(step.part)
-    return tuple((substituted(one, own), other) for one, other in step.code.equations if step.code.indexed)
+    return tuple((expanded(one, own=True), other) for one, other in step.code.equations if step.code.indexed)
 
 
 def constant_equation(condition: t.Expression) -> tuple[t.Expression, t.Expression] | None:
@@ -354,49 +338,21 @@ def _constant(expression: t.Expression) -> bool:
     return all(isinstance(each, t.Operation | t.Literal) for each in t.within(expression))
 
 
-def substitution(part: t.Predicate | t.Aggregate) -> dict[str, t.Expression]:
-    """The parameters that a predicate assigns, as expressions of its own attributes and of what is bound before."""
-    found: dict[str, t.Expression] = {}
-    for each in part.assignments:
-        found[each.name] = substituted(each.value, found)
-    return found
-
-
-def substituted(expression: t.Expression, own: Mapping[str, t.Expression]) -> t.Expression:
-    """An expression with parameters replaced."""
-    if isinstance(expression, t.BoundParameter):
-        return own.get(expression.name, expression)
-    if isinstance(expression, t.Operation) and own:
-        return t.Operation(expression.operator, tuple(substituted(each, own) for each in expression.operands))
-    return expression
-
-
-def names_in(condition: t.Expression) -> Iterator[str]:
-    """The events and parameters that an expression names."""
-    for each in t.within(condition):
-        if isinstance(each, t.BoundParameter):
-            yield "$" + each.name
-        elif isinstance(each, t.OtherAttribute):
-            yield each.of
-        elif isinstance(each, t.TimeOf):
-            yield each.name
-
-
 def _indexes(step: RuleStep) -> list[TriggerIndex]:
     """What an index can ask of a trigger."""
-    return [found for each in own_filters(step) if (found := _indexed(step, each)) is not None]
+    return [found for each in own_filters(step) if (found := _indexed(each)) is not None]
 
 
-def _indexed(step: RuleStep, condition: t.Expression) -> TriggerIndex | None:
+def _indexed(condition: t.Expression) -> TriggerIndex | None:
     """A comparison of an attribute with a constant of its type."""
     for operator, mine, constant in readings(condition):
-        if operator != "!=" and isinstance(mine, t.OwnAttribute) and isinstance(constant, t.Literal):
-            domain, value = step.declared.domains[mine.name], constant.value
+        if operator != "!=" and isinstance(mine, Slot) and isinstance(constant, t.Literal):
+            domain, value = mine.domain, constant.value
             same = (domain == INT and type(value) is int) or (domain == FLOAT and type(value) in (int, float))
             if same or (domain == STR and operator == "=="):
                 fitted = float(value) if domain == FLOAT else value
                 if fitted == value:
-                    return TriggerIndex(step.declared.positions[mine.name], operator, fitted)
+                    return TriggerIndex(mine.index, operator, fitted)
     return None
 
 

@@ -126,17 +126,17 @@ class AggregateSource(AskedSource):
             code.add(*lines.begin)
             self._search(planned, newest=True, stops=False, hit=lines.hit)
             return
-        before = code.scope, dict(code.parameters)
+        before = dict(code.parameters)
         code.add(f"left{k} = {SHORT}")
         with code.inside("while True:"):
             code.add(f"count{k} = 0", *lines.begin)
             counted = [f"left{k} -= 1", f"if left{k} < 0: break"]
             self._search(planned, newest=True, stops=False, hit=[*counted, *lines.hit])
             code.add(f"if left{k} >= 0: break")
-            code.scope, code.parameters = before[0], dict(before[1])
+            code.parameters = dict(before)
             self._spanned(planned, lines.span, lines.total)
             code.add(f"left{k} = {NEVER}")  # there was no room for what comes of it
-        code.scope, code.parameters = before
+        code.parameters = before
 
     def _spanned(self, planned: PlannedStep, kind: int, total: str) -> None:
         """Write down the spans of the key's events that have none; put what lies in the window together of them."""
@@ -180,7 +180,7 @@ class AggregateSource(AskedSource):
             raise Refused(what, hint=OTHERS, where=step.part.where)
         start = code.literal(t.Literal(declared.first))
         code.add(f"r{k}, rn{k} = {start}, False")
-        depth, fail, scope = code.depth, self.fail, code.scope
+        depth, fail = code.depth, self.fail
         if self.plan.columns[planned.column].keys and not step.fact:  # which are found newest first
             code.add(f"z{k} = {top}")
             self._search(planned, newest=True, stops=False, hit=self._put_aside(k))
@@ -195,11 +195,11 @@ class AggregateSource(AskedSource):
         code.add(f"if {value.null}: continue")
         text = f"float({value.text})" if declared.domain == FLOAT and step.values != FLOAT else value.text
         one, other = (each.name for each in declared.operands)
-        code.scope = RuleScope(declared.scope)
         code.operands = {one: CodeValue(f"r{k}", f"rn{k}"), other: CodeValue(text)}
-        found = (code.real if declared.domain == FLOAT else code.value)(declared.combined)
+        combined = RuleScope(declared.scope).resolve(declared.combined)
+        found = (code.real if declared.domain == FLOAT else code.value)(combined)
         code.add(f"r{k}, rn{k} = {found.text}, {found.null or 'False'}")
-        code.operands, code.depth, self.fail, code.scope = {}, depth, fail, scope
+        code.operands, code.depth, self.fail = {}, depth, fail
         code.parameters[""] = CodeValue(f"r{k}", f"rn{k}")
 
     # --- aggregates of the language -----------------------------------------------------------------------

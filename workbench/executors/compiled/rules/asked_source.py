@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from workbench.executors.compiled.rules.asking import CHOSEN, REFUSED, SEEN
 from workbench.executors.compiled.rules.band_source import BandSource
 from workbench.tesla.engines.expressions import effort
-from workbench.tesla.engines.set_plan import PlannedStep, substituted, substitution
+from workbench.tesla.engines.set_plan import PlannedStep
+from workbench.tesla.resolved import expanded
 from workbench.tesla.tree import Expression
 
 MOST = 4
@@ -27,10 +28,10 @@ def rivals_of(planned: PlannedStep) -> list[tuple[Expression, int]]:
 
     An equation holds for nearly all that a chain leads to, bounds where blocks are sorted by them.
     """
-    step, own = planned.step, substitution(planned.step.part)
+    step = planned.step
     free = set(map(id, [*step.code.joint, *step.code.local]))
     asked = [each for each in planned.asked if id(each) in free]
-    weighed = [(each, effort(substituted(each, own), step.scope.types)) for each in asked]
+    weighed = [(each, effort(expanded(each, own=True))) for each in asked]
     found = [pair for pair in weighed if pair[1] < TEXTS][:MOST]
     return found if len(found) - len(planned.band.bounds if planned.band else ()) > 1 else []
 
@@ -56,12 +57,12 @@ class AskedSource(BandSource):
     def _look(self, planned: PlannedStep, k: int | None, *, newest: bool) -> None:
         """A loop over the candidates, which changes nothing but what is known of the constraints."""
         code = self.code
-        before = code.scope, code.own, dict(code.parameters)
+        before = code.own, dict(code.parameters)
         self._looking = True
         enough = [f"if C[c + {self._begin + SEEN}] >= ENOUGH: break"]
         super()._search(planned, newest=newest, stops=False, hit=enough, k=k)
         self._looking = False
-        code.scope, code.own, code.parameters = before
+        code.own, code.parameters = before
 
     def _ask(self, planned: PlannedStep) -> None:
         rivals = [each for each, _ in rivals_of(planned)]

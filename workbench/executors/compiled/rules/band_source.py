@@ -13,6 +13,7 @@ from workbench.executors.compiled.rules import orders
 from workbench.executors.compiled.rules.layout import ACCEPT, ACCEPT_CONSTANTS, HEADS, HEADS_MASK, LINK, NUMBER, TIME
 from workbench.executors.compiled.rules.step_source import StepSource
 from workbench.tesla.engines.set_plan import PlannedStep
+from workbench.tesla.resolved import domain_of
 from workbench.tesla.tree import Expression
 
 KINDS = {">": 1, ">=": 2, "<": 3, "<=": 4}
@@ -139,20 +140,18 @@ class BandSource(StepSource):
     def _bounds_of(self, planned: PlannedStep, k: int) -> None:
         """The least and the greatest key that fit."""
         assert planned.band is not None
-        code, before = self.code, self.code.scope
+        code = self.code
         real = planned.step.declared.domains[planned.band.attribute] == FLOAT
-        code.scope = before.about(None)
         code.add(f"lk{k}, hk{k} = {orders.LEAST_KEY}, {orders.MOST_KEY}")
         for operator, bound in planned.band.bounds:
             self._narrow(k, operator, bound, real=real)
-        code.scope = before
         if planned.equations:
             both = ", ".join(f"in_group(h{k}, {end}{k}, {int(real)})" for end in ("lk", "hk"))
             code.add(f"if lk{k} <= hk{k}: lk{k}, hk{k} = {both}")
 
     def _narrow(self, k: int, operator: str, bound: Expression, *, real: bool) -> None:
         code, kind = self.code, KINDS[operator]
-        found, other = code.value(bound), code.scope.domain(bound) == FLOAT
+        found, other = code.value(bound), domain_of(bound) == FLOAT
         if found.null:
             code.add(f"if {found.null}: lk{k}, hk{k} = 1, 0")
         with code.inside(f"if not {found.null}:" if found.null else "if True:"):

@@ -23,6 +23,7 @@ from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.operators import readings
+from workbench.tesla.resolved import Slot, expanded
 
 TOGETHER = 256, 16
 """Keys that are asked for in one statement: where there are fewer the others are null, which no row is equal to."""
@@ -222,29 +223,21 @@ def _bands(bounds: Mapping[int, _Told]) -> list[tuple[int, _Told]]:
 
 def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:
     """The part of a rule of which an expression is an attribute, and the place of this; None where it is none."""
-    for step in plan.steps:
-        part = step.part
-        if not isinstance(part, t.Predicate):
-            continue
-        value: t.Expression | None = None
-        if isinstance(bound, t.BoundParameter):
-            value = next((each.value for each in part.assignments if each.name == bound.name), None)
-        elif isinstance(bound, t.OtherAttribute) and part.policy.binds and part.name == bound.of:
-            value = t.OwnAttribute(bound.name)
-        if isinstance(value, t.OwnAttribute):
-            return step.number, step.declared.positions[value.name]
-    return None
+    same = expanded(bound)
+    step = next((each for each in plan.steps if isinstance(same, Slot) and each.place == same.place), None)
+    return (step.number, same.index) if step is not None and isinstance(same, Slot) and same.is_attribute else None
 
 
 def _bounds(trigger: RuleStep) -> Iterator[tuple[int, str, float]]:
     """The constraints of a trigger that compare a number of its own with one that is written, of the same type."""
     for each in trigger.code.local:
         for operator, own, literal in readings(each):
-            if operator not in COMPARED or not (isinstance(own, t.OwnAttribute) and isinstance(literal, t.Literal)):
+            if operator not in COMPARED or not (
+                isinstance(own, Slot) and own.is_attribute and isinstance(literal, t.Literal)
+            ):
                 continue
-            domain = trigger.declared.domains[own.name]
-            if (domain, type(literal.value)) in ((INT, int), (FLOAT, float)) and abs(literal.value) < EXACT_REALS:
-                yield trigger.declared.positions[own.name], operator, literal.value
+            if (own.domain, type(literal.value)) in ((INT, int), (FLOAT, float)) and abs(literal.value) < EXACT_REALS:
+                yield own.index, operator, literal.value
 
 
 def _writable(key: tuple[Any, ...]) -> bool:

@@ -15,7 +15,8 @@ from workbench.errors import Refused
 from workbench.executors.compiled.code.text_number import text_code
 from workbench.executors.compiled.rules.layout import FAILED, NULLS, TIME, VALUES
 from workbench.tesla import tree as t
-from workbench.tesla.scope import RuleScope
+from workbench.tesla.resolved import OWN, Slot, domain_of, slots
+from workbench.tesla.resolved import TIME as TIMED
 
 WORD = 2**63
 EMPTY: Mapping[Domain, str] = {INT: "0", STR: "0", FLOAT: "0.0", BOOL: "False"}
@@ -70,18 +71,16 @@ class WordLines:
 
     Attributes
     ----------
-    scope: what is known.
-    addresses: names of bound events, and what their rows' addresses are called; the own one's is `own`.
+    addresses: places of bound events, and what their rows' addresses are called; the own one's is `own`.
     operands: of what combines two values, which has no row.
-    parameters: names to their values.
+    parameters: names, with `$`, to their values.
     """
 
     def __init__(self, constants: RuleConstants, beyond: str, failed: str = f"return {FAILED}") -> None:
         self.constants, self.beyond, self.failed = constants, beyond, failed
         self.lines: list[str] = []
         self.depth = 1
-        self.scope = RuleScope()
-        self.addresses: dict[str, str] = {}
+        self.addresses: dict[int, str] = {}
         self.own = ""
         self.operands: dict[str, CodeValue] = {}
         self.parameters: dict[str, CodeValue] = {}
@@ -120,12 +119,12 @@ class WordLines:
         """What an expression is."""
         if not isinstance(expression, t.Operation):
             return self._leaf(expression)
-        leaves = (self._leaf(e) for e in t.within(expression) if not isinstance(e, t.Operation | t.Literal))
+        leaves = map(self._leaf, slots(expression))
         nulls = list(dict.fromkeys(leaf.null for leaf in leaves if leaf.null))
         if not nulls and not any(isinstance(e, t.Operation) and e.operator in "/%" for e in t.within(expression)):
             return CodeValue(self._part(expression, ""))
         null, found = self.fresh("n"), self.fresh("v")
-        self.add(f"{null} = {' or '.join(nulls) or 'False'}", f"{found} = {EMPTY[self.scope.domain(expression)]}")
+        self.add(f"{null} = {' or '.join(nulls) or 'False'}", f"{found} = {EMPTY[domain_of(expression)]}")
         with self.inside(f"if not {null}:"):
             self.add(f"{found} = {self._part(expression, null)}")
         return CodeValue(found, null)
@@ -133,24 +132,23 @@ class WordLines:
     def real(self, expression: t.Expression) -> CodeValue:
         """What an expression is, as a float."""
         found = self.value(expression)
-        return found if self.scope.domain(expression) == FLOAT else CodeValue(f"float({found.text})", found.null)
+        return found if domain_of(expression) == FLOAT else CodeValue(f"float({found.text})", found.null)
 
     def _leaf(self, expression: t.Expression) -> CodeValue:
         if isinstance(expression, t.Literal):
             return CodeValue(self.literal(expression))
-        if isinstance(expression, t.BoundParameter):
+        assert isinstance(expression, Slot)
+        if expression.is_parameter:
             return self.parameters[expression.name]
-        if isinstance(expression, t.TimeOf):
-            return CodeValue(f"W[{self.addresses[expression.name]} + {TIME}]")
-        if isinstance(expression, t.OwnAttribute):
-            if expression.name in self.operands:
-                return self.operands[expression.name]
-            declared, address = self.scope.own, self.own
-        else:
-            assert isinstance(expression, t.OtherAttribute)
-            declared, address = self.scope.bound[expression.of], self.addresses[expression.of]
-        assert declared is not None
-        return attribute_of(declared, expression.name, address)
+        if expression.place == OWN and expression.name in self.operands:
+            return self.operands[expression.name]
+        return self._of_row(expression, self.own if expression.place == OWN else self.addresses[expression.place])
+
+    def _of_row(self, slot: Slot, address: str) -> CodeValue:
+        """An attribute or the time of the event or fact whose row lies at an address."""
+        if slot.name == TIMED:
+            return CodeValue(f"W[{address} + {TIME}]")
+        return attribute_of(slot.type, slot.name, address)
 
     def literal(self, literal: t.Literal) -> str:
         value = literal.value
@@ -169,7 +167,7 @@ class WordLines:
         if not isinstance(expression, t.Operation):
             return self._leaf(expression).text
         texts = [self._part(operand, null) for operand in expression.operands]
-        kinds = [self.scope.domain(operand) for operand in expression.operands]
+        kinds = list(map(domain_of, expression.operands))
         found = self.fresh("t")
         text = self._operated(expression, texts, kinds, null)
         self.add(f"{found} = {text}")
@@ -224,7 +222,7 @@ class WordLines:
         """The hash of values as `h`; go another way where one is null, or equals nothing of its kind."""
         self.add("h = 0")
         for each, kind in zip(expressions, kinds, strict=True):
-            found, own = self.value(each), self.scope.domain(each)
+            found, own = self.value(each), domain_of(each)
             if found.null:
                 self.add(f"if {found.null}: {reject}")
             self.put_word(found.text, own, kind, reject)

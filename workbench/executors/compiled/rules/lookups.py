@@ -11,7 +11,8 @@ from workbench.core.domain import FLOAT, INT, STR
 from workbench.executors.compiled.rules.layout import MOST_AHEAD
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
-from workbench.tesla.engines.set_plan import SetPlan, substituted, substitution
+from workbench.tesla.engines.set_plan import SetPlan
+from workbench.tesla.resolved import OWN, Slot, expanded
 
 
 def lookups(plan: SetPlan, name: str, asked: Collection[int]) -> list[int]:
@@ -39,21 +40,17 @@ def _chains(plan: SetPlan, name: str, asked: Collection[int]) -> Iterator[tuple[
         for planned in plan.steps[rule]:
             column = plan.columns[planned.column]
             if column.keys and not column.fact:
-                places = [_place(planned.step, own, trigger, other) for own, other in planned.equations]
+                places = [_place(own, trigger, other) for own, other in planned.equations]
                 yield column.number, places, True
     for column in plan.columns:
         if column.type == name and column.keys and not column.fact and any(rule in asked for rule, _ in column.users):
             step = column.users[0][1]
-            yield column.number, [_place(step, own, step, own) for own in column.keys], False
+            yield column.number, [_place(own, step, own) for own in column.keys], False
 
 
-def _place(step: RuleStep, own: t.Expression, of: RuleStep, other: t.Expression) -> int | None:
+def _place(own: t.Expression, of: RuleStep, other: t.Expression) -> int | None:
     """The attribute of an event that a value of the key is equal to, with the same bits; None where there is none."""
-    same = substituted(other, substitution(of.part))
-    if isinstance(same, t.OtherAttribute) and isinstance(of.part, t.Predicate) and same.of == of.part.name:
-        same = t.OwnAttribute(same.name)
-    if not (isinstance(same, t.OwnAttribute) and isinstance(own, t.OwnAttribute)):
+    same = expanded(other)
+    if not (isinstance(same, Slot) and same.place in (OWN, of.place) and same.is_attribute and isinstance(own, Slot)):
         return None
-    domain = of.declared.domains[same.name]
-    alike = domain in (INT, STR, FLOAT) and domain == step.declared.domains[own.name]
-    return of.declared.positions[same.name] if alike else None
+    return same.index if same.domain in (INT, STR, FLOAT) and same.domain == own.domain else None

@@ -8,7 +8,6 @@ match down, the other judges it when the deadline has come.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from workbench.core.domain import BOOL, FLOAT, INT
 from workbench.errors import Refused
@@ -61,7 +60,7 @@ from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.search_order import RuleSearches
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
-from workbench.tesla.scope import RuleScope
+from workbench.tesla.resolved import domain_of
 
 MOST_PER = 30
 
@@ -190,7 +189,7 @@ class RuleSource(SearchSource):
         code.add(f"W[a + 1], W[a + 2] = W[a0 + {NUMBER}], V[{DEEP}]", f"V[{DUE}] = min(V[{DUE}], W[a])")
         for step, at in self._kept():
             if isinstance(step.part, t.Aggregate):
-                found = code.parameters[step.part.parameter]
+                found = code.parameters[f"${step.part.parameter}"]
                 array = "F" if self.of_aggregate(step) == FLOAT else "W"
                 code.add(f"{array}[a + {at}] = {found.text}", f"W[a + {at + 1}] = 1 if {found.null or 'False'} else 0")
             else:
@@ -214,7 +213,7 @@ class RuleSource(SearchSource):
                 domain = self.of_aggregate(each)
                 text = f"F[a + {at}]" if domain == FLOAT else f"W[a + {at}]"
                 found = CodeValue(f"({text} != 0)" if domain == BOOL else text, f"W[a + {at + 1}] != 0")
-                code.parameters[each.part.parameter] = found
+                code.parameters[f"${each.part.parameter}"] = found
             else:
                 code.add(f"p{each.slot} = a + {at}")
                 self._enter(each, f"p{each.slot}")
@@ -224,7 +223,6 @@ class RuleSource(SearchSource):
         code.add(f"k{k} = {self.constants.whole(column.number)}")
         code.add(f"y{k} = {self.constants.whole(self.types.index(step.type))}")
         code.add(f"b{k}, q{k}, w{k} = T[y{k}, {BASE}], T[y{k}, {MASK}], T[y{k}, {WIDTH}]")
-        code.scope = step.scope.types
         self.least = self.below = ""
         self.above, self.most = "W[a + 1]", "W[a]"
         code.add(f"g{k} = -1")
@@ -239,7 +237,6 @@ class RuleSource(SearchSource):
 
     def _emit(self) -> None:
         code, rule, of = self.code, self.of.rule, self.of
-        code.scope = of.scope.types
         code.own = ""
         if rule.limit is not None:
             code.add("taken += 1", f"if taken > most: return {DONE}")
@@ -286,7 +283,7 @@ class RuleSource(SearchSource):
         code = self.code
         code.add("gaps = 0")
         for at, each in enumerate(self.of.rule.per):
-            found, domain = code.value(each), code.scope.domain(each)
+            found, domain = code.value(each), domain_of(each)
             array = "XF" if domain == FLOAT else "X"
             text = {FLOAT: f"{found.text} + 0.0", BOOL: f"1 if {found.text} else 0"}.get(domain, found.text)
             place = f"{array}[{KEY_WORDS + at}]"
@@ -314,12 +311,11 @@ class AcceptSource:
 
     def __init__(self, plan: SetPlan, column: int) -> None:
         planned = plan.columns[column]
-        declared = plan.rules.declarations[planned.type]
         self.constants = RuleConstants()
         self.code = WordLines(self.constants, "return -2", "return -3")
-        self.code.scope, self.code.own = replace(RuleScope(), own=declared), "own"
+        self.code.own = "own"
         self.code.require(planned.filters, "return -1")
-        kinds = [self.code.scope.domain(each) for each in planned.keys]
+        kinds = list(map(domain_of, planned.keys))
         self.code.hashed(planned.keys, kinds, "return -1")
 
     def text(self, name: str) -> str:

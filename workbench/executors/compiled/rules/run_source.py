@@ -11,7 +11,7 @@ from workbench.executors.compiled.rules.layout import GAPS, MADE, NUMBER, RECORD
 from workbench.executors.compiled.rules.ranged_source import RangedSource
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
-from workbench.tesla.engines.set_plan import PlannedStep, names_in
+from workbench.tesla.engines.set_plan import PlannedStep
 
 
 class RunSource(RangedSource):
@@ -34,7 +34,6 @@ class RunSource(RangedSource):
         self.run = (*(RECORD + at for at in alike if not alike[at]), *[GAPS] * nulls, last)
         self.size = last + 1
         self._head(f"{self.size + RUN_WORDS} + {len(self.run)} * many")
-        code.scope = self.of.scope.types
         code.own = ""
         for at in alike:
             if alike[at]:
@@ -49,9 +48,9 @@ class RunSource(RangedSource):
 
     def _alike(self, at: int, last: RuleStep) -> bool:
         """Whether a value of the composites hangs on nothing that the last predicate binds."""
-        name, known_at = self.of.emitted.attributes[at].name, self.plan.known_at(self.number)
+        name = self.of.emitted.attributes[at].name
         value = next(each.value for each in self.of.rule.evaluations if each.name == name)
-        return all(known_at[each] != last.number for each in names_in(value))
+        return last.number not in self.of.binders(value)
 
     def _columns(self, planned: PlannedStep, values: list[int]) -> tuple[list[str], bool]:
         """The lines that write what differs, and whether nulls do."""
@@ -65,7 +64,7 @@ class RunSource(RangedSource):
         code.add("i = place" if whole else f"i = H[f{k} + (place & x{k})]", f"a{k} = b{k} + (i & q{k}) * w{k}")
         self._enter(step, f"a{k}")
         self._assign(step)
-        code.scope, code.own = self.of.scope.types, ""
+        code.own = ""
         code.add(*["more = gaps"] * bool(values))
         nulls = [self._evaluate(at, f"to + {i} * many + place", "more") for i, at in enumerate(values)]
         columns = len(values)

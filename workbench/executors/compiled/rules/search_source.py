@@ -33,7 +33,6 @@ class SearchSource(SharedSource):
 
     def _filter(self, conditions: Sequence[t.Expression]) -> None:
         """Go on only if conditions hold."""
-        self.code.scope = self.code.scope.about(None)
         self.code.require(conditions, self.fail)
 
     def _searched(self, searches: RuleSearches) -> None:
@@ -55,16 +54,13 @@ class SearchSource(SharedSource):
 
     def _written(self, number: int) -> PlannedStep:
         """A step, which knows of what is written before it."""
-        planned = self.plan.steps[self.number][number - 1]
-        self.code.scope = planned.step.scope.types.about(None)
-        return planned
+        return self.plan.steps[self.number][number - 1]
 
     def _known(self, known: set[int], *numbers: int) -> None:
         """What some steps bind is known from here on: conditions are asked that name nothing else."""
         known |= {*numbers}
         asked = [each for named, each in self._open if named <= known]
         self._open = [(named, each) for named, each in self._open if not named <= known]
-        self.code.scope = self.of.scope.types
         self._filter(asked)
 
     # --- groups -----------------------------------------------------------------------------------------
@@ -128,7 +124,7 @@ class SearchSource(SharedSource):
     def _gather(self, planned: PlannedStep) -> None:
         """Put all that fits aside; where the window decides all, know from where to where it lies."""
         step, code, k = planned.step, self.code, planned.step.number
-        before = code.scope, dict(code.parameters)
+        before = dict(code.parameters)
         keyed = bool(self.plan.columns[planned.column].keys)
         self._rows_of(planned)
         self._bounds(step)
@@ -141,7 +137,7 @@ class SearchSource(SharedSource):
             self._search(planned, newest=keyed, stops=False, hit=self._put_aside(k))
             code.add(f"if z{k} <= from{k}: {self.fail}", f"{self.top} = z{k}")
             self._aside |= {k}
-        code.scope, code.parameters = before
+        code.parameters = before
 
     # --- what has been looked for -----------------------------------------------------------------------
 

@@ -49,8 +49,7 @@ class SharedSource(AggregateSource):
                 domain, at = self.of_aggregate(step), steps[step.number]
                 text = f"X{'F' * (domain == FLOAT)}[row + {at}]"
                 found = CodeValue(f"({text} != 0)" if domain == BOOL else text, f"X[row + {at + 1}] != 0")
-                code.parameters[step.part.parameter] = found
-                code.scope = step.scope.types.about(None).with_parameter(step.part.parameter, domain)
+                code.parameters[f"${step.part.parameter}"] = found
             elif step.number in steps:
                 self._rows_of(planned)
                 self._found(step, f"X[row + {steps[step.number]}]")
@@ -102,7 +101,7 @@ class PrefixSource(SharedSource):
         code.add(f"to = V[{ROOF}] - {width}", f"if to < {self.top}: V[{WANTED}] = len(X); return {GROW_SCRATCH}")
         for step in self.of.steps[1 : prefix.length + 1]:
             if isinstance(step.part, t.Aggregate):
-                found, at = code.parameters[step.part.parameter], steps[step.number]
+                found, at = code.parameters[f"${step.part.parameter}"], steps[step.number]
                 array = "X" + "F" * (self.of_aggregate(step) == FLOAT)
                 value = f"1 if {found.text} else 0" if self.of_aggregate(step) == BOOL else found.text
                 code.add(f"{array}[to + {at}] = {value}", f"X[to + {at + 1}] = 1 if {found.null or 'False'} else 0")

@@ -32,13 +32,13 @@ from workbench.executors.compiled.rules.layout import (
 )  # fmt: skip
 from workbench.executors.compiled.rules.lines import (
     OTHERS,
-    CodeValue,
     RuleConstants,
     WordLines,
 )  # fmt: skip
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
+from workbench.tesla.resolved import domain_of
 
 ENDS = f"return {BEYOND}"
 ARGUMENTS = "T, K, R, C, CF, W, F, H, V, O, OF, X, XF, J, L"
@@ -78,31 +78,21 @@ class StepSource:
             what = f"the engine 'compiled' has no events of more than {MOST_ATTRIBUTES} attributes: {step.type}"
             raise Refused(what, hint=OTHERS, where=step.part.where)
         code = self.code
-        code.scope, code.own = step.scope.types, address
+        code.own = address
         for each in step.part.assignments:
-            self._parameter(each.name, code.value(each.value), step)
-
-    def _parameter(self, name: str, found: CodeValue, step: RuleStep) -> None:
-        """Keep the value of a parameter in variables, or read it where it is."""
-        assert isinstance(step.part, t.Predicate)
-        self.code.parameters[name] = found
-        value = next(each.value for each in step.part.assignments if each.name == name)
-        self.code.scope = self.code.scope.with_parameter(name, self.code.scope.domain(value))
+            code.parameters[f"${each.name}"] = code.value(each.value)
 
     def _assign(self, step: RuleStep) -> None:
         """What a predicate has bound is known from here on."""
-        assert isinstance(step.part, t.Predicate)
-        self.addresses[step.slot] = self.code.own
-        self.code.addresses[step.part.name] = self.code.own
+        self.addresses[step.slot] = self.code.addresses[step.place] = self.code.own
         self.bound[step.slot] = step
-        self.code.scope = self.code.scope.with_bound(step.part.name, step.declared).about(None)
 
     # --- steps ------------------------------------------------------------------------------------------
 
     def _step(self, planned: PlannedStep) -> None:
         step, code = planned.step, self.code
         k = step.number
-        before = code.scope, dict(code.parameters)
+        before = dict(code.parameters)
         self._begin_once(k)
         self._rows_of(planned)
         if not step.fact:
@@ -110,14 +100,12 @@ class StepSource:
         if isinstance(step.part, t.Aggregate):
             self._aggregate(planned)
             self._end_once(k)
-            code.scope, code.parameters = before[0], {**before[1], step.part.parameter: code.parameters.pop("")}
-            found = self.of_aggregate(step)
-            code.scope = code.scope.with_parameter(step.part.parameter, found)
+            code.parameters = {**before, f"${step.part.parameter}": code.parameters.pop("")}
         elif step.policy.forbids:
             code.add(f"g{k} = -1")
             self._search(planned, newest=True, stops=True, hit=[f"g{k} = i"])
             self._end_once(k)
-            code.scope, code.parameters = before
+            code.parameters = before
             code.add(f"if g{k} >= 0: {self.given_up if k in self.once else self.fail}")
         elif step.policy.many:
             self._each(planned)
@@ -150,10 +138,10 @@ class StepSource:
         last = step.policy.newest
         chained = bool(self.plan.columns[planned.column].keys) and not step.fact
         code.add(f"g{k} = -1")
-        before = code.scope, dict(code.parameters)
+        before = dict(code.parameters)
         self._search(planned, newest=last or chained, stops=last or not chained, hit=[f"g{k} = i"])
         self._end_once(k)
-        code.scope, code.parameters = before
+        code.parameters = before
         code.add(f"if g{k} < 0: {self.given_up if k in self.once else self.fail}")
         self._found(step, f"g{k}")
 
@@ -161,10 +149,10 @@ class StepSource:
         step, code, k = planned.step, self.code, planned.step.number
         column = self.plan.columns[planned.column]
         if column.keys and not step.fact:
-            before = code.scope, dict(code.parameters)
+            before = dict(code.parameters)
             code.add(f"z{k} = {self.top}")
             self._search(planned, newest=True, stops=False, hit=self._put_aside(k))
-            code.scope, code.parameters = before
+            code.parameters = before
             code.add(f"for u{k} in range(z{k} - 1, {self.top} - 1, -1):")
             code.depth += 1
             self.fail, self.top = "continue", f"z{k}"
@@ -263,13 +251,10 @@ class StepSource:
 
     def _hash(self, planned: PlannedStep) -> None:
         """The hash of what is bound before as `h`, -1 where nothing is equal to it."""
-        code, before, types = self.code, self.code.scope, planned.step.scope.types
-        kinds = [types.domain(one) for one, _ in planned.equations]
-        code.scope = before.about(None)
+        code, kinds = self.code, [domain_of(one) for one, _ in planned.equations]
         with code.inside("while True:"):
             code.hashed([other for _, other in planned.equations], kinds, "h = -1; break")
             code.add("break")
-        code.scope = before
 
     def _chain(self, planned: PlannedStep, k: int) -> None:
         del planned

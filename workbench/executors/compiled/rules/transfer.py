@@ -24,6 +24,7 @@ from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
 from workbench.tesla.engines.runner import DueAbsence, RuleRunner
 from workbench.tesla.event_block import LargeNumberError, attribute_column
 from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.resolved import domain_of
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.rules.running import RunningProgram
@@ -184,7 +185,7 @@ def _emitted(engine: RunningProgram) -> Iterator[tuple[int, tuple[Any, ...], int
             key: list[Any] = []
             for i, each in enumerate(plan.rule.per):
                 word, real = int(reals.view(np.int64)[4 + i]), float(reals[4 + i])
-                found = value_of(plan.scope.types.domain(each), word, real, engine.known)
+                found = value_of(domain_of(each), word, real, engine.known)
                 key.append(None if gaps >> i & 1 else "nan" if found != found else found)
             yield -1 - role, tuple(key), time
 
@@ -308,7 +309,7 @@ def _await(engine: RunningProgram, rule: int, due: DueAbsence) -> None:
 
 def _silence(engine: RunningProgram, rule: int, key: tuple[Any, ...], time: int) -> list[int]:
     plan = engine.plan.plans[rule]
-    domains = [plan.scope.types.domain(each) for each in plan.rule.per]
+    domains = list(map(domain_of, plan.rule.per))
     gaps = sum(1 << i for i, value in enumerate(key) if value is None)
     words = []
     for value, domain in zip(key, domains, strict=True):

@@ -9,7 +9,7 @@ Source: Cugola and Margara, 5.3: columns hold copies of events, side by side, an
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,6 @@ from workbench.executors.compiled.rules_gpu.device_lines import DeviceLines
 from workbench.executors.compiled.rules_gpu.kernels import adopt_kernel
 from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
 from workbench.tesla.event_block import EventBlock
-from workbench.tesla.scope import RuleScope
 
 Rows = Any
 """Words of rows, those with the same meaning side by side: int64[width, n]."""
@@ -101,7 +100,7 @@ class DeviceColumns:
             declared = self.plan.rules.declarations[planned.type]
             constants = RuleConstants()
             code = DeviceLines(constants, "return 2")
-            code.scope, code.own = replace(RuleScope(), own=declared), "0"
+            code.own = "0"
             code.require(planned.filters, "return 0")
             sent = self.device.sent(constant_words(constants))
             kernel, width = adopt_kernel(code.text()), VALUES + len(declared.attributes)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from workbench.executors.compiled.rules.layout import VALUES
 from workbench.executors.compiled.rules_gpu.device_step import DeviceStep
 from workbench.executors.compiled.rules_gpu.kernel_source import KernelSource
-from workbench.tesla import tree as t
+from workbench.tesla.resolved import OWN, slots
 
 STRETCH = 1 << 14
 """Events that are taken together; those behind them are copied meanwhile."""
@@ -89,7 +89,7 @@ def _read(each: DeviceStep) -> int:
     assert each.planned is not None
     if each.counted:
         return 0
-    own = {leaf.name for asked in each.planned.asked for leaf in t.within(asked) if isinstance(leaf, t.OwnAttribute)}
+    own = {slot.name for slot in slots(*each.planned.asked) if slot.place == OWN and slot.is_attribute}
     own |= {each.aggregate.attribute} - {None} if each.aggregate is not None else set()  # type: ignore[arg-type]
     return WORD * (len(own) + bool(own))
 

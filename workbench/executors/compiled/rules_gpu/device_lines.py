@@ -11,6 +11,8 @@ from workbench.errors import Refused
 from workbench.executors.compiled.rules.layout import NULLS, TIME, VALUES
 from workbench.executors.compiled.rules.lines import OTHERS, CodeValue, WordLines
 from workbench.tesla import tree as t
+from workbench.tesla.resolved import TIME as TIMED
+from workbench.tesla.resolved import Slot
 
 
 def word_of(step: str, word: int) -> str:
@@ -43,20 +45,12 @@ class DeviceLines(WordLines):
 
     joined = ordered
 
-    def _leaf(self, expression: t.Expression) -> CodeValue:
-        if isinstance(expression, t.TimeOf):
-            return CodeValue(word_of(self.addresses[expression.name], TIME))
-        if isinstance(expression, t.OwnAttribute):
-            declared, step = self.scope.own, self.own
-        elif isinstance(expression, t.OtherAttribute):
-            declared, step = self.scope.bound[expression.of], self.addresses[expression.of]
-        else:
-            return super()._leaf(expression)
-        assert declared is not None
-        at, domain = declared.positions[expression.name], declared.domains[expression.name]
-        word = attribute_word(step, at)
-        text = f"as_float({word})" if domain == FLOAT else f"({word} != 0)" if domain == BOOL else word
-        return CodeValue(text, f"({word_of(step, NULLS)} >> {at}) & 1 != 0")
+    def _of_row(self, slot: Slot, address: str) -> CodeValue:
+        if slot.name == TIMED:
+            return CodeValue(word_of(address, TIME))
+        word = attribute_word(address, slot.index)
+        text = f"as_float({word})" if slot.domain == FLOAT else f"({word} != 0)" if slot.domain == BOOL else word
+        return CodeValue(text, f"({word_of(address, NULLS)} >> {slot.index}) & 1 != 0")
 
     def _operated(self, expression: t.Operation, texts: list[str], kinds: list[Domain], null: str) -> str:
         if FLOAT not in kinds or expression.operator not in ("*", "%"):

@@ -39,6 +39,7 @@ from workbench.executors.compiled.rules_gpu.device_step import DeviceStep
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
+from workbench.tesla.resolved import domain_of
 
 TRIGGER, LIVES, FOUND = 0, 1, 2
 """The first words of a sequence; behind them those of each step."""
@@ -138,8 +139,7 @@ class KernelSource(StepSource):
                 found = self.of_aggregate(each.step)
                 null = f"S[{each.word + 1} * z + s] != 0"
                 value = CodeValue(f"as_float({place})" if found == FLOAT else place, null)
-                code.parameters[each.aggregate.parameter] = value
-                code.scope = code.scope.with_parameter(each.aggregate.parameter, found)
+                code.parameters[f"${each.aggregate.parameter}"] = value
             elif each.kept:
                 code.add(f"a{i} = S[{each.word} * z + s] & (z{i} - 1)")
                 self._enter(each.step, str(i))
@@ -227,7 +227,6 @@ class KernelSource(StepSource):
         if i and each.kept == 1 and not each.each:
             before.add(f"S[{each.word} * z + s] = A[s * {self.stride}]")
         code = self._begin(i + 1, f"E[0] = 1; {dead}")
-        code.scope = code.scope.about(None)
         code.require(conditions, dead)
         if i + 1 < len(self.steps):
             self._window(i + 1)
@@ -297,7 +296,7 @@ class KernelSource(StepSource):
         """Write what comes of a sequence at its place: the words of `layout`, and behind them the values of `per`."""
         rule, of = self.of.rule, self.of
         code = self._begin(len(self.steps), "E[0] = 1; return", "emits_")
-        code.scope, code.own = of.scope.types, ""
+        code.own = ""
         given = {each.name: each.value for each in rule.evaluations}
         sources = [self.addresses[slot] for slot in of.event_slots]
         self.size = RECORD + len(of.emitted.attributes) + len(sources)
@@ -311,7 +310,7 @@ class KernelSource(StepSource):
             code.add(f"OUT[o + {RECORD + len(values) + i}] = {word_of(source, NUMBER)}")
         if self.keys:
             code.add("gaps = 0")
-            kinds = [(self.size + 1 + at, code.scope.domain(each), each) for at, each in enumerate(rule.per)]
+            kinds = [(self.size + 1 + at, domain_of(each), each) for at, each in enumerate(rule.per)]
             self._written(kinds, self.size, "key_bits")
         return "".join(f"    {line}\n" for line in before) + code.text()
 

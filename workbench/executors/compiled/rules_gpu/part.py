@@ -30,6 +30,7 @@ from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.runner import MatcherStart, RuleRunner, consumption
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.resolved import domain_of
 
 _NOTHING: Any = np.zeros(0, np.int64)
 
@@ -252,7 +253,7 @@ class DeviceRules:
                 self._seen(runner, event)
                 for each in consumed.values() if consumed is not None and event.number in self._gone[rule] else ():
                     each[event.number] = event.time
-        domains = [plan.scope.types.domain(each) for each in plan.rule.per]
+        domains = list(map(domain_of, plan.rule.per))
         for (gaps, *words), time in self._emitted[rule].items():
             given = enumerate(zip(words, domains, strict=True))
             key = tuple(self._key(gaps >> i & 1, word, domain) for i, (word, domain) in given)

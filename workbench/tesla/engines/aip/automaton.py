@@ -14,16 +14,16 @@ Source: Cugola and Margara, 4.1 (figure 2) and 5.1.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import Any
 
 from workbench.errors import Refused
 from workbench.tesla import tree as t
-from workbench.tesla.engines.expressions import MatchScope, PythonLines
+from workbench.tesla.engines.expressions import EVENT, Layout, PythonLines
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep, SlotWindow
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.scope import RuleScope
+from workbench.tesla.resolved import exact_text, expanded, placed, slots
 
 TRIGGER = -1
 """Stands for the trigger where others are bits."""
@@ -49,7 +49,7 @@ class Automaton:
         self.windows = [_window(step) for step in self.steps]
         self.anchors = [tuple(self.bits[slot] for slot in window.anchors) for window in self.windows]
         self.components = _components(self.anchors)
-        self.definitions = _definitions(plan, self.bits)
+        self.places = {step.place: self.bits[step.slot] for step in (plan.trigger, *self.steps)}
         self._find_key()
         self.leads_on = cache(self._leads_on)
         self.checks = cache(self._checks)
@@ -174,15 +174,15 @@ class Automaton:
         for bit, step in enumerate(self.steps):
             for place, (_, bound) in enumerate(step.code.equations):
                 found = self._resolved(bound, bit)
-                if found is not None and _about(found) <= {TRIGGER}:
-                    told.append((str(found), bit, place, found))
+                if found is not None and self._about(found) <= {TRIGGER}:
+                    told.append((exact_text(found), bit, place, found))
         most = Counter(text for text, *_ in told).most_common(1)
         chosen = {bit: (place, found) for text, bit, place, found in reversed(told) if most and text == most[0][0]}
         self.keyed = sum(1 << bit for bit in chosen)
         places = [[chosen[bit][0]] if bit in chosen else [] for bit in range(len(self.steps))]
         self.enforced = places
         self.accepts = [cache_once(step, place) for step, place in zip(self.steps, places, strict=True)]
-        code = PythonLines(self._scope(), "m")
+        code = PythonLines(self._layout, "m")
         code.key([found for _, found in chosen.values()][:1])
         self.key: Callable[[Any], Any] = code.function()
 
@@ -197,11 +197,11 @@ class Automaton:
         for bit, step in enumerate(self.steps):
             for constraint in step.code.constraints:
                 resolved = self._resolved(constraint, bit)
-                if resolved is not None and TRIGGER not in _about(resolved):
-                    code = PythonLines(self._scope(), "m")
+                if resolved is not None and TRIGGER not in self._about(resolved):
+                    code = PythonLines(self._layout, "m")
                     code.require([resolved])
                     code.lines.append("return True")
-                    found.append((sum(1 << each for each in _about(resolved) | {bit}), code.function()))
+                    found.append((sum(1 << each for each in self._about(resolved) | {bit}), code.function()))
         return found
 
     def _decided(self, bit: int, anchor: int) -> bool:
@@ -221,12 +221,11 @@ class Automaton:
             return False
         rest = [each for place, each in enumerate(step.code.constraints) if place not in self.enforced[bit]]
         asked = [self._resolved(each, bit) for each in rest]
-        return all(each is not None and _about(each) <= {bit, anchor} for each in asked)
+        return all(each is not None and self._about(each) <= {bit, anchor} for each in asked)
 
-    def _scope(self) -> MatchScope:
-        bound: dict[str, t.Declaration | None] = {_name(b): step.declared for b, step in enumerate(self.steps)}
-        bound[_name(TRIGGER)] = self.plan.trigger.declared
-        return MatchScope(RuleScope(bound=bound), {_name(bit): max(bit, 0) for bit in self.bits.values()})
+    @property
+    def _layout(self) -> Layout:
+        return {(place, EVENT): max(bit, 0) for place, bit in self.places.items()}
 
     def _resolved(self, expression: t.Expression, bit: int) -> t.Expression | None:
         """The same about attributes and times of events only; None where it is about more.
@@ -235,28 +234,12 @@ class Automaton:
         ----------
         bit: the predicate that it stands in.
         """
-        step = self.plan.trigger if bit == TRIGGER else self.steps[bit]
-        if isinstance(expression, t.Literal):
-            return expression
-        if isinstance(expression, t.Operation):
-            operands = [self._resolved(each, bit) for each in expression.operands]
-            known = tuple(each for each in operands if each is not None)
-            return t.Operation(expression.operator, known) if len(known) == len(operands) else None
-        if isinstance(expression, t.OwnAttribute):
-            return t.OtherAttribute(_name(bit), expression.name)
-        if isinstance(expression, t.OtherAttribute | t.TimeOf):
-            name = expression.of if isinstance(expression, t.OtherAttribute) else expression.name
-            other = self.bits.get(step.scope.events[name])
-            if other is None:
-                return None
-            if isinstance(expression, t.TimeOf):
-                return t.TimeOf(_name(other))
-            return t.OtherAttribute(_name(other), expression.name)
-        assert isinstance(expression, t.BoundParameter)
-        defined = self.definitions.get((bit, expression.name)) or self.definitions.get(
-            step.scope.parameters.get(expression.name, TRIGGER)
-        )
-        return None if defined is None else self._resolved(defined[1], defined[0])
+        found = expanded(placed(expression, self.steps[bit].place))
+        return found if all(slot.place in self.places for slot in slots(found)) else None
+
+    def _about(self, expression: t.Expression) -> set[int]:
+        """The bits of the events that a resolved expression is about."""
+        return {self.places[slot.place] for slot in slots(expression)}
 
 
 def cache_once(step: RuleStep, equations: Sequence[int]) -> Callable[[Any], Any]:
@@ -293,30 +276,3 @@ def _components(anchors: Sequence[tuple[int, ...]]) -> list[int]:
         for other in _bits(together):
             found[other] = together
     return found
-
-
-def _definitions(plan: RulePlan, bits: dict[int, int]) -> dict[Any, tuple[int, t.Expression]]:
-    """Parameters, by their slots and by predicate and name, to the predicate that assigns them, and what it assigns."""
-    found: dict[Any, tuple[int, t.Expression]] = {}
-    for step in plan.steps:
-        if step.slot in bits and (step.selects or step is plan.trigger) and isinstance(step.part, t.Predicate):
-            for slot, each in enumerate(step.part.assignments, step.slot + 1):
-                found[slot] = found[bits[step.slot], each.name] = bits[step.slot], each.value
-    return found
-
-
-def _about(expression: t.Expression) -> set[int]:
-    """The bits of the events that a resolved expression is about."""
-    return {int(name[1:]) for name in _names(t.within(expression))}
-
-
-def _names(parts: Iterable[t.Expression]) -> Iterator[str]:
-    for each in parts:
-        if isinstance(each, t.OtherAttribute):
-            yield each.of
-        elif isinstance(each, t.TimeOf):
-            yield each.name
-
-
-def _name(bit: int) -> str:
-    return f"#{bit}"

@@ -22,6 +22,7 @@ from workbench.tesla.engines.facts.order import in_written_order
 from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, quoted, sorted_by
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.operators import operator_of, readings
+from workbench.tesla.resolved import OWN, Slot, domain_of, expanded, slots
 
 if TYPE_CHECKING:
     from workbench.tesla.engines.facts.tables import FactTables
@@ -99,7 +100,7 @@ class FactQuery:
 
     def key(self) -> Callable[[PartialMatch], FactKey | None]:
         """Of a partial match: the values of the parameters; None where one is null or NaN, which no row satisfies."""
-        code = PythonLines(self.step.scope, "m")
+        code = PythonLines(self.step.layout, "m")
         names = []
         for i, each in enumerate(self.compared):
             code.lines.append(f"k{i} = {code.value(each.bound)}")
@@ -214,29 +215,14 @@ class FactQuery:
     def _compared(self, constraint: t.Expression) -> ComparedColumn | None:
         """A constraint that compares an attribute of the row with what is bound before."""
         for operator, own, bound in readings(constraint):
-            name = self._own(own) if operator_of(operator).sql else None
-            if name is not None and not any(map(self._is_own, t.within(bound))):
-                at = self.step.declared.positions[name]
+            mine = expanded(own, own=True) if operator_of(operator).sql else None
+            if isinstance(mine, Slot) and mine.place == OWN and all(leaf.place != OWN for leaf in slots(bound)):
+                at = mine.index
                 column = self.table.columns[at]
                 if column.domain == STR and not column.exact and operator != "==":
                     return None  # it has another order
-                return ComparedColumn(at, column, operator, bound, self.step.scope.types.domain(bound))
+                return ComparedColumn(at, column, operator, bound, domain_of(bound))
         return None
-
-    def _own(self, expression: t.Expression) -> str | None:
-        """The attribute that an expression is, or that it is assigned from."""
-        if isinstance(expression, t.BoundParameter) and expression.name in self._assigned:
-            expression = self._assigned[expression.name]
-        return expression.name if isinstance(expression, t.OwnAttribute) else None
-
-    def _is_own(self, expression: t.Expression) -> bool:
-        if isinstance(expression, t.BoundParameter):
-            return expression.name in self._assigned
-        return isinstance(expression, t.OwnAttribute)
-
-    @property
-    def _assigned(self) -> dict[str, t.Expression]:
-        return {each.name: each.value for each in self.step.part.assignments}
 
     def _decision(self) -> Callable[[list[FactRow], FactKey], list[FactRow]]:
         """Of rows and the values of the parameters: those that satisfy what is in the statement."""

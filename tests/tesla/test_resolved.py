@@ -1,0 +1,99 @@
+"""Rules with slots for names: the values that the specification has by names, of the types that they say."""
+
+import random
+
+import pytest
+
+from workbench.conformance.generate.rule_cases import random_case, varied_case
+from workbench.core.domain import BOOL, FLOAT, INT, STR
+from workbench.tesla import tree as t
+from workbench.tesla.aggregate_table import aggregate_row
+from workbench.tesla.check import rules
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.operators import apply_operator, row_of
+from workbench.tesla.resolved import OWN, TIME, Slot, domain_of, exact_text, expanded, placed, slots
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.values import Selected, value
+
+VALUES = {INT: (None, -1, 0, 3), FLOAT: (None, -0.5, 0.0, 2.5), STR: (None, "", "a", "b"), BOOL: (None, False, True)}
+PYTHON = {INT: int, FLOAT: float, STR: str, BOOL: bool}
+
+
+def of_slots(expression, found):
+    """What a resolved expression is worth, given its slots."""
+    if isinstance(expression, t.Literal):
+        return expression.value
+    if isinstance(expression, Slot):
+        return found[expression.place, expression.name]
+    return apply_operator(row_of(expression), [of_slots(each, found) for each in expression.operands])
+
+
+class Comparison:
+    """A match of random values, by names and by places."""
+
+    def __init__(self, rules: RuleSet, rule: t.Rule, draw: random.Random) -> None:
+        self.draw, self.selected, self.found = draw, Selected(), {}
+        resolved = next(each for each in rules.resolved if each.name == rule.name)
+        for place, (part, made) in enumerate(zip(rule.parts, resolved.parts, strict=True)):
+            self.part(rules.declarations[part.type], part, made, place)
+        pairs = [*zip(rule.where_clause, resolved.where_clause, strict=True), *zip(rule.per, resolved.per, strict=True)]
+        pairs += [(a.value, b.value) for a, b in zip(rule.evaluations, resolved.evaluations, strict=True)]
+        for pair in pairs:
+            self.compare(*pair, None)
+
+    def part(self, declared, part, made, place) -> None:
+        own = {name: self.draw.choice(VALUES[domain]) for name, domain in declared.domains.items()}
+        self.found |= {(OWN, name): each for name, each in own.items()}
+        before = self.selected
+        parameters = dict(before.parameters)
+        for written, resolved in zip(part.assignments, made.assignments, strict=True):
+            self.compare(written.value, resolved.value, own)
+            parameters[written.name] = value(written.value, self.selected, own)
+            self.found[OWN, f"${written.name}"] = parameters[written.name]
+            self.selected = Selected(values=before.values, named=before.named, parameters=parameters)
+        for written, resolved in zip(part.constraints, made.constraints, strict=True):
+            self.compare(written, resolved, own)
+        if isinstance(part, t.Aggregate):
+            domain = aggregate_row(part).result(declared.domains.get(part.attribute))
+            parameters[part.parameter] = self.found[place, f"${part.parameter}"] = self.draw.choice(VALUES[domain])
+        elif not part.policy.binds:
+            self.selected = before
+            return
+        else:
+            time = self.draw.randrange(9)
+            self.found |= {(place, name): self.found[OWN, name] for name in (*own, *(f"${n}" for n in parameters))
+                           if (OWN, name) in self.found} | {(place, TIME): time}  # fmt: skip
+            named = {**before.named, part.name: Occurrence(part.type, time, ())}
+            self.selected = Selected(values={**before.values, part.name: own}, named=named, parameters=parameters)
+            return
+        self.selected = Selected(values=before.values, named=before.named, parameters=parameters)
+
+    def compare(self, written, resolved, own) -> None:
+        expected = value(written, self.selected, own)
+        assert str(resolved) == str(written)
+        assert repr(of_slots(resolved, self.found)) == repr(expected)
+        assert repr(of_slots(expanded(resolved), self.found)) == repr(expected)
+        assert expected is None or type(expected) is PYTHON[domain_of(resolved)]
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_slots_have_the_values_of_names(seed):
+    made = (random_case if seed % 2 else varied_case)(seed).rules
+    for rule in made.rules:
+        Comparison(made, rule, random.Random(seed))
+
+
+TYPES = "declare A(x: int)\ndeclare B(x: int, y: float)\n"
+
+
+def test_a_parameter_is_seen_through_from_everywhere():
+    text = "from A[$a = x]() and last B[$b = y + $a](x == $a, $b > 2.0) within 5 from A where $b < B.y emit A(x = $a)"
+    (rule,) = rules(TYPES + text).resolved
+    equation, bound = rule.parts[1].constraints
+    assert [(slot.place, slot.name) for slot in slots(equation)] == [(OWN, "x"), (0, "$a")]
+    assert [(slot.place, slot.name) for slot in slots(expanded(equation))] == [(OWN, "x"), (0, "x")]
+    assert str(expanded(bound, own=True)) == "y + $a > 2.0"
+    assert [slot.place for slot in slots(placed(expanded(bound), 1))] == [1, 0]
+    assert exact_text(expanded(rule.where_clause[0])) == "1.y + 0.x < 1.y"
+    assert domain_of(bound) == BOOL
+    assert domain_of(rule.where_clause[0].operands[0]) == FLOAT

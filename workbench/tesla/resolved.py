@@ -1,0 +1,136 @@
+"""Expressions of rules in which names are resolved: each leaf says which part of the rule it is of, and its type.
+
+The rule of this module: a resolved expression is of the tree, with slots for leaves, and is shown as it is written.
+What it means, which may be null, and what it depends on follow from its slots alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NewType
+
+from workbench.core.domain import Domain
+from workbench.core.term import Term, var
+from workbench.core.types import LITERALS, TYPES
+from workbench.tesla import tree as t
+from workbench.tesla.operators import row_of
+
+OWN = -1
+"""The place of what a part itself is about, in its own expressions."""
+TIME = "TIME()"
+"""The name of the time of an event."""
+ResolvedRule = NewType("ResolvedRule", t.Rule)
+"""A rule all of whose expressions are resolved."""
+
+
+@dataclass(frozen=True)
+class Slot(t.Expression):
+    """A leaf of an expression.
+
+    Attributes
+    ----------
+    place: the part of the rule that binds it, or `OWN`.
+    name: of an attribute, or of a parameter with its `$`; `TIME`.
+    domain: its type.
+    declared: the type of the event or fact that it is of; None of a parameter.
+    written: as it is written.
+    value: what a parameter is assigned; None of all others, and of what an aggregate is.
+    """
+
+    place: int
+    name: str
+    domain: Domain = field(compare=False)
+    declared: t.Declaration | None = field(compare=False)
+    written: str = field(compare=False)
+    value: t.Expression | None = field(default=None, compare=False)
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether it is a parameter, of an aggregate or of a predicate."""
+        return self.declared is None
+
+    @property
+    def is_attribute(self) -> bool:
+        """Whether it is an attribute of an event or a fact."""
+        return self.declared is not None and self.name != TIME
+
+    @cached_property
+    def type(self) -> t.Declaration:
+        """The type of the event or fact that it is of."""
+        assert self.declared is not None
+        return self.declared
+
+    @property
+    def index(self) -> int:
+        """Where the attribute lies among the values."""
+        return self.type.positions[self.name]
+
+    def __str__(self) -> str:
+        return self.written
+
+
+def slots(*expressions: t.Expression) -> Iterator[Slot]:
+    """The leaves of resolved expressions that are no literals."""
+    return (leaf for each in expressions for leaf in t.within(each) if isinstance(leaf, Slot))
+
+
+def changed(expression: t.Expression, leaf: Callable[[t.Expression], t.Expression]) -> t.Expression:
+    """The same with other leaves."""
+    if not isinstance(expression, t.Operation):
+        return leaf(expression)
+    operands = tuple(changed(each, leaf) for each in expression.operands)
+    return t.Operation(expression.operator, operands, where=expression.where)
+
+
+def expanded(expression: t.Expression, *, own: bool = False) -> t.Expression:
+    """The same with what is assigned for parameters; `own`: for those alone that the part itself assigns."""
+
+    def leaf(each: t.Expression) -> t.Expression:
+        if isinstance(each, Slot) and each.value is not None and (each.place == OWN or not own):
+            return expanded(each.value, own=own)
+        return each
+
+    return changed(expression, leaf)
+
+
+def placed(expression: t.Expression, place: int) -> t.Expression:
+    """The same, seen from another part: what was its own is that of a place."""
+
+    def leaf(each: t.Expression) -> t.Expression:
+        if isinstance(each, Slot) and each.place == OWN:
+            return replace(each, place=place, value=each.value and placed(each.value, place))
+        return each
+
+    return changed(expression, leaf)
+
+
+def exact_text(expression: t.Expression, name: Callable[[Slot], str] = lambda slot: f"{slot.place}.{slot.name}") -> str:
+    """A text that is the same for what is the same, whatever it is called; `name`: what slots are called instead."""
+    return str(changed(expression, lambda each: replace(each, written=name(each)) if isinstance(each, Slot) else each))
+
+
+def domain_of(expression: t.Expression) -> Domain:
+    """The type of a resolved expression.
+
+    Raises
+    ------
+    TypingError: an operator is not defined on such values.
+    """
+    if isinstance(expression, Slot):
+        return expression.domain
+    if isinstance(expression, t.Literal):
+        return LITERALS[type(expression.value)]
+    assert isinstance(expression, t.Operation)
+    return result_of(expression, list(map(domain_of, expression.operands)))
+
+
+def result_of(operation: t.Operation, domains: Sequence[Domain]) -> Domain:
+    """The type of an operation on operands of these types; TypingError where it has none."""
+    row = row_of(operation)
+    return row.result(row, tuple(map(_OPERANDS.__getitem__, domains)))
+
+
+_OPERANDS: dict[Domain, Term] = {row.domain: var("x", row.domain) for row in TYPES}
+"""What stands for an operand of a type, where types are asked."""
