@@ -55,6 +55,7 @@ class Comparison:
             self.compare(written, resolved, own)
         if isinstance(part, t.Aggregate):
             domain = aggregate_row(part).result(declared.domains.get(part.attribute))
+            assert domain is not None
             parameters[part.parameter] = self.found[place, f"${part.parameter}"] = self.draw.choice(VALUES[domain])
         elif not part.policy.binds:
             self.selected = before
@@ -96,4 +97,4 @@ def test_a_parameter_is_seen_through_from_everywhere():
     assert [slot.place for slot in slots(placed(expanded(bound), 1))] == [1, 0]
     assert exact_text(expanded(rule.where_clause[0])) == "1.y + 0.x < 1.y"
     assert domain_of(bound) == BOOL
-    assert domain_of(rule.where_clause[0].operands[0]) == FLOAT
+    assert domain_of(rule.where_clause[0].parts[0]) == FLOAT

@@ -6,17 +6,16 @@ strict in null, so all that stands in a constraint or condition that was satisfi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.operators import gives_null
+from workbench.tesla.resolved import TIME, ResolvedRule, Slot, placed, slots
 from workbench.tesla.rule_set import RuleSet
 
 Nulls = Mapping[str, frozenset[str]]
 """The attributes of each type that may be null."""
-_Known = frozenset[tuple[str, str]]
-"""What is not null: the name of an event and an attribute of it, or `$` and a parameter."""
 
 
 def may_be_null(rules: RuleSet, fed: Nulls) -> Nulls:
@@ -27,55 +26,31 @@ def may_be_null(rules: RuleSet, fed: Nulls) -> Nulls:
     found: dict[str, frozenset[str]] = {name: fed.get(name, frozenset()) for name in rules.declarations}
     while True:
         before = dict(found)
-        for rule in rules.rules:
-            found[rule.emits] |= _RuleNulls(rule, found).emitted
+        for rule in rules.resolved:
+            found[rule.emits] |= _emitted_nulls(rule, found)
         if found == before:
             return found
 
 
-class _RuleNulls:
-    def __init__(self, rule: t.Rule, nulls: Nulls) -> None:
-        self.rule, self.nulls = rule, nulls
-        self.types = {part.name: part.type for part in rule.binding}
-        self.assigned = {each.name: (part.name, each.value) for part in rule.binding for each in part.assignments}
-        self.made = {part.parameter: part for part in rule.parts if isinstance(part, t.Aggregate)}
-        self.known: _Known = frozenset(_leaves(rule))
+def _emitted_nulls(rule: ResolvedRule, nulls: Nulls) -> frozenset[str]:
+    """The attributes that may be null in what a rule emits."""
+    known = set(slots(*rule.where_clause))
+    for place, part in enumerate(rule.parts):
+        if t.binds(part):
+            known |= set(slots(*(placed(each, place) for each in part.constraints)))
 
-    @property
-    def emitted(self) -> frozenset[str]:
-        """The attributes that may be null in what it emits."""
-        return frozenset(each.name for each in self.rule.evaluations if self.may(each.value, ""))
+    def may(expression: t.Expression) -> bool:
+        return any(gives_null(each) or (isinstance(each, Slot) and lacks(each)) for each in t.within(expression))
 
-    def may(self, expression: t.Expression, own: str) -> bool:
-        """Whether an expression may be null; `own` is the event that it is about."""
-        if isinstance(expression, t.BoundParameter):
-            return ("$", expression.name) not in self.known and self._parameter(expression.name)
-        if isinstance(expression, t.OwnAttribute):
-            return self._attribute(own, expression.name)
-        if isinstance(expression, t.OtherAttribute):
-            return self._attribute(expression.of, expression.name)
-        if not isinstance(expression, t.Operation):
+    def lacks(slot: Slot) -> bool:
+        if slot in known or slot.name == TIME:
             return False
-        return gives_null(expression) or any(self.may(operand, own) for operand in expression.operands)
+        if slot.is_attribute:
+            return slot.name in nulls[slot.type.name]
+        if slot.value is not None:
+            return may(slot.value)
+        part = rule.parts[slot.place]
+        assert isinstance(part, t.Aggregate)
+        return aggregate_row(part).nullable
 
-    def _parameter(self, name: str) -> bool:
-        if name in self.made:
-            return aggregate_row(self.made[name]).nullable
-        own, expression = self.assigned[name]
-        return self.may(expression, own)
-
-    def _attribute(self, of: str, name: str) -> bool:
-        return (of, name) not in self.known and name in self.nulls[self.types[of]]
-
-
-def _leaves(rule: t.Rule) -> Iterator[tuple[str, str]]:
-    """What stands in what every match satisfies."""
-    conditions: list[tuple[str, Iterable[t.Expression]]] = [("", rule.where_clause)]
-    for own, satisfied in [*conditions, *((part.name, part.constraints) for part in rule.binding)]:
-        for leaf in (leaf for each in satisfied for leaf in t.within(each)):
-            if isinstance(leaf, t.BoundParameter):
-                yield "$", leaf.name
-            elif isinstance(leaf, t.OwnAttribute):
-                yield own, leaf.name
-            elif isinstance(leaf, t.OtherAttribute):
-                yield leaf.of, leaf.name
+    return frozenset(each.name for each in rule.evaluations if may(each.value))

@@ -13,6 +13,7 @@ from typing import Any
 
 from workbench.errors import Refused
 from workbench.tesla import tree as t
+from workbench.tesla.resolved import ResolvedRule, Slot, placed
 from workbench.tesla.rule_set import RuleSet
 
 _Valued = tuple[Any, ...]
@@ -49,7 +50,7 @@ def rule_partition(rules: RuleSet) -> RulePartition:
     and so have the values for which it is silent on its own.
     """
     keyed = _keyed(rules)
-    found = {rule.name: list(_links(rule, rules, keyed)) for rule in rules.rules}
+    found = {rule.name: list(_links(rule, rules, keyed)) for rule in rules.resolved}
     reasons = [f"rule '{name}': {link.missing}" for name, links in found.items() for link in links if not link.pairs]
     if reasons:
         return RulePartition(reasons=tuple(reasons))
@@ -117,7 +118,7 @@ def _events(rule: t.Rule, rules: RuleSet) -> list[t.Predicate | t.Aggregate]:
     return [part for part in rule.parts if not rules.declarations[part.type].fact]
 
 
-def _links(rule: t.Rule, rules: RuleSet, keyed: Collection[str]) -> Iterator[_Link]:
+def _links(rule: ResolvedRule, rules: RuleSet, keyed: Collection[str]) -> Iterator[_Link]:
     """What a rule asks for."""
     start, declared = rule.trigger.type, rules.declarations
     if start not in keyed:
@@ -136,7 +137,7 @@ def _links(rule: t.Rule, rules: RuleSet, keyed: Collection[str]) -> Iterator[_Li
             yield _Link(start, part.type, pairs, f"`{part}`", _unjoined(part, rule.trigger, declared))
         if t.binds(part):
             same = here
-    same.satisfied(rule.where_clause, None)
+    same.satisfied(rule.where_clause)
     if rule.emits in keyed:
         pairs = same.valued(declared[start].positions, {each.name: each.value for each in rule.evaluations})
         if rule.emits == start:
@@ -162,41 +163,25 @@ def _unjoined(
 class _Same:
     """Terms that have one value in every match: what is assigned, and what an equation that holds says."""
 
-    def __init__(self, leaders: dict[_Valued, _Valued] | None = None, names: dict[str, int] | None = None) -> None:
-        self._leaders, self._names = leaders or {}, names or {}
+    def __init__(self, leaders: dict[_Valued, _Valued] | None = None) -> None:
+        self._leaders = leaders or {}
 
     def copy(self) -> _Same:
         """The same for what counts only here."""
-        return _Same(dict(self._leaders), dict(self._names))
+        return _Same(dict(self._leaders))
 
     def add(self, place: int, part: t.Predicate | t.Aggregate) -> None:
         """What a part says of an event that it takes."""
-        if isinstance(part, t.Predicate):
-            self._names[part.name] = place
-            for each in part.assignments:
-                self._join(("$", each.name), self.term(each.value, place))
-        self.satisfied(part.constraints, place)
+        for each in part.assignments:
+            self._join((place, f"${each.name}"), _term(placed(each.value, place)))
+        self.satisfied(placed(each, place) for each in part.constraints)
 
-    def satisfied(self, conditions: Iterable[t.Expression], place: int | None) -> None:
-        """What conditions say, which hold; `place` is the part that they are about."""
-        for each in conditions:
-            if isinstance(each, t.Operation) and each.operator == "and":
-                self.satisfied(each.operands, place)
-            elif isinstance(each, t.Operation) and each.operator == "==":
-                one, other = (self.term(operand, place) for operand in each.operands)
+    def satisfied(self, conditions: Iterable[t.Expression]) -> None:
+        """What conditions say, which hold."""
+        for each in t.conjuncts(*conditions):
+            if isinstance(each, t.Operation) and each.operator == "==":
+                one, other = map(_term, each.operands)
                 self._join(one, other)
-
-    def term(self, expression: t.Expression, place: int | None) -> _Valued | None:
-        """What an expression stands for; None where it is more than a name."""
-        if isinstance(expression, t.BoundParameter):
-            return ("$", expression.name)
-        if isinstance(expression, t.OwnAttribute):
-            return (place, expression.name)
-        if isinstance(expression, t.OtherAttribute):
-            return (self._names[expression.of], expression.name)
-        if isinstance(expression, t.Literal):
-            return ("=", isinstance(expression.value, bool), expression.value)
-        return None
 
     def pairs(self, ones: Iterable[str], place: int, others: Iterable[str]) -> _Pairs:
         """The attributes of the trigger, and those of a part, that are one value."""
@@ -205,7 +190,7 @@ class _Same:
 
     def valued(self, ones: Iterable[str], values: Mapping[str, t.Expression]) -> _Pairs:
         """The same with what is given values."""
-        terms = {name: self.term(value, None) for name, value in values.items()}
+        terms = {name: _term(value) for name, value in values.items()}
         return self._paired(ones, {name: self._leader(term) for name, term in terms.items() if term is not None})
 
     def _paired(self, ones: Iterable[str], leaders: Mapping[str, _Valued]) -> _Pairs:
@@ -221,6 +206,13 @@ class _Same:
         while (found := self._leaders.get(term, term)) != term:
             term = found
         return term
+
+
+def _term(expression: t.Expression) -> _Valued | None:
+    """What an expression stands for; None where it is more than a name."""
+    if isinstance(expression, Slot):
+        return (expression.place, expression.name)
+    return ("=", isinstance(expression.value, bool), expression.value) if isinstance(expression, t.Literal) else None
 
 
 # --- keys that fit --------------------------------------------------------------------------------------------

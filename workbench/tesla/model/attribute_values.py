@@ -22,6 +22,7 @@ from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.operators import is_comparison
+from workbench.tesla.resolved import TIME, ResolvedRule, Slot, slots
 from workbench.tesla.rule_set import RuleSet
 
 AttributeKey = tuple[str, str]
@@ -65,7 +66,7 @@ def classes(rule_sets: Sequence[RuleSet]) -> Classes:
     """What the rules compare."""
     found = Classes()
     for rules in rule_sets:
-        for rule in rules.rules:
+        for rule in rules.resolved:
             for attributes, constants, shifts, ordered in _compared(rule):
                 if attributes:
                     found.join(attributes)
@@ -83,47 +84,34 @@ def classes(rule_sets: Sequence[RuleSet]) -> Classes:
 _Compared = tuple[list[AttributeKey], list[Value], list[tuple[str, Value]], bool]
 
 
-def _compared(rule: t.Rule) -> Iterator[_Compared]:
-    types = {part.name: part.type for part in rule.binding}
+def _compared(rule: ResolvedRule) -> Iterator[_Compared]:
     for part in rule.parts:
         if isinstance(part, t.Aggregate):
             over = [(part.type, part.attribute)] if part.attribute and not aggregate_row(part).counts else []
             yield [(rule.name, f"${part.parameter}"), *over], [], [], False
-        else:
-            for assigned in part.assignments:
-                yield _leaves(rule, types, part.type, assigned.value, [(rule.name, f"${assigned.name}")])
+        for assigned in part.assignments:
+            yield _leaves(rule, assigned.value, [(rule.name, f"${assigned.name}")])
         for constraint in part.constraints:
-            yield from _comparisons(rule, types, part.type, constraint)
+            yield from _comparisons(rule, constraint)
     for condition in rule.where_clause:
-        yield from _comparisons(rule, types, "", condition)
+        yield from _comparisons(rule, condition)
     for emitted in rule.evaluations:
-        yield _leaves(rule, types, "", emitted.value, [(rule.emits, emitted.name)])
+        yield _leaves(rule, emitted.value, [(rule.emits, emitted.name)])
 
 
-def _comparisons(rule: t.Rule, types: Mapping[str, str], own: str, whole: t.Expression) -> Iterator[_Compared]:
+def _comparisons(rule: ResolvedRule, whole: t.Expression) -> Iterator[_Compared]:
     for each in t.within(whole):
         if is_comparison(each):
-            yield _leaves(rule, types, own, each, [], ordered=each.operator not in ("==", "!="))
+            yield _leaves(rule, each, [], ordered=each.operator not in ("==", "!="))
     if not isinstance(whole, t.Operation):  # an attribute that is true
-        yield _leaves(rule, types, own, whole, [])
+        yield _leaves(rule, whole, [])
 
 
-def _leaves(
-    rule: t.Rule,
-    types: Mapping[str, str],
-    own: str,
-    whole: t.Expression,
-    more: list[AttributeKey],
-    ordered: bool = False,
-) -> _Compared:
+def _leaves(rule: ResolvedRule, whole: t.Expression, more: list[AttributeKey], ordered: bool = False) -> _Compared:
     attributes, constants, shifts = list(more), list[Value](), list[tuple[str, Value]]()
     for each in t.within(whole):
-        if isinstance(each, t.OwnAttribute):
-            attributes.append((own, each.name))
-        elif isinstance(each, t.OtherAttribute):
-            attributes.append((types[each.of], each.name))
-        elif isinstance(each, t.BoundParameter):
-            attributes.append((rule.name, f"${each.name}"))
+        if isinstance(each, Slot) and each.name != TIME:
+            attributes.append((rule.name if each.is_parameter else each.type.name, each.name))
         elif isinstance(each, t.Operation) and each.operator in ("+", "-", "*", "/"):
             shifts += [(each.operator, leaf.value) for leaf in each.operands if isinstance(leaf, t.Literal)]
     bare = whole.operands if is_comparison(whole) else ()
@@ -203,20 +191,11 @@ def _of_facts(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[tuple[Attri
 
 def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:
     """The attributes of events and facts that some rule reads."""
-    for rule in rules.rules:
-        types = {part.name: part.type for part in rule.parts if isinstance(part, t.Predicate)}
-        expressions: list[tuple[str, t.Expression]] = []
+    for rule in rules.resolved:
         for part in rule.parts:
-            expressions += [(part.type, each) for each in t.expressions_of(part)]
             if isinstance(part, t.Aggregate) and part.attribute:
                 yield part.type, part.attribute
-        whole = [*rule.where_clause, *(each.value for each in rule.evaluations), *rule.per]
-        expressions += [("", each) for each in whole]
-        for own, leaf in ((own, leaf) for own, each in expressions for leaf in t.within(each)):
-            if isinstance(leaf, t.OwnAttribute):
-                yield own, leaf.name
-            elif isinstance(leaf, t.OtherAttribute):
-                yield types[leaf.of], leaf.name
+        yield from ((slot.type.name, slot.name) for slot in slots(*rule.expressions) if slot.is_attribute)
 
 
 def _values(

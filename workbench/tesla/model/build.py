@@ -24,7 +24,7 @@ from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.needs import LEAST, chain_needed, rooms_for
 from workbench.tesla.model.rates import ANY_TYPE, EventRate, RuleRate
 from workbench.tesla.model.shown import COMES, Shown, pauses_shown
-from workbench.tesla.model.time_degrees import TimeDegrees
+from workbench.tesla.model.time_degrees import deciding, time_degree
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.rule_processor import RuleGraph
@@ -349,16 +349,16 @@ def _of_times(expression: t.Expression) -> bool:
 def _times(rules: RuleSet) -> Iterator[tuple[str, str]]:
     """The attributes of composites that are times, which no rule looks at."""
     read = set(read_attributes(rules))
-    for rule in rules.rules:
-        degrees = TimeDegrees(rules, rule)
-        for asked, degree in degrees.conditions():
+    for rule in rules.resolved:
+        for asked in deciding(rule):
+            degree = time_degree(rule, asked)
             if not degree.known or degree.count:
                 raise Refused(
                     f"{asked} depends on when events come: a model has only how long ago they came", where=asked.where,
                     hint="compare a time with another: TIME(A) - TIME(B) < 5",
                 )  # fmt: skip
         for each in rule.evaluations:
-            degree = degrees.of(each.value)
+            degree = time_degree(rule, each.value)
             if not degree.known or degree.count:
                 if (rule.emits, each.name) in read:
                     raise Refused(

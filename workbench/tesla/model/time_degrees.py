@@ -6,14 +6,14 @@ times are added as are taken away. Whether it does is told by its text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from workbench.core.domain import INT
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.operators import is_comparison
-from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.resolved import TIME, ResolvedRule, Slot
 
 
 @dataclass(frozen=True)
@@ -28,48 +28,26 @@ class TimeDegree:
 UNKNOWN = TimeDegree(known=False)
 
 
-@dataclass
-class TimeDegrees:
-    """The degrees of what a rule computes.
+def time_degree(rule: ResolvedRule, expression: t.Expression) -> TimeDegree:
+    """That of an expression of a rule."""
+    if isinstance(expression, t.Literal):
+        return TimeDegree(whole=type(expression.value) is int)
+    if isinstance(expression, t.Operation):
+        return _combined(expression, [time_degree(rule, each) for each in expression.operands])
+    assert isinstance(expression, Slot)
+    if expression.value is not None:
+        return time_degree(rule, expression.value)
+    part = rule.parts[expression.place]
+    if expression.is_parameter and isinstance(part, t.Aggregate):
+        return TimeDegree(whole=aggregate_row(part).counts)
+    return TimeDegree(count=expression.name == TIME, whole=expression.domain == INT)
 
-    Attributes
-    ----------
-    parameters: those of what was met so far.
-    """
 
-    rules: RuleSet
-    rule: t.Rule
-    parameters: dict[str, TimeDegree] = field(default_factory=dict)
-
-    def of(self, expression: t.Expression, own: str = "") -> TimeDegree:
-        """That of an expression; `own` is the type of event that it is about."""
-        if isinstance(expression, t.Literal):
-            return TimeDegree(whole=type(expression.value) is int)
-        if isinstance(expression, t.TimeOf):
-            return TimeDegree(1, whole=True)
-        if isinstance(expression, t.BoundParameter):
-            return self.parameters.get(expression.name, TimeDegree())
-        if isinstance(expression, t.OwnAttribute | t.OtherAttribute):
-            type_ = own if isinstance(expression, t.OwnAttribute) else self._types[expression.of]
-            return TimeDegree(whole=self.rules.declarations[type_].domains[expression.name] == INT)
-        assert isinstance(expression, t.Operation)
-        return _combined(expression, [self.of(each, own) for each in expression.operands])
-
-    @property
-    def _types(self) -> Mapping[str, str]:
-        return {part.name: part.type for part in self.rule.parts if isinstance(part, t.Predicate)}
-
-    def conditions(self) -> Iterator[tuple[t.Expression, TimeDegree]]:
-        """What decides about matches; parameters are met on the way."""
-        for part in self.rule.parts:
-            for each in part.assignments:
-                self.parameters[each.name] = self.of(each.value, part.type)
-            for constraint in part.constraints:
-                yield constraint, self.of(constraint, part.type)
-            if isinstance(part, t.Aggregate):
-                self.parameters[part.parameter] = TimeDegree(whole=aggregate_row(part).counts)
-        for condition in (*self.rule.where_clause, *self.rule.per):
-            yield condition, self.of(condition)
+def deciding(rule: ResolvedRule) -> Iterator[t.Expression]:
+    """What decides about matches."""
+    for part in rule.parts:
+        yield from part.constraints
+    yield from (*rule.where_clause, *rule.per)
 
 
 def _combined(operation: t.Operation, parts: list[TimeDegree]) -> TimeDegree:
