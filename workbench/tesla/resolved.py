@@ -34,8 +34,8 @@ class Slot(t.Expression):
     place: the part of the rule that binds it, or `OWN`.
     name: of an attribute, or of a parameter with its `$`; `TIME`.
     domain: its type.
-    declared: the type of the event or fact that it is of; None of a parameter.
-    written: as it is written.
+    declared: the type of the event or fact that it is of; None of a parameter, and where it is not asked for.
+    source: the leaf as it is written.
     value: what a parameter is assigned; None of all others, and of what an aggregate is.
     """
 
@@ -43,18 +43,18 @@ class Slot(t.Expression):
     name: str
     domain: Domain = field(compare=False)
     declared: t.Declaration | None = field(compare=False)
-    written: str = field(compare=False)
+    source: t.Expression = field(compare=False)
     value: t.Expression | None = field(default=None, compare=False)
 
     @property
     def is_parameter(self) -> bool:
         """Whether it is a parameter, of an aggregate or of a predicate."""
-        return self.declared is None
+        return self.name.startswith("$")
 
     @property
     def is_attribute(self) -> bool:
         """Whether it is an attribute of an event or a fact."""
-        return self.declared is not None and self.name != TIME
+        return self.name != TIME and not self.is_parameter
 
     @cached_property
     def type(self) -> t.Declaration:
@@ -68,7 +68,7 @@ class Slot(t.Expression):
         return self.type.positions[self.name]
 
     def __str__(self) -> str:
-        return self.written
+        return str(self.source)
 
 
 def slots(*expressions: t.Expression) -> Iterator[Slot]:
@@ -108,7 +108,37 @@ def placed(expression: t.Expression, place: int) -> t.Expression:
 
 def exact_text(expression: t.Expression, name: Callable[[Slot], str] = lambda slot: f"{slot.place}.{slot.name}") -> str:
     """A text that is the same for what is the same, whatever it is called; `name`: what slots are called instead."""
-    return str(changed(expression, lambda each: replace(each, written=name(each)) if isinstance(each, Slot) else each))
+    return str(changed(expression, lambda each: t.OwnAttribute(name(each)) if isinstance(each, Slot) else each))
+
+
+def with_expressions(rule: t.Rule, of: Callable[[t.Expression], t.Expression]) -> t.Rule:
+    """The rule with another expression for each of its expressions."""
+
+    def part_of(part: t.Predicate | t.Aggregate) -> t.Predicate | t.Aggregate:
+        found = replace(part, constraints=tuple(map(of, part.constraints)))
+        if isinstance(found, t.Predicate):
+            found = replace(found, assignments=tuple(replace(a, value=of(a.value)) for a in found.assignments))
+        return found
+
+    trigger, *predicates = map(part_of, rule.parts)
+    assert isinstance(trigger, t.Predicate)
+    return replace(
+        rule,
+        trigger=trigger,
+        predicates=tuple(predicates),
+        where_clause=tuple(map(of, rule.where_clause)),
+        evaluations=tuple(replace(each, value=of(each.value)) for each in rule.evaluations),
+        per=tuple(map(of, rule.per)),
+    )
+
+
+def written(rule: t.Rule) -> t.Rule:
+    """A resolved rule as it is written."""
+
+    def leaf(each: t.Expression) -> t.Expression:
+        return replace(each.source, where=each.where) if isinstance(each, Slot) else each
+
+    return with_expressions(rule, lambda each: changed(each, leaf))
 
 
 def domain_of(expression: t.Expression) -> Domain:

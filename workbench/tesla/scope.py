@@ -56,7 +56,7 @@ class RuleScope:
         domain: None where its value has a mistake.
         place, value: the part that binds it, and what it is assigned, for those who ask for more than types.
         """
-        slot = None if domain is None else Slot(place, f"${name}", domain, None, f"${name}", value)
+        slot = None if domain is None else Slot(place, f"${name}", domain, None, t.BoundParameter(name), value)
         return replace(self, parameters={**self.parameters, name: slot})
 
     def with_bound(self, name: str, declared: t.Declaration, place: int = OWN) -> RuleScope:
@@ -113,18 +113,18 @@ class RuleScope:
             if self.own is None:
                 raise self._of_which(expression)
             domain = attribute(self.own, expression.name, expression)
-            return Slot(OWN, expression.name, domain, self.own, expression.name)
+            return Slot(OWN, expression.name, domain, self.own, expression)
         if isinstance(expression, t.OtherAttribute):
             place, declared = self.event(expression.of, expression)
             domain = attribute(declared, expression.name, expression)
-            return Slot(place, expression.name, domain, declared, str(expression))
+            return Slot(place, expression.name, domain, declared, expression)
         if not isinstance(expression, t.TimeOf):
             hint = f"write it as a predicate, and its parameter here: and $n = {expression}"
             raise LanguageError("an aggregate is no part of an expression", where=expression.where, hint=hint)
         place, declared = self.event(expression.name, expression)
         if declared.fact:
             raise LanguageError(f"facts such as '{expression.name}' have no time", where=expression.where)
-        return Slot(place, TIME, INT, declared, str(expression))
+        return Slot(place, TIME, INT, declared, expression)
 
     def _parameter(self, expression: t.BoundParameter) -> Slot:
         name = expression.name

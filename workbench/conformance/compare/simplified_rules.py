@@ -76,7 +76,7 @@ class _Asking:
         """The first step that the model allows."""
         self.undecided = []
         for at, rule in enumerate(rules.rules):
-            for what, other in smaller(rule):
+            for what, other in smaller(rules.resolved[at]):
                 after = replace(rules, rules=(*rules.rules[:at], other, *rules.rules[at + 1 :]))
                 one, two = _alone(rules, rule), _alone(after, other)
                 if one is None or two is None:  # it looks at what it emits itself

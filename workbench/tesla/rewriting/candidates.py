@@ -10,23 +10,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.tesla import tree as t
-from workbench.tesla.rewriting.known import Known
+from workbench.tesla.resolved import ResolvedRule, written
+from workbench.tesla.rewriting.known import Known, seen
 from workbench.tesla.rewriting.laws import held_before, negations, no_longer, one_less, with_part, without_part
-from workbench.tesla.rewriting.sight import sights
 
 
-def smaller(rule: t.Rule) -> Iterator[tuple[str, t.Rule]]:
-    """Smaller rules, each with what is left out of it."""
-    seen = sights(rule)
+def smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
+    """Smaller rules, as they are written, each with what is left out of it."""
+    return ((what, written(each)) for what, each in _smaller(rule))
+
+
+def _smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
     for place, part in enumerate(rule.parts):
-        before = held_before(rule, seen, place)
+        before = held_before(rule, place)
         for fewer, left_out in one_less(part.constraints):
-            rest = [seen[place].resolved(each) for each in fewer]
-            if Known([*before, *rest]).never_null(seen[place].resolved(left_out)):
+            if Known([*before, *seen(fewer, place)]).never_null(*seen([left_out], place)):
                 yield f"`{left_out}` is left out", with_part(rule, place, replace(part, constraints=fewer))
-    before = held_before(rule, seen, len(rule.parts))
+    before = held_before(rule, len(rule.parts))
     for fewer, left_out in one_less(rule.where_clause):
-        if Known([*before, *map(seen[-1].resolved, fewer)]).never_null(seen[-1].resolved(left_out)):
+        if Known([*before, *seen(fewer)]).never_null(*seen([left_out])):
             yield f"`{left_out}` is left out", replace(rule, where_clause=fewer)
     for place, part in negations(rule):
         yield f"`{part}` is left out", without_part(rule, place)

@@ -13,15 +13,29 @@ from typing import Any
 from workbench.core.domain import Value
 from workbench.tesla import tree as t
 from workbench.tesla.operators import may_divide_by_zero, operator_of, readings
+from workbench.tesla.resolved import OWN, TIME, Slot, changed, exact_text, placed, slots
 from workbench.tesla.values import Selected, value
 
 _Comparison = tuple[str, str, str]
 """An operator and the texts of its operands."""
 
 
+def seen(expressions: Iterable[t.Expression], place: int = OWN) -> list[t.Expression]:
+    """Expressions of a part at a place, where what is the same looks the same.
+
+    A parameter stands for what it is assigned where that is no operation, else for itself.
+    """
+
+    def leaf(each: t.Expression) -> t.Expression:
+        plain = isinstance(each, Slot) and each.value is not None and not isinstance(each.value, t.Operation)
+        return leaf(each.value) if plain else each  # type: ignore[attr-defined]
+
+    return [changed(placed(each, place), leaf) for each in expressions]
+
+
 def leaves(expression: t.Expression) -> set[str]:
     """What may be null in it."""
-    return {str(each) for each in t.within(expression) if not isinstance(each, t.Literal | t.Operation)}
+    return set(map(exact_text, slots(expression)))
 
 
 def divides(expression: t.Expression) -> bool:
@@ -30,7 +44,7 @@ def divides(expression: t.Expression) -> bool:
 
 
 class Known:
-    """Constraints that hold, over names that `Sight` has resolved."""
+    """Constraints that hold, of resolved rules, seen from outside of their parts (`seen`)."""
 
     def __init__(self, held: Iterable[t.Expression]) -> None:
         self.held = tuple(t.conjuncts(*held))
@@ -52,7 +66,7 @@ class Known:
 
     def never_null(self, expression: t.Expression) -> bool:
         """Whether it has a value where these hold: each operator in them is strict in null."""
-        times = {str(each) for each in t.within(expression) if isinstance(each, t.TimeOf)}
+        times = {exact_text(slot) for slot in slots(expression) if slot.name == TIME}
         return not divides(expression) and leaves(expression) <= self._there | times
 
     @cached_property
@@ -73,7 +87,7 @@ class Known:
         return ((sign, self._named(one), self._named(other)) for sign, one, other in readings(expression))
 
     def _named(self, operand: t.Expression) -> str:
-        text = str(operand)
+        text = exact_text(operand)
         if not leaves(operand) and (found := value(operand, Selected())) is not None:
             self._constants[text] = found
         return text
@@ -153,7 +167,8 @@ def _bounds_exclude(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
 
 def _text(expression: t.Expression) -> str:
     """A text that is the same for a comparison in both directions."""
-    return min((f"{one} {sign} {other}" for sign, one, other in readings(expression)), default=str(expression))
+    directions = ((exact_text(one), sign, exact_text(other)) for sign, one, other in readings(expression))
+    return min(map(" ".join, directions), default=exact_text(expression))
 
 
 def _implies(sign: str, other: str) -> bool:

@@ -7,15 +7,26 @@ with T-Rex, whose windows are open, they are not stated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from workbench.core.domain import INT
 from workbench.core.units import MICROSECONDS
 from workbench.tesla import tree as t
-from workbench.tesla.rewriting.known import Known
+from workbench.tesla.resolved import (
+    OWN,
+    TIME,
+    ResolvedRule,
+    Slot,
+    changed,
+    exact_text,
+    slots,
+    with_expressions,
+    written,
+)
+from workbench.tesla.rewriting.known import Known, seen
 from workbench.tesla.rewriting.merging import merged
-from workbench.tesla.rewriting.sight import Sight, changed, read_by, sights, window_names
 from workbench.tesla.rule_set import RuleSet
 
 RulePart = t.Predicate | t.Aggregate
@@ -33,31 +44,28 @@ class Law:
 # --- constraints and conditions -------------------------------------------------------------------------
 
 
-def _implied(rule: t.Rule) -> Iterator[t.Rule]:
-    seen = sights(rule)
+def _implied(rule: ResolvedRule) -> Iterator[t.Rule]:
     for place, part in enumerate(rule.parts):
-        before = held_before(rule, seen, place)
+        before = held_before(rule, place)
         for fewer, left_out in one_less(part.constraints):
-            rest = [seen[place].resolved(each) for each in fewer]
-            if Known([*before, *rest]).implies(seen[place].resolved(left_out)):
+            if Known([*before, *seen(fewer, place)]).implies(*seen([left_out], place)):
                 yield with_part(rule, place, replace(part, constraints=fewer))
-    before = held_before(rule, seen, len(rule.parts))
+    before = held_before(rule, len(rule.parts))
     for fewer, left_out in one_less(rule.where_clause):
-        if Known([*before, *map(seen[-1].resolved, fewer)]).implies(seen[-1].resolved(left_out)):
+        if Known([*before, *seen(fewer)]).implies(*seen([left_out])):
             yield replace(rule, where_clause=fewer)
 
 
-def _earlier(rule: t.Rule) -> Iterator[t.Rule]:
-    sight = sights(rule)[-1]
+def _earlier(rule: ResolvedRule) -> Iterator[t.Rule]:
     for fewer, moved in one_less(rule.where_clause):
-        place = max(sight.needs(moved), default=0)
+        place = max((slot.place for slot in slots(moved)), default=0)
         part = rule.parts[place]
-        times = {sight.names[each.name] for each in t.within(moved) if isinstance(each, t.TimeOf)}
+        times = {slot.place for slot in slots(moved) if slot.name == TIME}
         if not t.binds(part) or part.policy.single or place in times:
             continue
 
         def own(each: t.Expression, at: int = place) -> t.Expression:
-            if isinstance(each, t.OtherAttribute) and sight.names[each.of] == at:
+            if isinstance(each, Slot) and each.place == at and each.is_attribute:
                 return t.OwnAttribute(each.name)
             return each
 
@@ -68,7 +76,7 @@ def _earlier(rule: t.Rule) -> Iterator[t.Rule]:
 # --- what nothing reads, or what says nothing -----------------------------------------------------------
 
 
-def _unread(rule: t.Rule) -> Iterator[t.Rule]:
+def _unread(rule: ResolvedRule) -> Iterator[t.Rule]:
     for place, part in enumerate(rule.parts):
         if isinstance(part, t.Aggregate):
             if part.parameter not in _parameters(rule):
@@ -80,18 +88,18 @@ def _unread(rule: t.Rule) -> Iterator[t.Rule]:
                 yield with_part(rule, place, replace(part, assignments=rest))
 
 
-def _counted_twice(rule: t.Rule) -> Iterator[t.Rule]:
-    seen, met = sights(rule), dict[str, str]()
+def _counted_twice(rule: ResolvedRule) -> Iterator[t.Rule]:
+    met = dict[str, str]()
     for place, part in enumerate(rule.parts):
         if isinstance(part, t.Aggregate):
-            constraints = tuple(seen[place].resolved(each, -1) for each in part.constraints)
-            text = str(replace(part, parameter="", constraints=constraints, window=_placed(part.window, seen[place])))
+            constraints = tuple(t.OwnAttribute(exact_text(each)) for each in seen(part.constraints))
+            text = str(replace(part, parameter="", constraints=constraints, window=_placed(rule, place)))
             first = met.setdefault(text, part.parameter)
             if first != part.parameter:
                 yield _renamed(without_part(rule, place), part.parameter, first)
 
 
-def _idle(rule: t.Rule) -> Iterator[t.Rule]:
+def _idle(rule: ResolvedRule) -> Iterator[t.Rule]:
     many = [part for part in rule.predicates if part.policy.many]
     if rule.limit is not None and not many:
         yield replace(rule, limit=None)
@@ -113,24 +121,23 @@ def _idle(rule: t.Rule) -> Iterator[t.Rule]:
 # --- predicates -----------------------------------------------------------------------------------------
 
 
-def _needless(rule: t.Rule) -> Iterator[t.Rule]:
-    seen = sights(rule)
+def _needless(rule: ResolvedRule) -> Iterator[t.Rule]:
     for place, part in negations(rule):
-        empty = Known([*held_before(rule, seen, place), *_resolved(part, seen[place])]).impossible
-        covered = any(_covers(rule, seen, other, place) for other, _ in negations(rule) if other != place)
-        if empty or covered or any(_newest(rule, seen, other, place) for other in range(1, place)):
+        empty = Known([*held_before(rule, place), *seen(part.constraints, place)]).impossible
+        covered = any(_covers(rule, other, place) for other, _ in negations(rule) if other != place)
+        if empty or covered or any(_newest(rule, other, place) for other in range(1, place)):
             yield without_part(rule, place)
 
 
-def _covers(rule: t.Rule, seen: Sequence[Sight], wide: int, narrow: int) -> bool:
+def _covers(rule: ResolvedRule, wide: int, narrow: int) -> bool:
     """Whether one `not` forbids all that the other forbids."""
     one, other = rule.parts[wide], rule.parts[narrow]
-    if one.type != other.type or not _includes(one.window, seen[wide], other.window, seen[narrow]):
+    if one.type != other.type or not _includes(rule, wide, narrow):
         return False
-    return _weaker(rule, seen, wide, narrow, max(wide, narrow))
+    return _weaker(rule, wide, narrow, max(wide, narrow))
 
 
-def _newest(rule: t.Rule, seen: Sequence[Sight], last: int, place: int) -> bool:
+def _newest(rule: ResolvedRule, last: int, place: int) -> bool:
     """Whether a `not` stands between the last event of a kind and what it is the last before."""
     one, other = rule.parts[last], rule.parts[place]
     if not isinstance(one, t.Predicate) or not one.policy.newest or one.type != other.type:
@@ -139,22 +146,20 @@ def _newest(rule: t.Rule, seen: Sequence[Sight], last: int, place: int) -> bool:
         return False
     if not isinstance(other.window, t.BetweenWindow):
         return False
-    ends = {seen[place].names[other.window.one], seen[place].names[other.window.two]}
-    if ends != {last, seen[last].names[one.window.of]}:
+    if set(anchors(rule, place)) != {last, *anchors(rule, last)}:
         return False
     skipped = [each for each in rule.parts[1:last] if each.policy.binds and each.type == one.type]
     consumed = [each for each in rule.binding if each.name in rule.consuming and each.type == one.type]
-    return not skipped and not consumed and _weaker(rule, seen, last, place, place)
+    return not skipped and not consumed and _weaker(rule, last, place, place)
 
 
-def _weaker(rule: t.Rule, seen: Sequence[Sight], weak: int, strong: int, upto: int) -> bool:
+def _weaker(rule: ResolvedRule, weak: int, strong: int, upto: int) -> bool:
     """Whether what satisfies the one part's constraints satisfies the other's, in what is selected up to a place."""
-    known = Known([*held_before(rule, seen, upto), *_resolved(rule.parts[strong], seen[strong], -1)])
-    return all(map(known.implies, _resolved(rule.parts[weak], seen[weak], -1)))
+    known = Known([*held_before(rule, upto), *seen(rule.parts[strong].constraints)])
+    return all(map(known.implies, seen(rule.parts[weak].constraints)))
 
 
-def _tighter(rule: t.Rule) -> Iterator[t.Rule]:
-    seen = sights(rule)
+def _tighter(rule: ResolvedRule) -> Iterator[t.Rule]:
     for place, part in enumerate(rule.parts):
         window = part.window
         if not part.policy.selects or not isinstance(window, t.WithinWindow):
@@ -165,21 +170,20 @@ def _tighter(rule: t.Rule) -> Iterator[t.Rule]:
                 continue
             if shut.least is None or shut.least.amount == 0:
                 continue
-            if seen[other].names[shut.of] != seen[place].names[window.of]:
+            if anchors(rule, other) != anchors(rule, place):
                 continue
             inside = no_longer(window.most, shut.most) and no_longer(shut.least, window.most)
             if window.least is not None:
                 inside = inside and no_longer(window.least, shut.least)
-            if inside and shut.least != window.most and _weaker(rule, seen, other, place, place):
+            if inside and shut.least != window.most and _weaker(rule, other, place, place):
                 yield with_part(rule, place, replace(part, window=replace(window, most=shut.least)))
 
 
-def _sooner(rule: t.Rule) -> Iterator[t.Rule]:
-    seen = sights(rule)
+def _sooner(rule: ResolvedRule) -> Iterator[t.Rule]:
     for place, part in enumerate(rule.parts):
         if not isinstance(part, t.Aggregate) and not part.policy.forbids:
             continue
-        free = max(read_by(part, seen[place]), default=0) + 1
+        free = max(read_by(rule, place), default=0) + 1
         for earlier in range(free, place):
             passed = rule.parts[earlier]
             if passed.policy.many:
@@ -192,21 +196,20 @@ def _sooner(rule: t.Rule) -> Iterator[t.Rule]:
 
 
 def _never(rules: RuleSet) -> Iterator[RuleSet]:
-    for rule in rules.rules:
-        held = held_before(rule, seen := sights(rule), len(rule.parts))
-        others = tuple(each for each in rules.rules if each is not rule)
-        never = Known([*held, *map(seen[-1].resolved, rule.where_clause)]).impossible
+    for at, rule in enumerate(rules.resolved):
+        others = (*rules.rules[:at], *rules.rules[at + 1 :])
+        never = Known([*held_before(rule, len(rule.parts)), *seen(rule.where_clause)]).impossible
         if never and rule.emits in {each.emits for each in others}:
             yield replace(rules, rules=others)
 
 
-def of_a_rule(makes: Callable[[t.Rule], Iterator[t.Rule]]) -> Callable[[RuleSet], Iterator[RuleSet]]:
+def of_a_rule(makes: Callable[[ResolvedRule], Iterator[t.Rule]]) -> Callable[[RuleSet], Iterator[RuleSet]]:
     """What is done to one rule, of each rule of a set."""
 
     def made(rules: RuleSet) -> Iterator[RuleSet]:
-        for at, rule in enumerate(rules.rules):
+        for at, rule in enumerate(rules.resolved):
             for other in makes(rule):
-                yield replace(rules, rules=(*rules.rules[:at], other, *rules.rules[at + 1 :]))
+                yield replace(rules, rules=(*rules.rules[:at], written(other), *rules.rules[at + 1 :]))
 
     return made
 
@@ -259,32 +262,35 @@ LAWS = (
 # --- parts ----------------------------------------------------------------------------------------------
 
 
-def held_before(rule: t.Rule, seen: Sequence[Sight], upto: int) -> list[t.Expression]:
+def held_before(rule: ResolvedRule, upto: int) -> list[t.Expression]:
     """What holds of all that is selected before a place."""
     found: list[t.Expression] = []
     for place, part in enumerate(rule.parts[:upto]):
         if t.binds(part):
-            found += _resolved(part, seen[place])
+            found += seen(part.constraints, place)
             if isinstance(part.window, t.WithinWindow):
-                before = t.TimeOf(str(seen[place].names[part.window.of]))
-                found.append(t.Operation("<=", (t.TimeOf(str(place)), before)))
+                (before,) = anchors(rule, place)
+                found.append(t.Operation("<=", (_time(place), _time(before))))
     return found
 
 
-def _resolved(part: RulePart, sight: Sight, own: int | None = None) -> list[t.Expression]:
-    """Its constraints; parameters that it binds itself stand for attributes of the event they are about."""
-    renamed = sight if own is None else _about(sight, own)
-    return [renamed.resolved(each, own) for each in part.constraints]
+def _time(place: int) -> Slot:
+    return Slot(place, TIME, INT, None, t.TimeOf(str(place)))
 
 
-def _about(sight: Sight, own: int) -> Sight:
-    def leaf(each: t.Expression) -> t.Expression:
-        if isinstance(each, t.OtherAttribute) and each.of == str(sight.own):
-            return replace(each, of=str(own))
-        return each
+def read_by(rule: t.Rule, place: int) -> set[int]:
+    """The places before a part that it depends on."""
+    read = {slot.place for slot in slots(*t.expressions_of(rule.parts[place]))}
+    return (read - {OWN}).union(anchors(rule, place))
 
-    stands = {name: (place, changed(each, leaf)) for name, (place, each) in sight.parameters.items()}
-    return replace(sight, parameters=stands)
+
+def anchors(rule: t.Rule, place: int) -> tuple[int, ...]:
+    """The places of the events that the window of a part depends on."""
+    names = {part.name: at for at, part in enumerate(rule.parts[:place]) if t.binds(part)}
+    window = rule.parts[place].window
+    if isinstance(window, t.BetweenWindow):
+        return (names[window.one], names[window.two])
+    return () if window is None else (names[window.of],)
 
 
 def one_less(constraints: tuple[t.Expression, ...]) -> Iterator[tuple[tuple[t.Expression, ...], t.Expression]]:
@@ -316,54 +322,38 @@ def without_part(rule: t.Rule, place: int) -> t.Rule:
 
 def _parameters(rule: t.Rule) -> set[str]:
     """The parameters that something reads."""
-    leaves = (leaf for each in rule.expressions for leaf in t.within(each))
-    return {leaf.name for leaf in leaves if isinstance(leaf, t.BoundParameter)}
+    return {slot.name[1:] for slot in slots(*rule.expressions) if slot.is_parameter}
 
 
 def _renamed(rule: t.Rule, one: str, other: str) -> t.Rule:
     """The rule with another parameter for one."""
 
     def leaf(each: t.Expression) -> t.Expression:
-        return replace(each, name=other) if isinstance(each, t.BoundParameter) and each.name == one else each
+        return t.BoundParameter(other) if isinstance(each, Slot) and each.name == f"${one}" else each
 
-    def of(each: t.Expression) -> t.Expression:
-        return changed(each, leaf)
-
-    def part_of(part: RulePart) -> RulePart:
-        found = replace(part, constraints=tuple(map(of, part.constraints)))
-        if isinstance(found, t.Predicate):
-            found = replace(found, assignments=tuple(replace(a, value=of(a.value)) for a in found.assignments))
-        return found
-
-    return replace(
-        rule,
-        predicates=tuple(map(part_of, rule.predicates)),
-        where_clause=tuple(map(of, rule.where_clause)),
-        evaluations=tuple(replace(each, value=of(each.value)) for each in rule.evaluations),
-        per=tuple(map(of, rule.per)),
-    )
+    return with_expressions(rule, lambda each: changed(each, leaf))
 
 
 # --- windows --------------------------------------------------------------------------------------------
 
 
-def _placed(window: t.EventWindow | None, sight: Sight) -> t.EventWindow | None:
-    """The window with places for names."""
+def _placed(rule: t.Rule, place: int) -> t.EventWindow | None:
+    """The window of a part with places for names."""
+    window, names = rule.parts[place].window, sorted(map(str, anchors(rule, place)))
     if isinstance(window, t.BetweenWindow):
-        one, two = sorted(str(sight.names[name]) for name in window_names(window))
-        return t.BetweenWindow(one, two)
-    return window and replace(window, of=str(sight.names[window.of]))
+        return t.BetweenWindow(*names)
+    return window and replace(window, of=names[0])
 
 
-def _includes(wide: t.EventWindow | None, at: Sight, narrow: t.EventWindow | None, there: Sight) -> bool:
-    """Whether one window has all events that the other has."""
-    wide, narrow = _placed(wide, at), _placed(narrow, there)
-    if wide == narrow:
+def _includes(rule: t.Rule, wide: int, narrow: int) -> bool:
+    """Whether the window of one part has all events that that of the other has."""
+    one, other = _placed(rule, wide), _placed(rule, narrow)
+    if one == other:
         return True
-    if not isinstance(wide, t.WithinWindow) or not isinstance(narrow, t.WithinWindow) or wide.of != narrow.of:
+    if not isinstance(one, t.WithinWindow) or not isinstance(other, t.WithinWindow) or one.of != other.of:
         return False
-    far = wide.most is None or no_longer(narrow.most, wide.most)
-    return far and (wide.least is None or no_longer(wide.least, narrow.least))
+    far = one.most is None or no_longer(other.most, one.most)
+    return far and (one.least is None or no_longer(one.least, other.least))
 
 
 def no_longer(one: t.Duration | None, other: t.Duration | None) -> bool:

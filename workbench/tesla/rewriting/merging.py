@@ -14,19 +14,19 @@ from itertools import combinations
 from workbench.core.domain import FLOAT
 from workbench.core.types import LITERALS
 from workbench.tesla import tree as t
-from workbench.tesla.rewriting.known import Known, divides, leaves
-from workbench.tesla.rewriting.sight import sights
+from workbench.tesla.resolved import Slot, written
+from workbench.tesla.rewriting.known import Known, divides, leaves, seen
 from workbench.tesla.rule_set import RuleSet
 
 
 def merged(rules: RuleSet) -> Iterator[RuleSet]:
     """The rule sets in which two rules are one."""
     for first, second in combinations(range(len(rules.rules)), 2):
-        one, other = rules.rules[first], rules.rules[second]
-        made = None if _told_between(rules.rules[first + 1 : second], one) else _both(rules, one, other)
+        one, other = rules.resolved[first], rules.resolved[second]
+        made = None if _told_between(rules.rules[first + 1 : second], one) else _both(one, other)
         if made is not None:
             others = [each for at, each in enumerate(rules.rules) if at != second]
-            others[first] = made
+            others[first] = written(made)
             yield replace(rules, rules=tuple(others))
 
 
@@ -35,7 +35,7 @@ def _told_between(between: Sequence[t.Rule], one: t.Rule) -> bool:
     return one.trigger.type in {each.trigger.type for each in between}
 
 
-def _both(rules: RuleSet, one: t.Rule, other: t.Rule) -> t.Rule | None:
+def _both(one: t.Rule, other: t.Rule) -> t.Rule | None:
     """The two as one; None if they cannot be."""
     if one.trigger.type != other.trigger.type or _remembers(one) or _remembers(other):
         return None
@@ -44,11 +44,10 @@ def _both(rules: RuleSet, one: t.Rule, other: t.Rule) -> t.Rule | None:
     mine, theirs = ([each for each in rule.trigger.constraints if str(each) not in texts] for rule in (one, other))
     if len(mine) != 1 or len(theirs) != 1:
         return None
-    evaluations = _evaluations(rules, one, other, mine[0], theirs[0])
+    evaluations = _evaluations(one, other, mine[0], theirs[0])
     if evaluations is None or _rest(one) != _rest(other):
         return None
-    sight = sights(one)[0]
-    held, a, b = [sight.resolved(each) for each in common], sight.resolved(mine[0]), sight.resolved(theirs[0])
+    held, (a,), (b,) = seen(common), seen(mine), seen(theirs)
     if not Known([*held, a, b]).impossible or not _null_together(held, a, b):
         return None
     at = one.trigger.constraints.index(mine[0])
@@ -77,7 +76,7 @@ def _null_together(held: list[t.Expression], one: t.Expression, other: t.Express
 
 
 def _evaluations(
-    rules: RuleSet, one: t.Rule, other: t.Rule, mine: t.Expression, theirs: t.Expression
+    one: t.Rule, other: t.Rule, mine: t.Expression, theirs: t.Expression
 ) -> tuple[t.Evaluation, ...] | None:
     """What both emit; a constant to which each rule holds an attribute of its trigger is that attribute."""
     found = []
@@ -85,23 +84,24 @@ def _evaluations(
         if str(each) == str(there):
             found.append(each)
             continue
-        name = _held_to(rules, one, mine, each.value)
-        if each.name != there.name or name is None or name != _held_to(rules, other, theirs, there.value):
+        name = _held_to(one, mine, each.value)
+        if each.name != there.name or name is None or name != _held_to(other, theirs, there.value):
             return None
         found.append(replace(each, value=t.OtherAttribute(one.trigger.name, name)))
     return tuple(found) if one.emits == other.emits else None
 
 
-def _held_to(rules: RuleSet, rule: t.Rule, constraint: t.Expression, value: t.Expression) -> str | None:
+def _held_to(rule: t.Rule, constraint: t.Expression, value: t.Expression) -> str | None:
     """The attribute of the trigger that a constraint sets equal to a constant, of a type with one value for each."""
     if not isinstance(constraint, t.Operation) or constraint.operator != "==" or not isinstance(value, t.Literal):
         return None
-    domains = rules.declarations[rule.trigger.type].domains
     names = [each.name for each in rule.parts if isinstance(each, t.Predicate)]
+    if names.count(rule.trigger.name) > 1:
+        return None
     for own, constant in (constraint.operands, constraint.operands[::-1]):
-        if not isinstance(own, t.OwnAttribute) or str(constant) != str(value) or names.count(rule.trigger.name) > 1:
+        if not isinstance(own, Slot) or not own.is_attribute or str(constant) != str(value):
             continue
-        if domains[own.name] != FLOAT and LITERALS[type(value.value)] == domains[own.name]:
+        if own.domain != FLOAT and LITERALS[type(value.value)] == own.domain:
             return own.name
     return None
 
