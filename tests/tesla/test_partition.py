@@ -201,3 +201,8 @@ def test_deadlines_of_one_time_come_in_the_order_of_one_run():
     whole = [each for event in case.events for each in engine.process(event)]
     for found in (whole, [each for _, each in parts or []]):
         assert [(each.type, *each.values) for each in found] == [("P", 2), ("Q", 2), ("P", 1), ("Q", 1)]
+
+
+def test_the_name_of_a_trigger_is_not_that_of_a_part_called_like_it():
+    text = "declare A(k: int) declare B(k: int) from A() and not A(k == A.k) within 5 from A emit B(k = A.k)"
+    assert rule_partition(rules(text)).keys == {"A": "k"}

@@ -6,6 +6,7 @@ What it means, which may be null, and what it depends on follow from its slots a
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -80,7 +81,9 @@ def changed(expression: t.Expression, leaf: Callable[[t.Expression], t.Expressio
     """The same with other leaves."""
     if not isinstance(expression, t.Operation):
         return leaf(expression)
-    operands = tuple(changed(each, leaf) for each in expression.operands)
+    operands = tuple([changed(each, leaf) for each in expression.operands])
+    if all(map(operator.is_, operands, expression.operands)):
+        return expression
     return t.Operation(expression.operator, operands, where=expression.where)
 
 

@@ -44,7 +44,7 @@ class RuleScope:
 
     def about(self, own: t.Declaration | None) -> RuleScope:
         """The same in a predicate about this type."""
-        return replace(self, own=own)
+        return RuleScope(own, self.bound, self.parameters)
 
     def with_parameter(
         self, name: str, domain: Domain | None, place: int = OWN, value: t.Expression | None = None
@@ -57,11 +57,12 @@ class RuleScope:
         place, value: the part that binds it, and what it is assigned, for those who ask for more than types.
         """
         slot = None if domain is None else Slot(place, f"${name}", domain, None, t.BoundParameter(name), value)
-        return replace(self, parameters={**self.parameters, name: slot})
+        return RuleScope(self.own, self.bound, {**self.parameters, name: slot})
 
     def with_bound(self, name: str, declared: t.Declaration, place: int = OWN) -> RuleScope:
         """The same with a name more; one that is bound twice stands for neither."""
-        return replace(self, bound={**self.bound, name: None if name in self.bound else BoundEvent(place, declared)})
+        found = None if name in self.bound else BoundEvent(place, declared)
+        return RuleScope(self.own, {**self.bound, name: found}, self.parameters)
 
     def event(self, name: str, where: t.Placed) -> BoundEvent:
         """An event that is bound; LanguageError if none is bound under this name."""
@@ -101,8 +102,10 @@ class RuleScope:
         """The expression with slots for names; LanguageError as `domain` raises it for these."""
         if isinstance(expression, t.Literal):
             return expression
+        if isinstance(expression, t.BoundParameter):
+            return replace(self._parameter(expression), where=expression.where)
         if not isinstance(expression, t.Operation):
-            return replace(self._leaf(expression), where=expression.where)
+            return self._leaf(expression)
         operands = tuple(map(self.resolve, expression.operands))
         return t.Operation(expression.operator, operands, where=expression.where)
 
@@ -113,18 +116,18 @@ class RuleScope:
             if self.own is None:
                 raise self._of_which(expression)
             domain = attribute(self.own, expression.name, expression)
-            return Slot(OWN, expression.name, domain, self.own, expression)
+            return Slot(OWN, expression.name, domain, self.own, expression, where=expression.where)
         if isinstance(expression, t.OtherAttribute):
             place, declared = self.event(expression.of, expression)
             domain = attribute(declared, expression.name, expression)
-            return Slot(place, expression.name, domain, declared, expression)
+            return Slot(place, expression.name, domain, declared, expression, where=expression.where)
         if not isinstance(expression, t.TimeOf):
             hint = f"write it as a predicate, and its parameter here: and $n = {expression}"
             raise LanguageError("an aggregate is no part of an expression", where=expression.where, hint=hint)
         place, declared = self.event(expression.name, expression)
         if declared.fact:
             raise LanguageError(f"facts such as '{expression.name}' have no time", where=expression.where)
-        return Slot(place, TIME, INT, declared, expression)
+        return Slot(place, TIME, INT, declared, expression, where=expression.where)
 
     def _parameter(self, expression: t.BoundParameter) -> Slot:
         name = expression.name

@@ -20,6 +20,7 @@ from workbench.tesla.engines.bands import Band, band_of
 from workbench.tesla.engines.expressions import effort
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.operators import readings
+from workbench.tesla.parser import uncollected
 from workbench.tesla.resolved import Slot, expanded
 from workbench.tesla.rule_set import RuleSet
 
@@ -144,6 +145,7 @@ class SetPlan:
     absent: of each rule what must not come.
     """
 
+    @uncollected()
     def __init__(self, rules: RuleSet, *, indexed: bool = True) -> None:
         self.rules, self.name, self.indexed = rules, rules.name, indexed
         self.plans = [RulePlan(rule, rules.declarations, indexed) for rule in rules.rules]

@@ -9,10 +9,11 @@ Source: Balkesen, Dindar, Wetter, Tatbul, RIP: run-based intra-query parallelism
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workbench.tesla.engines.rule_plan import RulePlan
+from workbench.tesla import tree as t
+from workbench.tesla.lookback import lookbacks
 from workbench.tesla.rule_set import RuleSet
 
 
@@ -34,36 +35,34 @@ class TimeSplit:
 
 def time_split(rules: RuleSet) -> TimeSplit:
     """How a stream can be cut for a rule set."""
-    plans = [RulePlan(rule, rules.declarations) for rule in rules.rules]
-    reason = next(_reasons(plans), "")
+    reason = next(_reasons(rules), "")
     if reason:
         return TimeSplit(reason=reason)
     graph, reaches = rules.graph, dict[int, int]()
     for number in graph.in_order:
         feeding = [reaches[each] for each in graph.feeding(number)]
-        reaches[number] = _reach(plans[number]) + max(feeding, default=0)
+        reaches[number] = _reach(rules.rules[number]) + max(feeding, default=0)
     if left := [f"'{rule.name}'" for number, rule in enumerate(rules.rules) if number not in reaches]:
         return TimeSplit(reason=f"what rules emit leads back to themselves: {', '.join(left)}")
     return TimeSplit(max(reaches.values(), default=0), any(map(graph.feeding, reaches)))
 
 
-def _reasons(plans: Iterable[RulePlan]) -> Iterator[str]:
+def _reasons(rules: RuleSet) -> Iterator[str]:
     """What rules remember, or look for where it cannot be seen beforehand."""
-    for plan in plans:
-        name = f"rule '{plan.rule.name}'"
-        windows = [step.window for step in plan.steps if step.window is not None]
-        if plan.rule.consuming:
+    for rule in rules.rules:
+        name = f"rule '{rule.name}'"
+        if rule.consuming:
             yield f"{name} consumes events"
-        if plan.pause is not None:
+        if rule.pause is not None:
             yield f"{name} is silent after what it has told"
-        if plan.absent is not None:
+        if rule.absence is not None:
             yield f"{name} waits for what must not come"
-        if any(window.counted for window in windows):
+        if any(isinstance(part.window, t.WithinWindow) and part.window.counted for part in rule.parts):
             yield f"{name} counts events in a window"
-        if any(step.lookback.time is None for step in plan.steps):
+        if any(each.time is None for each in lookbacks(rule).values()):
             yield f"{name} looks back for ever"
 
 
-def _reach(plan: RulePlan) -> int:
+def _reach(rule: t.Rule) -> int:
     """How long before its trigger a rule looks."""
-    return max(step.lookback.time or 0 for step in plan.steps)
+    return max(each.time or 0 for each in lookbacks(rule).values())
