@@ -11,7 +11,7 @@ from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.check import rules
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.operators import apply_operator, row_of
-from workbench.tesla.resolved import OWN, TIME, Slot, domain_of, exact_text, expanded, placed, slots
+from workbench.tesla.resolved import OWN, TIME, RuleSlot, domain_of, exact_text, expanded, placed, slots
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
 
@@ -23,7 +23,7 @@ def of_slots(expression, found):
     """What a resolved expression is worth, given its slots."""
     if isinstance(expression, t.Literal):
         return expression.value
-    if isinstance(expression, Slot):
+    if isinstance(expression, RuleSlot):
         return found[expression.place, expression.name]
     return apply_operator(row_of(expression), [of_slots(each, found) for each in expression.operands])
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.operators import gives_null
-from workbench.tesla.resolved import TIME, ResolvedRule, Slot, placed, slots
+from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, placed, slots
 from workbench.tesla.rule_set import RuleSet
 
 Nulls = Mapping[str, frozenset[str]]
@@ -40,9 +40,9 @@ def _emitted_nulls(rule: ResolvedRule, nulls: Nulls) -> frozenset[str]:
             known |= set(slots(*(placed(each, place) for each in part.constraints)))
 
     def may(expression: t.Expression) -> bool:
-        return any(gives_null(each) or (isinstance(each, Slot) and lacks(each)) for each in t.within(expression))
+        return any(gives_null(each) or (isinstance(each, RuleSlot) and lacks(each)) for each in t.within(expression))
 
-    def lacks(slot: Slot) -> bool:
+    def lacks(slot: RuleSlot) -> bool:
         if slot in known or slot.name == TIME:
             return False
         if slot.is_attribute:

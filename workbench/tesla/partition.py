@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.errors import Refused
 from workbench.tesla import tree as t
-from workbench.tesla.resolved import ResolvedRule, Slot, placed
+from workbench.tesla.resolved import ResolvedRule, RuleSlot, placed
 from workbench.tesla.rule_set import RuleSet
 
 _Valued = tuple[Any, ...]
@@ -210,7 +210,7 @@ class _Same:
 
 def _term(expression: t.Expression) -> _Valued | None:
     """What an expression stands for; None where it is more than a name."""
-    if isinstance(expression, Slot):
+    if isinstance(expression, RuleSlot):
         return (expression.place, expression.name)
     return ("=", isinstance(expression.value, bool), expression.value) if isinstance(expression, t.Literal) else None
 

@@ -27,7 +27,7 @@ ResolvedRule = NewType("ResolvedRule", t.Rule)
 
 
 @dataclass(frozen=True)
-class Slot(t.Expression):
+class RuleSlot(t.Expression):
     """A leaf of an expression.
 
     Attributes
@@ -72,9 +72,9 @@ class Slot(t.Expression):
         return str(self.source)
 
 
-def slots(*expressions: t.Expression) -> Iterator[Slot]:
+def slots(*expressions: t.Expression) -> Iterator[RuleSlot]:
     """The leaves of resolved expressions that are no literals."""
-    return (leaf for each in expressions for leaf in t.within(each) if isinstance(leaf, Slot))
+    return (leaf for each in expressions for leaf in t.within(each) if isinstance(leaf, RuleSlot))
 
 
 def changed(expression: t.Expression, leaf: Callable[[t.Expression], t.Expression]) -> t.Expression:
@@ -91,7 +91,7 @@ def expanded(expression: t.Expression, *, own: bool = False) -> t.Expression:
     """The same with what is assigned for parameters; `own`: for those alone that the part itself assigns."""
 
     def leaf(each: t.Expression) -> t.Expression:
-        if isinstance(each, Slot) and each.value is not None and (each.place == OWN or not own):
+        if isinstance(each, RuleSlot) and each.value is not None and (each.place == OWN or not own):
             return expanded(each.value, own=own)
         return each
 
@@ -102,16 +102,18 @@ def placed(expression: t.Expression, place: int) -> t.Expression:
     """The same, seen from another part: what was its own is that of a place."""
 
     def leaf(each: t.Expression) -> t.Expression:
-        if isinstance(each, Slot) and each.place == OWN:
+        if isinstance(each, RuleSlot) and each.place == OWN:
             return replace(each, place=place, value=each.value and placed(each.value, place))
         return each
 
     return changed(expression, leaf)
 
 
-def exact_text(expression: t.Expression, name: Callable[[Slot], str] = lambda slot: f"{slot.place}.{slot.name}") -> str:
+def exact_text(
+    expression: t.Expression, name: Callable[[RuleSlot], str] = lambda slot: f"{slot.place}.{slot.name}"
+) -> str:
     """A text that is the same for what is the same, whatever it is called; `name`: what slots are called instead."""
-    return str(changed(expression, lambda each: t.OwnAttribute(name(each)) if isinstance(each, Slot) else each))
+    return str(changed(expression, lambda each: t.OwnAttribute(name(each)) if isinstance(each, RuleSlot) else each))
 
 
 def with_expressions(rule: t.Rule, of: Callable[[t.Expression], t.Expression]) -> t.Rule:
@@ -139,7 +141,7 @@ def written(rule: t.Rule) -> t.Rule:
     """A resolved rule as it is written."""
 
     def leaf(each: t.Expression) -> t.Expression:
-        return replace(each.source, where=each.where) if isinstance(each, Slot) else each
+        return replace(each.source, where=each.where) if isinstance(each, RuleSlot) else each
 
     return with_expressions(rule, lambda each: changed(each, leaf))
 
@@ -151,7 +153,7 @@ def domain_of(expression: t.Expression) -> Domain:
     ------
     TypingError: an operator is not defined on such values.
     """
-    if isinstance(expression, Slot):
+    if isinstance(expression, RuleSlot):
         return expression.domain
     if isinstance(expression, t.Literal):
         return LITERALS[type(expression.value)]

@@ -17,7 +17,7 @@ from workbench.language.findings import FollowUp
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.operators import row_of
-from workbench.tesla.resolved import OWN, TIME, ResolvedRule, Slot, domain_of, placed, result_of
+from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot, domain_of, placed, result_of
 
 
 class BoundEvent(NamedTuple):
@@ -40,7 +40,7 @@ class RuleScope:
 
     own: t.Declaration | None = None
     bound: Mapping[str, BoundEvent | None] = field(default_factory=dict)
-    parameters: Mapping[str, Slot | None] = field(default_factory=dict)
+    parameters: Mapping[str, RuleSlot | None] = field(default_factory=dict)
 
     def about(self, own: t.Declaration | None) -> RuleScope:
         """The same in a predicate about this type."""
@@ -56,7 +56,7 @@ class RuleScope:
         domain: None where its value has a mistake.
         place, value: the part that binds it, and what it is assigned, for those who ask for more than types.
         """
-        slot = None if domain is None else Slot(place, f"${name}", domain, None, t.BoundParameter(name), value)
+        slot = None if domain is None else RuleSlot(place, f"${name}", domain, None, t.BoundParameter(name), value)
         return RuleScope(self.own, self.bound, {**self.parameters, name: slot})
 
     def with_bound(self, name: str, declared: t.Declaration, place: int = OWN) -> RuleScope:
@@ -109,27 +109,27 @@ class RuleScope:
         operands = tuple(map(self.resolve, expression.operands))
         return t.Operation(expression.operator, operands, where=expression.where)
 
-    def _leaf(self, expression: t.Expression) -> Slot:
+    def _leaf(self, expression: t.Expression) -> RuleSlot:
         if isinstance(expression, t.BoundParameter):
             return self._parameter(expression)
         if isinstance(expression, t.OwnAttribute):
             if self.own is None:
                 raise self._of_which(expression)
             domain = attribute(self.own, expression.name, expression)
-            return Slot(OWN, expression.name, domain, self.own, expression, where=expression.where)
+            return RuleSlot(OWN, expression.name, domain, self.own, expression, where=expression.where)
         if isinstance(expression, t.OtherAttribute):
             place, declared = self.event(expression.of, expression)
             domain = attribute(declared, expression.name, expression)
-            return Slot(place, expression.name, domain, declared, expression, where=expression.where)
+            return RuleSlot(place, expression.name, domain, declared, expression, where=expression.where)
         if not isinstance(expression, t.TimeOf):
             hint = f"write it as a predicate, and its parameter here: and $n = {expression}"
             raise LanguageError("an aggregate is no part of an expression", where=expression.where, hint=hint)
         place, declared = self.event(expression.name, expression)
         if declared.fact:
             raise LanguageError(f"facts such as '{expression.name}' have no time", where=expression.where)
-        return Slot(place, TIME, INT, declared, expression, where=expression.where)
+        return RuleSlot(place, TIME, INT, declared, expression, where=expression.where)
 
-    def _parameter(self, expression: t.BoundParameter) -> Slot:
+    def _parameter(self, expression: t.BoundParameter) -> RuleSlot:
         name = expression.name
         if name not in self.parameters:
             hint = did_you_mean(name, self.parameters, "bound before this place are: ")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from workbench.core.domain import FLOAT, INT
 from workbench.tesla import tree as t
 from workbench.tesla.operators import readings
-from workbench.tesla.resolved import OWN, Slot, expanded, slots
+from workbench.tesla.resolved import OWN, RuleSlot, expanded, slots
 
 
 class Band(NamedTuple):
@@ -46,13 +46,13 @@ def band_of(constraints: Sequence[t.Expression]) -> Band | None:
     return max(bands, key=lambda each: each.closed, default=None)
 
 
-def _bounds(constraint: t.Expression) -> list[tuple[Slot, str, t.Expression]]:
+def _bounds(constraint: t.Expression) -> list[tuple[RuleSlot, str, t.Expression]]:
     """Attributes of a candidate with an operator and a bound that has nothing to do with the candidate."""
     found = []
     for operator, one, bound in readings(constraint):
         if operator in ("==", "!="):
             break
         mine = expanded(one, own=True)
-        if isinstance(mine, Slot) and mine.place == OWN and all(leaf.place != OWN for leaf in slots(bound)):
+        if isinstance(mine, RuleSlot) and mine.place == OWN and all(leaf.place != OWN for leaf in slots(bound)):
             found.append((mine, operator, bound))
     return found

@@ -15,14 +15,14 @@ from workbench.core.evaluate import DEEPEST
 from workbench.tesla import tree as t
 from workbench.tesla.declared import Combines
 from workbench.tesla.operators import as_float, may_divide_by_zero, row_of
-from workbench.tesla.resolved import OWN, TIME, Slot, domain_of, slots
+from workbench.tesla.resolved import OWN, TIME, RuleSlot, domain_of, slots
 from workbench.tesla.scope import RuleScope
 
 WORDS = 2**63
 """Whole numbers beyond it are handed over as they are: the text of a very long one cannot be read back."""
 
 
-Layout = Mapping[tuple[int, str], int]
+MatchLayout = Mapping[tuple[int, str], int]
 """Where a partial match has what: the place that binds it, and `EVENT` or the name of a parameter, to a slot of it."""
 EVENT = ""
 
@@ -30,7 +30,7 @@ EVENT = ""
 class PythonLines:
     """The lines of one function of a partial match `m` and an event or a row `e`, grown one expression at a time."""
 
-    def __init__(self, layout: Layout, arguments: str) -> None:
+    def __init__(self, layout: MatchLayout, arguments: str) -> None:
         self.layout, self.arguments = layout, arguments
         self.lines: list[str] = []
         self.constants: dict[str, Any] = {"real": as_float}
@@ -79,7 +79,7 @@ class PythonLines:
     def _part(self, expression: t.Expression, tests: dict[str, None]) -> tuple[str, int]:
         if isinstance(expression, t.Literal):
             return self._constant(expression.value), 0
-        if isinstance(expression, Slot):
+        if isinstance(expression, RuleSlot):
             name = self._leaf(expression)
             if expression.name != TIME:
                 tests[f"{name} is None"] = None
@@ -102,7 +102,7 @@ class PythonLines:
         tests[f"({name} := {text}){test}"] = None
         return name
 
-    def _leaf(self, slot: Slot) -> str:
+    def _leaf(self, slot: RuleSlot) -> str:
         if slot.is_parameter:
             if slot.place == OWN:
                 return f"a_{slot.name[1:]}"
@@ -147,7 +147,7 @@ class PredicateCode:
     joint: the other constraints.
     """
 
-    def __init__(self, part: t.Predicate | t.Aggregate, layout: Layout, indexed: bool = True) -> None:
+    def __init__(self, part: t.Predicate | t.Aggregate, layout: MatchLayout, indexed: bool = True) -> None:
         self._layout, self.indexed = layout, indexed
         self._assigned: tuple[t.Assigned, ...] = part.assignments
         self._own_values: list[t.Assigned] = []

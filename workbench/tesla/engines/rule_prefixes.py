@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
-from workbench.tesla.resolved import OWN, Slot, exact_text, expanded
+from workbench.tesla.resolved import OWN, RuleSlot, exact_text, expanded
 
 LEAST_SHARING = 4
 """Rules that share something: for fewer a list takes as long as it saves, and it is code of its own."""
@@ -90,7 +90,7 @@ def _nameless(plan: RulePlan, step: RuleStep) -> str:
     """What a step selects or computes, without a name."""
     part, window, numbers = step.part, step.window, {each.place: each.number for each in plan.steps}
 
-    def name(slot: Slot) -> str:
+    def name(slot: RuleSlot) -> str:
         return slot.name if slot.place == OWN else f"{numbers[slot.place]}.{'$' if slot.is_parameter else slot.name}"
 
     asked = [exact_text(expanded(each), name) for each in part.constraints]

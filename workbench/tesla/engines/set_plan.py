@@ -21,7 +21,7 @@ from workbench.tesla.engines.expressions import effort
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.operators import readings
 from workbench.tesla.parser import uncollected
-from workbench.tesla.resolved import Slot, expanded
+from workbench.tesla.resolved import RuleSlot, expanded
 from workbench.tesla.rule_set import RuleSet
 
 MOST_CHOSEN = 16
@@ -184,7 +184,7 @@ class SetPlan:
         filtered = not step.fact and not crowded
         decided = not step.fact and len(named) == (len(filters) if crowded else 0)
         band = None
-        plain = all(isinstance(each, Slot) for each in keys)  # which ask nothing of texts
+        plain = all(isinstance(each, RuleSlot) for each in keys)  # which ask nothing of texts
         if self.indexed and not step.fact and (not keys or (plain and not column.filters)):
             band = band_of(_asked(step, filtered))
         order = None if band is None else self._order(column.number, band.attribute)
@@ -348,7 +348,7 @@ def _indexes(step: RuleStep) -> list[TriggerIndex]:
 def _indexed(condition: t.Expression) -> TriggerIndex | None:
     """A comparison of an attribute with a constant of its type."""
     for operator, mine, constant in readings(condition):
-        if operator != "!=" and isinstance(mine, Slot) and isinstance(constant, t.Literal):
+        if operator != "!=" and isinstance(mine, RuleSlot) and isinstance(constant, t.Literal):
             domain, value = mine.domain, constant.value
             same = (domain == INT and type(value) is int) or (domain == FLOAT and type(value) in (int, float))
             if same or (domain == STR and operator == "=="):

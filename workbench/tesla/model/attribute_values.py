@@ -22,7 +22,7 @@ from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.operators import is_comparison
-from workbench.tesla.resolved import TIME, ResolvedRule, Slot, slots
+from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, slots
 from workbench.tesla.rule_set import RuleSet
 
 AttributeKey = tuple[str, str]
@@ -110,7 +110,7 @@ def _comparisons(rule: ResolvedRule, whole: t.Expression) -> Iterator[_Compared]
 def _leaves(rule: ResolvedRule, whole: t.Expression, more: list[AttributeKey], ordered: bool = False) -> _Compared:
     attributes, constants, shifts = list(more), list[Value](), list[tuple[str, Value]]()
     for each in t.within(whole):
-        if isinstance(each, Slot) and each.name != TIME:
+        if isinstance(each, RuleSlot) and each.name != TIME:
             attributes.append((rule.name if each.is_parameter else each.type.name, each.name))
         elif isinstance(each, t.Operation) and each.operator in ("+", "-", "*", "/"):
             shifts += [(each.operator, leaf.value) for leaf in each.operands if isinstance(leaf, t.Literal)]

@@ -13,7 +13,7 @@ from workbench.core.domain import INT
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.operators import is_comparison
-from workbench.tesla.resolved import TIME, ResolvedRule, Slot
+from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def time_degree(rule: ResolvedRule, expression: t.Expression) -> TimeDegree:
         return TimeDegree(whole=type(expression.value) is int)
     if isinstance(expression, t.Operation):
         return _combined(expression, [time_degree(rule, each) for each in expression.operands])
-    assert isinstance(expression, Slot)
+    assert isinstance(expression, RuleSlot)
     if expression.value is not None:
         return time_degree(rule, expression.value)
     part = rule.parts[expression.place]

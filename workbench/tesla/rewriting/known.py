@@ -13,7 +13,7 @@ from typing import Any
 from workbench.core.domain import Value
 from workbench.tesla import tree as t
 from workbench.tesla.operators import may_divide_by_zero, operator_of, readings
-from workbench.tesla.resolved import OWN, TIME, Slot, changed, exact_text, placed, slots
+from workbench.tesla.resolved import OWN, TIME, RuleSlot, changed, exact_text, placed, slots
 from workbench.tesla.values import Selected, value
 
 _Comparison = tuple[str, str, str]
@@ -27,7 +27,7 @@ def seen(expressions: Iterable[t.Expression], place: int = OWN) -> list[t.Expres
     """
 
     def leaf(each: t.Expression) -> t.Expression:
-        plain = isinstance(each, Slot) and each.value is not None and not isinstance(each.value, t.Operation)
+        plain = isinstance(each, RuleSlot) and each.value is not None and not isinstance(each.value, t.Operation)
         return leaf(each.value) if plain else each  # type: ignore[attr-defined]
 
     return [changed(placed(each, place), leaf) for each in expressions]

@@ -18,7 +18,7 @@ from workbench.tesla.resolved import (
     OWN,
     TIME,
     ResolvedRule,
-    Slot,
+    RuleSlot,
     changed,
     exact_text,
     slots,
@@ -65,7 +65,7 @@ def _earlier(rule: ResolvedRule) -> Iterator[t.Rule]:
             continue
 
         def own(each: t.Expression, at: int = place) -> t.Expression:
-            if isinstance(each, Slot) and each.place == at and each.is_attribute:
+            if isinstance(each, RuleSlot) and each.place == at and each.is_attribute:
                 return t.OwnAttribute(each.name)
             return each
 
@@ -274,8 +274,8 @@ def held_before(rule: ResolvedRule, upto: int) -> list[t.Expression]:
     return found
 
 
-def _time(place: int) -> Slot:
-    return Slot(place, TIME, INT, None, t.TimeOf(str(place)))
+def _time(place: int) -> RuleSlot:
+    return RuleSlot(place, TIME, INT, None, t.TimeOf(str(place)))
 
 
 def read_by(rule: t.Rule, place: int) -> set[int]:
@@ -329,7 +329,7 @@ def _renamed(rule: t.Rule, one: str, other: str) -> t.Rule:
     """The rule with another parameter for one."""
 
     def leaf(each: t.Expression) -> t.Expression:
-        return t.BoundParameter(other) if isinstance(each, Slot) and each.name == f"${one}" else each
+        return t.BoundParameter(other) if isinstance(each, RuleSlot) and each.name == f"${one}" else each
 
     return with_expressions(rule, lambda each: changed(each, leaf))
 

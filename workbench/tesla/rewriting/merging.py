@@ -14,7 +14,7 @@ from itertools import combinations
 from workbench.core.domain import FLOAT
 from workbench.core.types import LITERALS
 from workbench.tesla import tree as t
-from workbench.tesla.resolved import Slot, written
+from workbench.tesla.resolved import RuleSlot, written
 from workbench.tesla.rewriting.known import Known, divides, leaves, seen
 from workbench.tesla.rule_set import RuleSet
 
@@ -99,7 +99,7 @@ def _held_to(rule: t.Rule, constraint: t.Expression, value: t.Expression) -> str
     if names.count(rule.trigger.name) > 1:
         return None
     for own, constant in (constraint.operands, constraint.operands[::-1]):
-        if not isinstance(own, Slot) or not own.is_attribute or str(constant) != str(value):
+        if not isinstance(own, RuleSlot) or not own.is_attribute or str(constant) != str(value):
             continue
         if own.domain != FLOAT and LITERALS[type(value.value)] == own.domain:
             return own.name

@@ -23,7 +23,7 @@ from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.operators import readings
-from workbench.tesla.resolved import Slot, expanded
+from workbench.tesla.resolved import RuleSlot, expanded
 
 TOGETHER = 256, 16
 """Keys that are asked for in one statement: where there are fewer the others are null, which no row is equal to."""
@@ -224,8 +224,8 @@ def _bands(bounds: Mapping[int, _Told]) -> list[tuple[int, _Told]]:
 def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:
     """The part of a rule of which an expression is an attribute, and the place of this; None where it is none."""
     same = expanded(bound)
-    step = next((each for each in plan.steps if isinstance(same, Slot) and each.place == same.place), None)
-    return (step.number, same.index) if step is not None and isinstance(same, Slot) and same.is_attribute else None
+    step = next((each for each in plan.steps if isinstance(same, RuleSlot) and each.place == same.place), None)
+    return (step.number, same.index) if step is not None and isinstance(same, RuleSlot) and same.is_attribute else None
 
 
 def _bounds(trigger: RuleStep) -> Iterator[tuple[int, str, float]]:
@@ -233,7 +233,7 @@ def _bounds(trigger: RuleStep) -> Iterator[tuple[int, str, float]]:
     for each in trigger.code.local:
         for operator, own, literal in readings(each):
             if operator not in COMPARED or not (
-                isinstance(own, Slot) and own.is_attribute and isinstance(literal, t.Literal)
+                isinstance(own, RuleSlot) and own.is_attribute and isinstance(literal, t.Literal)
             ):
                 continue
             if (own.domain, type(literal.value)) in ((INT, int), (FLOAT, float)) and abs(literal.value) < EXACT_REALS:

@@ -15,7 +15,7 @@ from workbench.errors import Refused
 from workbench.executors.compiled.code.text_number import text_code
 from workbench.executors.compiled.rules.layout import FAILED, NULLS, TIME, VALUES
 from workbench.tesla import tree as t
-from workbench.tesla.resolved import OWN, Slot, domain_of, slots
+from workbench.tesla.resolved import OWN, RuleSlot, domain_of, slots
 from workbench.tesla.resolved import TIME as TIMED
 
 WORD = 2**63
@@ -137,14 +137,14 @@ class WordLines:
     def _leaf(self, expression: t.Expression) -> CodeValue:
         if isinstance(expression, t.Literal):
             return CodeValue(self.literal(expression))
-        assert isinstance(expression, Slot)
+        assert isinstance(expression, RuleSlot)
         if expression.is_parameter:
             return self.parameters[expression.name]
         if expression.place == OWN and expression.name in self.operands:
             return self.operands[expression.name]
         return self._of_row(expression, self.own if expression.place == OWN else self.addresses[expression.place])
 
-    def _of_row(self, slot: Slot, address: str) -> CodeValue:
+    def _of_row(self, slot: RuleSlot, address: str) -> CodeValue:
         """An attribute or the time of the event or fact whose row lies at an address."""
         if slot.name == TIMED:
             return CodeValue(f"W[{address} + {TIME}]")

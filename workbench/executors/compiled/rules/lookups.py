@@ -12,7 +12,7 @@ from workbench.executors.compiled.rules.layout import MOST_AHEAD
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RuleStep
 from workbench.tesla.engines.set_plan import SetPlan
-from workbench.tesla.resolved import OWN, Slot, expanded
+from workbench.tesla.resolved import OWN, RuleSlot, expanded
 
 
 def lookups(plan: SetPlan, name: str, asked: Collection[int]) -> list[int]:
@@ -51,6 +51,8 @@ def _chains(plan: SetPlan, name: str, asked: Collection[int]) -> Iterator[tuple[
 def _place(own: t.Expression, of: RuleStep, other: t.Expression) -> int | None:
     """The attribute of an event that a value of the key is equal to, with the same bits; None where there is none."""
     same = expanded(other)
-    if not (isinstance(same, Slot) and same.place in (OWN, of.place) and same.is_attribute and isinstance(own, Slot)):
+    if not (
+        isinstance(same, RuleSlot) and same.place in (OWN, of.place) and same.is_attribute and isinstance(own, RuleSlot)
+    ):
         return None
     return same.index if same.domain in (INT, STR, FLOAT) and same.domain == own.domain else None

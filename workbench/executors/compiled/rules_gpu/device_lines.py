@@ -12,7 +12,7 @@ from workbench.executors.compiled.rules.layout import NULLS, TIME, VALUES
 from workbench.executors.compiled.rules.lines import OTHERS, CodeValue, WordLines
 from workbench.tesla import tree as t
 from workbench.tesla.resolved import TIME as TIMED
-from workbench.tesla.resolved import Slot
+from workbench.tesla.resolved import RuleSlot
 
 
 def word_of(step: str, word: int) -> str:
@@ -45,7 +45,7 @@ class DeviceLines(WordLines):
 
     joined = ordered
 
-    def _of_row(self, slot: Slot, address: str) -> CodeValue:
+    def _of_row(self, slot: RuleSlot, address: str) -> CodeValue:
         if slot.name == TIMED:
             return CodeValue(word_of(address, TIME))
         word = attribute_word(address, slot.index)

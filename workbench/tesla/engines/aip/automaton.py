@@ -20,7 +20,7 @@ from typing import Any
 
 from workbench.errors import Refused
 from workbench.tesla import tree as t
-from workbench.tesla.engines.expressions import EVENT, Layout, PythonLines
+from workbench.tesla.engines.expressions import EVENT, MatchLayout, PythonLines
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep, SlotWindow
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.resolved import exact_text, expanded, placed, slots
@@ -224,7 +224,7 @@ class Automaton:
         return all(each is not None and self._about(each) <= {bit, anchor} for each in asked)
 
     @property
-    def _layout(self) -> Layout:
+    def _layout(self) -> MatchLayout:
         return {(place, EVENT): max(bit, 0) for place, bit in self.places.items()}
 
     def _resolved(self, expression: t.Expression, bit: int) -> t.Expression | None:

@@ -22,7 +22,7 @@ from workbench.tesla.engines.facts.order import in_written_order
 from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, quoted, sorted_by
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.operators import operator_of, readings
-from workbench.tesla.resolved import OWN, Slot, domain_of, expanded, slots
+from workbench.tesla.resolved import OWN, RuleSlot, domain_of, expanded, slots
 
 if TYPE_CHECKING:
     from workbench.tesla.engines.facts.tables import FactTables
@@ -216,7 +216,7 @@ class FactQuery:
         """A constraint that compares an attribute of the row with what is bound before."""
         for operator, own, bound in readings(constraint):
             mine = expanded(own, own=True) if operator_of(operator).sql else None
-            if isinstance(mine, Slot) and mine.place == OWN and all(leaf.place != OWN for leaf in slots(bound)):
+            if isinstance(mine, RuleSlot) and mine.place == OWN and all(leaf.place != OWN for leaf in slots(bound)):
                 at = mine.index
                 column = self.table.columns[at]
                 if column.domain == STR and not column.exact and operator != "==":
