@@ -1,7 +1,7 @@
 """What rules mean: the composites of a whole stream, by the formulas.
 
 The rule of this module: nothing is kept that the formulas do not speak of, nothing is forgotten, and nothing is fast.
-Engines are held to it, and share nothing with it.
+Engines are held to it, and share with it the tables of operators and of aggregates alone.
 
 Sources: thesis, 2.3 and 3.3 (the formulas), 2.4.4 and 2.4.5 (order of execution, consumption), listing 4.1 (depth
 first); what goes beyond it (absence, limit, at most once) is in docs/rules.md.

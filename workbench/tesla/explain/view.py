@@ -1,7 +1,7 @@
 """What a rule saw when it was asked: the history in each window, what was consumed, and what it had told before.
 
 The rule of this module: what an engine did is looked up in the total order of the run; what that means is asked of the
-formulas, which share nothing with engines. Where the two part, that is an error, and never explained away.
+formulas, which share only tables with engines. Where the two part, that is an error, and never explained away.
 """
 
 from __future__ import annotations
