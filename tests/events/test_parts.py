@@ -14,7 +14,8 @@ INPUTS = Ports("p", (Port("x", wb.INT), Port("t", wb.STR)))
 
 def rows(path, size):
     """The rows, the bad ones with their numbers, and how many parts of so many bytes there are; None: the whole."""
-    found, bad, reading = [], [], Reading(bad_rows="kept")
+    pattern = r"(?P<t>\w+) has (?P<x>\w+)" if path.suffix == ".log" else ""
+    found, bad, reading = [], [], Reading(bad_rows="kept", pattern=pattern)
     with opened(path) as stream, log_reader(stream, path, INPUTS, reading, Tally()) as (reader, _, shown):
         parts = [type(reader).part] if size is None else list(reader.parts(stream, shown, size))
     for part in parts:
@@ -32,6 +33,7 @@ TEXTS = {
     "b.csv": "t,x\r\n" + "a,1\r\nb,none\r\n" * 9,
     "odd.csv": "t,x\n" + "a,1\n" * 9 + 'say "b",2\n' + "b,none\n" * 9,
     "a.tsv": "t\tx\n" + '"a\nb"\t1\nb\tnone\n' * 9,
+    "a.log": "\ufeffa has 1\n\n" + "b has none\nb has 2\n" * 9,
     "a.logfmt": "\ufeffx=1\n\n" + 't="b \\"c\\" d"\nx=none\n' * 9,
     "a.jsonl": '\ufeff{"x": 1}\n\n' + '{"t": "b"}\n{"x": "none"}\n' * 9,
 }
