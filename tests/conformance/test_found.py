@@ -37,6 +37,8 @@ def test_everything_that_runs_it_agrees(case: str) -> None:
     pipeline, steps = read(case)
     for other in (Denoting(pipeline), Evaluated(pipeline, 4)):
         check(pipeline, steps, Running(pipeline), other)
+    for q in range(4):
+        check(pipeline, steps, Running(pipeline, dict.fromkeys(flatten(pipeline).queues, q)), Evaluated(pipeline, q))
     assert all(outcome.holds for outcome in conform(pipeline, BACKENDS, Search(examples=20, steps=8)))
 
 

@@ -302,6 +302,8 @@ class _Crawl:
 
         tick = Tick(tuple(packed(self.pipes[source].slots)), strike, ends)
         following, results = self._stepped(node, machine, state, tick)
+        for number in range(len(tick.events), len(oracles)):  # bounded queues may let fewer events come
+            strike(number, FALSE)
         for slot, old, new in zip(machine.slots, state, following, strict=True):
             self.wires.store(slot, old, guarded(TRUE, new, old, slot.domain))
         if machine.pending:
