@@ -10,6 +10,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.errors import Refused, TypingError
 from workbench.executors.compiled.rules.aggregate_source import CODES
 from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.executors.compiled.rules_gpu.device_aggregates import AGGREGATES
 from workbench.executors.compiled.rules_gpu.placement import rule_placement
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row, aggregate_rows
@@ -142,6 +143,10 @@ def test_machine_code_computes_an_aggregate_or_refuses_it(name):
         else:
             with pytest.raises(Refused, match=f"the engine 'compiled' does not compute {name}"):
                 RuleProgram(plan, EngineSettings(plain=True))
+
+
+def test_machine_code_has_no_aggregates_that_the_language_has_not():
+    assert set(CODES) | set(AGGREGATES) <= set(ROWS)
 
 
 def test_an_aggregate_that_is_not_there():

@@ -50,7 +50,7 @@ class StepColumn:
         self.step = step
         aggregated = aggregated_column(step)
         made: Callable[[], EventColumn[Occurrence]] = aggregated or EventColumn
-        self._none = aggregated and aggregated()
+        self._over_none = aggregated and aggregated().running.over(0, 0)
         self.known = aggregated and self._known
         self.column: EventColumn[Occurrence] = KeyedColumn(made) if step.code.keyed else made()
         self.since: int | None = None
@@ -83,10 +83,11 @@ class StepColumn:
 
     def _known(self, match: PartialMatch) -> Any:
         column = self.of(match)
-        known = self._none if column is EMPTY else column
+        if column is EMPTY:
+            return self._over_none
         assert self._stretch is not None
-        assert isinstance(known, AggregatedColumn)
-        return known.running.over(*self._stretch(column, match))
+        assert isinstance(column, AggregatedColumn)
+        return column.running.over(*self._stretch(column, match))
 
     def forget_behind(self, anchors: Iterable[tuple[int, int]]) -> None:
         """Forget what lies before the window.
