@@ -48,7 +48,7 @@ def made(folder: Path, rows: int) -> None:
 
 def command(log: str, *options: str) -> list[str]:
     """What Python is given."""
-    asked = ["-m", "workbench.cli.main", "run", "sums.pipe", "--backend", "numba", "--key", "user", *options]
+    asked = ["-m", "workbench.cli.main", "run", "sums.pipe", "--backend", "compiled", "--key", "user", *options]
     return [*asked, "--input", f"{log}.parquet", "--output", "numba.parquet"]
 
 

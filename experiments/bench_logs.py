@@ -88,8 +88,8 @@ def commands(what: str, form: str, rows: int) -> Iterator[tuple[str, list[str]]]
     if what in SQL:
         query = DUCK.format(source=f"log.{form}", query=SQL[what], target=f"duckdb.{form}", options=FORMATS[form])
         yield "duckdb", ["-c", query]
-    yield "numba", ran(what, "numba", f"log.{form}", f"numba.{form}")
-    yield "begun", ran(what, "numba", f"part.{form}", f"begun.{form}")
+    yield "compiled", ran(what, "compiled", f"log.{form}", f"numba.{form}")
+    yield "begun", ran(what, "compiled", f"part.{form}", f"begun.{form}")
     yield "reference", ran(what, "reference", f"part.{form}", f"reference.{form}")
     yield "few", ran(what, "reference", f"few.{form}", f"few_out.{form}")
     yield "alone", ["-c", ALONE.format(count=rows // PART, query=what)]
@@ -109,7 +109,7 @@ def spent(arguments: list[str], folder: Path) -> float:
 def same(folder: Path, form: str) -> bool:
     """Whether DuckDB and the compiled executor wrote the same."""
     read = csv.read_csv if form == "csv" else parquet.read_table
-    one, other = (read(folder / f"{name}.{form}")["out"].combine_chunks() for name in ("duckdb", "numba"))
+    one, other = (read(folder / f"{name}.{form}")["out"].combine_chunks() for name in ("duckdb", "compiled"))
     return bool(one.equals(other))
 
 
@@ -127,9 +127,9 @@ def queries(folder: Path, rows: int, rounds: int) -> None:
                 raise SystemExit(f"{what}: DuckDB and numba write different things")
             part = rows / PART
             duckdb = f"{rows / best['duckdb'] / 1e6:.3g}" if what in SQL else "-"
-            beyond = (rows - part) / max(best["numba"] - best["begun"], 1e-3)
+            beyond = (rows - part) / max(best["compiled"] - best["begun"], 1e-3)
             later = (part - part / PART) / max(best["reference"] - best["few"], 1e-3)
-            figures = [rows / best["numba"], beyond, part / best["reference"], later, part / best["alone"]]
+            figures = [rows / best["compiled"], beyond, part / best["reference"], later, part / best["alone"]]
             print(f"| {what} | {form} | {duckdb} | {' | '.join(f'{each / 1e6:.3g}' for each in figures)} |", flush=True)
 
 
@@ -137,7 +137,7 @@ def longer(folder: Path, rows: int, rounds: int) -> None:
     """Each query from ten files of Parquet."""
     print("\n| query, ten times the log, from Parquet | million rows a CPU s |\n|---|---|")
     for what in QUERIES:
-        asked = ran(what, "numba", "log.parquet", "numba.parquet") + ["--input", "log.parquet"] * (LONGER - 1)
+        asked = ran(what, "compiled", "log.parquet", "numba.parquet") + ["--input", "log.parquet"] * (LONGER - 1)
         best = min(spent(asked, folder) for _ in range(rounds))
         print(f"| {what} | {LONGER * rows / best / 1e6:.3g} |", flush=True)
 
@@ -148,9 +148,9 @@ def formats(folder: Path, rows: int, rounds: int) -> None:
     text = "pipeline same(x: int, y: int) -> x: int, y: int { return x, y }"
     (folder / "same.pipe").write_text(text, encoding="utf-8")
     for form in OTHERS:
-        copied = ran("same", "numba", "log.parquet", f"log.{form}")
+        copied = ran("same", "compiled", "log.parquet", f"log.{form}")
         spent([each.replace("log.pipe", "same.pipe") for each in copied], folder)
-        asked = ran("plus", "numba", f"log.{form}", f"numba.{form}")
+        asked = ran("plus", "compiled", f"log.{form}", f"numba.{form}")
         best = min(spent(asked, folder) for _ in range(rounds))
         print(f"| {form} | {rows / best / 1e6:.3g} |", flush=True)
 
@@ -158,7 +158,7 @@ def formats(folder: Path, rows: int, rounds: int) -> None:
 def first_row(folder: Path, rounds: int) -> None:
     """Seconds from the start to the first row that comes out of a pipe that stays open."""
     print("\n| backend | first row after, s |\n|---|---|")
-    for backend in ("reference", "numba"):
+    for backend in ("reference", "compiled"):
         seconds = []
         for _ in range(rounds):
             begun = time.perf_counter()

@@ -84,7 +84,7 @@ class Case:
 
     def command(self, output: str, threads: int, small: bool = False) -> list[str]:
         """What Python is given."""
-        asked = ["-m", "workbench.cli.main", "run", f"log.pipe:{self.query}", "--backend", "numba"]
+        asked = ["-m", "workbench.cli.main", "run", f"log.pipe:{self.query}", "--backend", "compiled"]
         asked += ["--threads", str(threads), "--input", self.log(small)]
         return [*asked, *(["--key", "user"] if self.keys else []), "--output", f"{output}.{self.written or self.form}"]
 

@@ -115,7 +115,7 @@ HOW: dict[str, dict[str, Any]] = {
     "one thread": {"backend": "reference"},
     "threads": {"backend": "threaded", "threads": CORES},
     "processes": {"backend": "reference", "processes": CORES},
-    "compiled": {"backend": "numba"},
+    "compiled": {"backend": "compiled"},
 }
 
 suite = Suite(

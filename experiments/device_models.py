@@ -60,7 +60,7 @@ def scanning_cost(of: DeviceModel, policy: str, window: int, rules: int) -> dict
 
 
 def engine_cost(of: DeviceModel, policy: str, window: int) -> dict[str, Any]:
-    """That of `--engine gpu`, which takes the triggers of 16,384 events together; as `scanning_cost` tells it."""
+    """That of `--backend gpu`, which takes the triggers of 16,384 events together; as `scanning_cost` tells it."""
     from workbench.executors.compiled.rules_gpu.costs import STRETCH, TO_ADOPT, DeviceSpeed, kernel_cost
     from workbench.executors.compiled.rules_gpu.placement import rule_placement
 

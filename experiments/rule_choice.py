@@ -1,4 +1,4 @@
-"""Experiment: what `--engine auto` chooses on random workloads of rules, beside what each engine takes.
+"""Experiment: what `--backend auto` chooses on random workloads of rules, beside what each engine takes.
 
     python experiments/rule_choice.py [--workloads 10] [--seed 1] [--fresh]
 
@@ -64,7 +64,7 @@ def make_code(text: Path) -> None:
 
 def taken(text: Path, log: Path, engine: str, cache: Path, limit: float) -> tuple[float, str]:
     """Processor seconds of a run, and what is said of the choice."""
-    command = [sys.executable, "-m", "workbench.cli.main", "run", str(text), "--input", str(log), "--engine", engine]
+    command = [sys.executable, "-m", "workbench.cli.main", "run", str(text), "--input", str(log), "--backend", engine]
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
     before = os.times()
     try:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.executors.table import engines_here
 from workbench.lab import Limits, Output, Region, Suite, fails, median, ok, total, warns
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
-from workbench.tesla.engines.table import engines_here
 
 suite = Suite(
     "rule_conformance",
@@ -48,7 +48,7 @@ def agree(engine: str, first: int) -> dict[str, Any]:
     from workbench.conformance.compare.rule_engines import held_to_meaning, meant_by, smaller
     from workbench.conformance.generate.rule_cases import random_case
 
-    only = {engine: engines_here()[engine].make}
+    only = {engine: engines_here()[engine]}
     found = dict.fromkeys(("cases", "rules", "events", "composites", "disagreements"), 0)
     for number in range(first, first + SIZE):
         case = random_case(number)

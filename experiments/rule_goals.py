@@ -117,7 +117,7 @@ def command(events: int) -> float:
             out = f"{path}.out.parquet"
             words = ["-m", "workbench.cli.main", "run", str(SCENARIO), "--input", path, "--output", out]
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run([sys.executable, *words, "--engine", "compiled"], check=True, capture_output=True)
+            subprocess.run([sys.executable, *words, "--backend", "compiled"], check=True, capture_output=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             assert parquet.read_metadata(out).num_rows > 0

@@ -202,7 +202,7 @@ def run(name: str, n: int, engine: str, folder: Path) -> None:
     more = {"buses": facts, "transfers": bank}.get(name, lambda _: [])(folder)
     command = [
         sys.executable, "-m", "workbench.cli.main", "run", str(MODELS / f"{name}.tesla"), "--input",
-        str(folder / "log.parquet"), "--output", str(folder / "out.parquet"), "--engine", engine, *unit, *more,
+        str(folder / "log.parquet"), "--output", str(folder / "out.parquet"), "--backend", engine, *unit, *more,
     ]  # fmt: skip
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True)

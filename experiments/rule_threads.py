@@ -29,8 +29,7 @@ import numpy as np
 from experiments.rule_loads import SEED, EventLog, Scenario, anchor_r5
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.tesla.check import rules
-from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.engines.engine import EngineSettings, rule_engine
 
 BLOCK = 1 << 18
 """Events that are given at once."""
@@ -169,7 +168,7 @@ def commands(load: ThreadLoad, folder: Path, repeats: int) -> list[float]:
             command = [
                 sys.executable, "-m", "workbench.cli.main", "run", str(folder / "rules.tesla"),
                 "--input", str(folder / "log.parquet"), "--output", str(folder / f"out{i}.parquet"),
-                "--engine", "compiled", "--threads", str(i + 1),
+                "--backend", "compiled", "--threads", str(i + 1),
             ]  # fmt: skip
             began = time.perf_counter()
             subprocess.run(command, check=True, capture_output=True, env=env)

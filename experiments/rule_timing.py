@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.rule_loads import EventLog, RuleLoad
-from workbench.tesla.engines.engine import EngineSettings, RuleEngine
-from workbench.tesla.engines.table import rule_engine, rule_engines
+from workbench.executors.table import rule_engines
+from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import workbench as wb
 from workbench.core.domain import FLOAT, Value
+from workbench.executors.table import rule_engines
 from workbench.lab import Limits, NoData, Output, Region, Suite, fails, median, most, ok, only
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
 from workbench.lab.rule_runs import RULE_OUTPUTS, rule_run
 from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.table import rule_engines
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 

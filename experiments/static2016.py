@@ -20,10 +20,9 @@ from workbench.lab.data import Data
 from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.caches.table import FactCaching, fact_cache
 from workbench.tesla.check import rules
-from workbench.tesla.engines.engine import EngineSettings, RuleEngine
+from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
 from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
 from workbench.tesla.engines.facts.tables import FactTables, tables_in
-from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.occurrence import Occurrence, in_units
 
 suite = Suite(

@@ -21,13 +21,13 @@ def commands() -> list[Sequence[str]]:
 
 
 def backends() -> list[Sequence[str]]:
-    """What runs pipelines, with the options that are its own."""
+    """What runs programs, with the options that are its own."""
     from workbench.executors.table import backend_rows
 
     rows = [row for row in backend_rows().values() if row.runs]
     return [
-        ("`--backend`", "what", "options of its own", "needs"),
-        *((f"`{r.name}`", r.said, _code(o.flag for o in r.options), _code(r.needs)) for r in rows),
+        ("`--backend`", "what", "runs", "options of its own", "needs"),
+        *((f"`{r.name}`", r.what, r.programs, _code(o.flag for o in r.options), _code(r.needs)) for r in rows),
     ]
 
 

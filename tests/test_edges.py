@@ -289,14 +289,14 @@ RUN = "run p.pipe --input l.csv --output o.csv --backend"
     ["pyarrow", pytest.param("numba,llvmlite", marks=pytest.mark.slow), pytest.param(BASE, marks=pytest.mark.slow)],
 )
 def test_backends_say_what_they_need(hidden: str, tmp_path: Path) -> None:
-    names, others = ("numba", "parallel", "gpu"), ("reference", "auto", "threaded", "dataflow")
+    names, others = ("compiled", "gpu"), ("reference", "auto", "threaded", "dataflow")
     keys, some = ("", " --key s"), others[:2] if hidden == "pyarrow" else others
     lines = [f"{RUN} {name}{key}" for name in names for key in keys] + [f"{RUN} {name}" for name in some]
     codes, said = outcomes(tmp_path, hidden, *lines)
-    assert codes == ["2"] * 6 + ["0"] * len(some), said
+    assert codes == ["2"] * 4 + ["0"] * len(some), said
     for name in names:
         assert said.count(f"backend '{name}' needs the package {hidden.partition(',')[0]}") == 2
-    assert said.count("pip install 'workbench[fast]'") == 6
+    assert said.count("pip install 'workbench[fast]'") == 4
     assert "unexpected" not in said
 
 
@@ -307,8 +307,8 @@ def test_commands_say_what_they_need(hidden: str, tmp_path: Path) -> None:
     fire = ROOT / "models" / "tesla"
     log = f"{fire / 'fire.tesla'} --input {fire / 'fire.jsonl'}"
     lines = [
-        *(f"run {log} --engine {name} --output o.csv" for name in ("cdp", "aip", "compiled", "auto", "gpu")),
-        f"run {log} --engine cdp --matches rows --output o.csv", f"run {log} --matches count",
+        *(f"run {log} --backend {name} --output o.csv" for name in ("cdp", "aip", "compiled", "auto", "gpu")),
+        f"run {log} --backend cdp --matches rows --output o.csv", f"run {log} --matches count",
         f"explain {log} --event 1", f"rules plan {fire / 'fire.tesla'}",
         f"analyse {fire / 'fire.tesla'} --only fires --timeout 9",
         f"conform {fire / 'fire.tesla'} --examples 2", "check p.pipe -p liveness", "doctor", "draw p.pipe -o d.svg",

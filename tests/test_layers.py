@@ -60,7 +60,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
         "aggregates": set(), "caches": set(), "engines": {"caches"}, "explain": set(), "model": set(),
         "rewriting": set(),
     },
-    "tesla/engines": {"facts": set(), "aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
+    "tesla/engines": {"facts": set(), "aip": set(), "cdp": set()},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""

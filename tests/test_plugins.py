@@ -52,7 +52,7 @@ COMMANDS = {
     "doctor": ["doctor"],
     "reference": [*RUN, "--backend", "reference"],
     "threaded": [*RUN, "--backend", "threaded"],
-    "numba": [*RUN, "--backend", "numba"],
+    "machine code": [*RUN, "--backend", "compiled"],
     "dataflow": [*RUN, "--backend", "dataflow"],
     "tracing": [*RUN, "--backend", "tracing"],
     "check": ["check", "q.pipe", "-p", "always (out <= 90)", "-p", "always (out <= 80)"],
@@ -61,9 +61,9 @@ COMMANDS = {
     "bars": ["run", "p.pipe", "--input", "log", "--format", "bars"],
     "csv": ["run", "p.pipe", "--input", "log.csv"],
     "unknown": ["run", "p.pipe", "--input", "log", "--format", "semicolon"],
-    "cdp": [*RULED, "--engine", "cdp"],
-    "aip": [*RULED, "--engine", "aip"],
-    "compiled": [*RULED, "--engine", "compiled"],
+    "cdp": [*RULED, "--backend", "cdp"],
+    "aip": [*RULED, "--backend", "aip"],
+    "compiled": [*RULED, "--backend", "compiled"],
     "help": ["run", "--help"],
 }
 
@@ -111,7 +111,7 @@ def answers(tmp_path_factory):
     return found, warned, folder
 
 
-@pytest.mark.parametrize("name", ["reference", "threaded", "numba", "dataflow", "tracing", "--format", "bars"])
+@pytest.mark.parametrize("name", ["reference", "threaded", "machine code", "dataflow", "tracing", "--format", "bars"])
 def test_parts_run_on_every_backend(answers, name):
     code, out, err = answers[0][name]
     assert (code, out) == (0, WANTED), err

@@ -40,6 +40,12 @@ def text(request: pytest.FixtureRequest) -> str:
     return {**PROGRAMS, **FAILING}[request.param]
 
 
+@pytest.fixture
+def long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any file is long enough for machine code."""
+    monkeypatch.setattr("workbench.logs.run.FEW", 0)
+
+
 def numbers() -> list[int]:
     return [*random.Random(1).choices((1, 2, 3), k=ROWS - 1), 2]
 
@@ -103,6 +109,7 @@ def written(path: Path, xs: list[int]) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("long")
 @pytest.mark.parametrize(
     "options", [[], ["--key", "k", "--with-row"], ["--bad-rows", "skip"], ["--threads", "2"]], ids=str
 )
@@ -112,19 +119,20 @@ def test_files(workbench: Run, tmp_path: Path, text: str, format: str, options: 
     xs = numbers() if large is None else [*numbers()[:large], 2**70, *numbers()[large:]]
     log, pipeline = written(tmp_path / f"log.{format}", xs), tmp_path / "p.pipe"
     pipeline.write_text(text)
-    done = workbench("run", pipeline, "--input", log, "--backend", "auto", *options)
-    right = workbench("run", pipeline, "--input", log, *(each for each in options if each not in ("--threads", "2")))
+    done = workbench("run", pipeline, "--input", log, *options)
+    others = [each for each in options if each not in ("--threads", "2")]
+    right = workbench("run", pipeline, "--input", log, "--backend", "reference", *others)
     assert (done.code, done.out) == (right.code, right.out)
     assert right.out or "queue" in right.err
     first, *told = (line for line in done.err.splitlines() if "one thread runs it" not in line)
-    assert first == "workbench: the numba backend runs it"
+    assert first == "workbench: the compiled backend runs it"
     if text in PROGRAMS.values():
         assert told.pop().startswith("workbench: the reference backend goes on: ")
     assert [line for line in told if "the reference backend goes on" not in line] == right.err.splitlines()
 
 
-def test_what_is_read_once_begins_with_the_reference_executor(tmp_path: Path) -> None:
-    """Unless no number can have more than 64 bits, and nothing can overflow."""
+def test_a_pipe_and_a_short_file_begin_at_once(workbench: Run, tmp_path: Path) -> None:
+    """With the reference executor, unless it is asked for several threads."""
     others = "pipeline q(b: bool) -> bool { return not b }\npipeline r(b: bool) -> bool { return globally(b, 70) }\n"
     (tmp_path / "p.pipe").write_text(f"{PROGRAMS['product']}\n{others}")
     for name, log, out in (
@@ -135,5 +143,8 @@ def test_what_is_read_once_begins_with_the_reference_executor(tmp_path: Path) ->
         done = program(
             "run", f"{tmp_path / 'p.pipe'}:{name}", "--input", "-", "--format", "csv", "--backend", "auto", stdin=log
         )
-        assert (done.code, done.out.split()[-1]) == (0, out)
-        assert f"the {'numba' if name == 'q' else 'reference'} backend runs it" in done.err
+        assert (done.code, done.out.split()[-1], done.err) == (0, out, "")
+        (tmp_path / "log.csv").write_text(log)
+        given = ("run", f"{tmp_path / 'p.pipe'}:{name}", "--input", tmp_path / "log.csv")
+        assert (workbench(*given).out.split()[-1], workbench(*given).err) == (out, "")
+        assert "the compiled backend runs it" in workbench(*given, "--threads", "2").err

@@ -180,7 +180,7 @@ SEEN = """machine m(x: KEYS) -> int {
     ("keys", "values", "start", "args", "reason"),
     [
         ("int", "bool", "true", ["check", "-N", 65], "has 65 keys, and a map in a model has 64 at most"),
-        ("any", "int", "1", ["run", "--backend", "numba"], "carries any"),
+        ("any", "int", "1", ["run", "--backend", "compiled"], "carries any"),
     ],
 )
 def test_a_map_that_is_refused_for_its_own_reason(

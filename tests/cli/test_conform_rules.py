@@ -8,8 +8,8 @@ import pytest
 from workbench.conformance.compare import rule_engines
 from workbench.conformance.compare.rule_engines import meant_by
 from workbench.conformance.generate.rule_streams import stream_case
+from workbench.executors.table import rule_engines as table
 from workbench.tesla.check import load_rules
-from workbench.tesla.engines.table import rule_engines as table
 from workbench.tesla.occurrence import in_units
 
 MODELS = sorted((Path(__file__).parents[2] / "models" / "tesla").glob("*.tesla"))
@@ -27,7 +27,7 @@ class Forgetful:
     """An engine that never tells more than one composite of an event."""
 
     def __init__(self, *given):
-        self.engine = table()["cdp"].make(*given)
+        self.engine = table()["cdp"](*given)
 
     def process(self, event):
         return self.engine.process(event)[:1]

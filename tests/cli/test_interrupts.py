@@ -35,7 +35,7 @@ COMMANDS = {
     "run": [*RUN, "--output", "-"],
     "threaded": [*RUN, "--output", "-", "--backend", "threaded"],
     "processes": ["run", "p.pipe:copies", *RUN[2:], "--output", "-", "--processes", "2"],
-    "machine code": [*RUN, "--output", "-", "--backend", "numba"],
+    "machine code": [*RUN, "--output", "-", "--backend", "compiled"],
     "conform": ["conform", "--random", "100000"],
     "conform rules": ["conform", "--random-rules", "100000"],
     "lab": ["lab", "run", "endless", "--jobs", "2"],
@@ -226,7 +226,7 @@ def test_files_of_a_program_that_comes_to_no_safe_point_are_named_or_removed(sta
 def test_a_signal_while_threads_compile(key: list[str], files: Path) -> None:
     """Nothing has been written yet: nothing stays."""
     (files / "keys.csv").write_text("user,x\n" + "".join(f"{i % 5},{i % 7}\n" for i in range(300_000)))
-    args = [*RUN[:2], "--input", "keys.csv", "--output", "out.csv", "--backend", "numba", "--threads", "2", *key]
+    args = [*RUN[:2], "--input", "keys.csv", "--output", "out.csv", "--backend", "compiled", "--threads", "2", *key]
     process = subprocess.Popen(
         command(args), stderr=subprocess.PIPE, preexec_fn=block, env={**os.environ, "XDG_CACHE_HOME": str(files / "c")}
     )

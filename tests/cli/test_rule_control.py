@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import WorkbenchError
-from workbench.tesla.engines.table import engines_here
+from workbench.executors.table import engines_here
 
 RULES = """
 declare A(x: int)
@@ -70,7 +70,7 @@ def files(tmp_path):
 @pytest.mark.parametrize("engine", engines_here())
 def test_rules_change_as_time_passes(workbench, files, engine):
     given = ("run", files / "r.tesla", "--input", files / "in.jsonl", "--rules-control", files / "control.jsonl")
-    done = workbench(*given, "--engine", engine)
+    done = workbench(*given, "--backend", engine)
     assert [json.loads(line) for line in done.out.splitlines()] == TOLD
     told = done.err.replace(f"workbench: {files}/control.jsonl", "").splitlines()
     assert told[:2] == [":1: at 6 rule 'gone' is removed", ":2: at 10 rule 'latest' is added: complete at once"]
@@ -80,7 +80,7 @@ def test_rules_change_as_time_passes(workbench, files, engine):
         "workbench: rows of types that are not declared are passed over: N (1)",
         ": a change lies behind the last event, and nothing came of it (--until moves time)",
     ]
-    until = workbench(*given, "--engine", engine, "--until", "99")
+    until = workbench(*given, "--backend", engine, "--until", "99")
     assert ":8: at 99 rule 'twice' is removed" in until.err
 
 

@@ -57,7 +57,7 @@ def run(workbench, city):
     "facts", [("~/city.db",), ("~/city.db", "Fine=~/fines.csv"), ("Line=~/old.db", "Fine=~/old.db:fines")]
 )
 def test_facts_are_in_databases_and_files(run, facts, engine):
-    assert run(*facts, options=("--engine", engine)) == NORTH
+    assert run(*facts, options=("--backend", engine)) == NORTH
 
 
 def test_answers_are_cached(run, workbench, city):
@@ -86,7 +86,7 @@ def test_events_that_were_read_together_share_a_look(workbench, city, monkeypatc
     monkeypatch.setattr(tables, "LOOK", 60.0)
     log = pa.table({"type": ["Late"] * 9, "time": range(9), "bus": [1] * 9, "minutes": [7.5] * 9})
     pq.write_table(log, city / "in.parquet")
-    workbench("run", city / "r.tesla", "--input", city / "in.parquet", "--facts", city / "city.db", "--engine", "cdp")
+    workbench("run", city / "r.tesla", "--input", city / "in.parquet", "--facts", city / "city.db", "--backend", "cdp")
     assert len(looks) == 2  # by the first event, and behind it, when the time begins
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.tesla.engines.table import engines_here
+from workbench.executors.table import engines_here
 
 ROOT = Path(__file__).parents[2]
 RULES = """
@@ -48,7 +48,7 @@ TOLD = [event("Told", 11, x=7, name="n")]
 @pytest.mark.parametrize("engine", engines_here())
 def test_composites_are_rows(run, engine):
     """Of the two Bs only the first lies within 10 of the A with the same x."""
-    assert run(PAIR, "--engine", engine) == (TOLD, "")
+    assert run(PAIR, "--backend", engine) == (TOLD, "")
 
 
 def test_every_format(run, tmp_path):
@@ -211,11 +211,27 @@ def test_a_run_for_each_key(run, user):
     assert "--with-sources and --key do not go together" in run(rows, "--key", "user", "--with-sources", code=2)[1]
 
 
+def test_what_runs_rules_was_called_an_engine(run):
+    """And is for one release."""
+    out, err = run(PAIR, "--engine", "aip")
+    assert out == TOLD
+    assert "--backend instead of --engine" in err
+    assert "two backends: aip and cdp" in run(PAIR, "--backend", "aip", "--engine", "cdp", code=2)[1]
+
+
 def test_options_of_others_are_refused(run, workbench, tmp_path):
     assert "Told has an attribute 'x', as the column of keys would" in run(PAIR, "--key", "x", code=2)[1]
-    assert "not for rules: --backend numba" in run(PAIR, "--backend", "numba", code=2)[1]
-    assert "not for rules: --master" in run(PAIR, "--master", "local", code=2)[1]
-    assert "there is no engine 'cpd'" in run(PAIR, "--engine", "cpd", code=2)[1]
+    said = run(PAIR, "--backend", "threaded", code=2)[1]
+    assert "is not supported by backend 'threaded': it runs pipelines only; available on: cdp, aip, compiled" in said
+    said = run(PAIR, "--master", "local", code=2)[1]
+    assert "not for the cdp backend: --master" in said
+    assert "leave it out, or add --backend spark" in said
+    assert "for pipelines only: --reassociate" in run(PAIR, "--backend", "compiled", "--reassociate", code=2)[1]
+    assert "for pipelines only: --steps" in run(PAIR, "--steps", code=2)[1]
+    said = run(PAIR, "--backend", "aip", "--threads", "2", code=2)[1]
+    assert "not for the aip backend: --threads" in said
+    assert "add --backend compiled" in said
+    assert "there is no backend 'cpd'" in run(PAIR, "--backend", "cpd", code=2)[1]
     (tmp_path / "p.pipe").write_text("pipeline p(x: int) -> int { return x }")
     (tmp_path / "x.csv").write_text("x\n1\n")
     done = workbench("run", tmp_path / "p.pipe", "--input", tmp_path / "x.csv", "--until", "3")

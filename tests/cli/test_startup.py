@@ -94,13 +94,13 @@ def test_a_small_check_needs_no_large_package(engine: str, tmp_path: Path) -> No
 
 
 def test_machine_code_that_is_kept_needs_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("numba")
+    pytest.importorskip("compiled")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path, log = tmp_path / "small.pipe", tmp_path / "log.parquet"
     path.write_text("pipeline p(x: int) -> int { return cumulate(x, +) }")
     parquet.write_table(pa.table({"x": [1] * 25_000}), log)
-    run = ["run", str(path), "--input", str(log), "--backend", "numba", "--output", str(tmp_path / "out.parquet")]
+    run = ["run", str(path), "--input", str(log), "--backend", "compiled", "--output", str(tmp_path / "out.parquet")]
     for made in (True, False):  # the second process has nothing to compile
         found = list(after(run, [*run, "--key", "x"]).values())
         assert [(code, "numba" in packages(modules)) for code, modules in found] == [(0, made)] * 2

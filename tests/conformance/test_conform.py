@@ -11,7 +11,7 @@ import pytest
 
 import workbench as wb
 from tests.conformance.test_regression import play
-from workbench.conformance.compare.conform import ROUND, Conformity, Search, conform, conform_random
+from workbench.conformance.compare.conform import ROUND, Conformity, Search, conform, conform_random, contenders
 from workbench.conformance.compare.contenders import CONTENDERS, Contender, Match
 from workbench.conformance.compare.executables import Blocks, Running, Seen
 from workbench.conformance.compare.explanation import account
@@ -96,10 +96,9 @@ def test_a_broken_processor_is_found_and_its_test_passes_once_it_is_mended(tmp_p
         play(kept.read_text(), kept)
     mine.write_text(MENDED)
     play(kept.read_text(), kept)
-    mended = conform(subject(str(mine)).pipeline, ["reference", "threaded", "numba", "model"], FAST)
+    mended = conform(subject(str(mine)).pipeline, ["reference", "threaded", "compiled", "model"], FAST)
     assert {o.backend: o.refused for o in mended if not o.agreements} == {
-        "numba": REASON.format("`Rising` (processor 'rising')"),
-        "numba, step by step": REASON.format("`Rising` (processor 'rising')"),
+        **{each.name: REASON.format("`Rising` (processor 'rising')") for each in contenders(["compiled"])},
         "model": "Rising is not supported by the model: it is plain Python",
         "NuSMV": "Rising is not supported by the model: it is plain Python",
     }
@@ -107,7 +106,7 @@ def test_a_broken_processor_is_found_and_its_test_passes_once_it_is_mended(tmp_p
 
 
 REASON = (
-    "{} is not supported by backend 'numba': it is plain Python; available on: reference, threaded, dataflow, spark."
+    "{} is not supported by backend 'compiled': it is plain Python; available on: reference, threaded, dataflow, spark."
 )
 
 
@@ -402,11 +401,11 @@ def test_domains_that_do_not_fit_are_a_refusal() -> None:
 
 
 def test_a_backend_that_there_is_not() -> None:
-    with pytest.raises(WorkbenchError, match=r"(?s)no backend 'spork'.*numba, parallel, gpu, model"):
+    with pytest.raises(WorkbenchError, match=r"(?s)no backend 'spork'.*compiled, gpu, model"):
         conform(sums, ["spork"])
 
 
-@pytest.mark.parametrize("name", ["specification", "pull", "threaded", "numba, step by step", "model", "NuSMV"])
+@pytest.mark.parametrize("name", ["specification", "pull", "threaded", "compiled, step by step", "model", "NuSMV"])
 def test_the_backends_agree_on_what_ends(name: str) -> None:
     text = """pipeline p(x: int, b: bool) -> int {
         return decimate(window(filter(x, b), 2, cumulate(+)), 2, last = true)
@@ -417,10 +416,11 @@ def test_the_backends_agree_on_what_ends(name: str) -> None:
 
 @pytest.mark.slow
 def test_blocks_agree_and_regroup_floats_within_the_tolerance() -> None:
-    found = conform(total, ["parallel"], Search(examples=100, steps=20))
+    names = ["compiled in blocks", "compiled in blocks, floats regrouped"]
+    found = conform(total, names, Search(examples=100, steps=20))
     assert "sums of floats depend on the order" in found[0].refused
     assert (found[1].agreements, found[1].failure) == (50, None)
-    assert all(each.agreements for each in conform(sums, ["parallel"], FAST))
+    assert all(each.agreements for each in conform(sums, names, FAST))
     blocks = Blocks(sums, {"add.left": 4, "add.right": 4})
     list(blocks.trace([{"x": i} for i in range(20)]))
     assert blocks.parallel.blocks > 0
@@ -428,7 +428,7 @@ def test_blocks_agree_and_regroup_floats_within_the_tolerance() -> None:
 
 @pytest.mark.slow
 def test_machine_code_agrees() -> None:
-    assert only(conform(sums, [next(c for c in CONTENDERS if c.name == "numba")], FAST)).agreements == FAST.examples
+    assert only(conform(sums, [next(c for c in CONTENDERS if c.name == "compiled")], FAST)).agreements == FAST.examples
 
 
 def test_without_a_gpu_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ BY_WORD: dict[str, tuple[Contender, ...]] = {
     "specification": (NAMED["specification"],),
     "pull": (NAMED["pull"],),
     "threaded": (NAMED["threaded"], NAMED["dataflow"]),
-    "numba": (NAMED["numba, step by step"], LOOPS),
+    "compiled": (NAMED["compiled, step by step"], LOOPS),
     "model": (NAMED["model"],),
 }
 

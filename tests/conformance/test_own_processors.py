@@ -13,7 +13,7 @@ from workbench.core.function import Function, TypedFunction
 from workbench.core.processor import NOTHING, Processor, event, typed_function
 from workbench.errors import PipelineError, Refused
 
-BACKENDS = ("specification", "pull", "threaded", "numba, step by step", "model")
+BACKENDS = ("specification", "pull", "threaded", "compiled, step by step", "model")
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,7 @@ def streams(rows):
 
 def test_what_is_no_pipeline_is_run(merging, squares):
     merge = Merge()
-    for backend in ("reference", "threaded", "numba", "merging"):
+    for backend in ("reference", "threaded", "compiled", "merging"):
         assert streams(wb.run(merge, STEPS, backend=backend)) == MADE, backend
         assert streams(wb.run(merge, STEPS, backend=backend, integers=Integer(5))) == MADE, backend
     assert wb.run(squares, [{"x": 3}]) == [{"out": 9}]
@@ -179,15 +179,15 @@ def test_a_backend_for_some_programs_refuses_others(merging, squares, capsys):
     with pytest.raises(Refused, match=refused):
         wb.run(squares, iter(()), backend="merging")
     main(["run", "--help"])
-    assert "merging: merges (rule sets only)" in " ".join(capsys.readouterr().out.split())
+    assert "merging: merges (rule sets)" in " ".join(capsys.readouterr().out.split())
     main(["doctor"])
-    assert "merges (rule sets only)" in capsys.readouterr().out
+    assert "merges (rule sets)" in capsys.readouterr().out
 
 
 def test_what_is_no_pipeline_is_compared(merging, squares):
     few = Search(examples=10)
-    outcomes = wb.conform(Merge(), ["specification", "numba, step by step", "model", "merging"], few)
-    assert {each.backend for each in outcomes} > {"specification", "numba, step by step", "merging"}
+    outcomes = wb.conform(Merge(), ["specification", "compiled, step by step", "model", "merging"], few)
+    assert {each.backend for each in outcomes} > {"specification", "compiled, step by step", "merging"}
     assert {(each.pipeline, each.refused, each.failure) for each in outcomes} == {("merge", "", None)}
     assert "merging" in {each.name for each in contenders((), "rule set")}
     assert "merging" not in {each.name for each in contenders(())}

@@ -20,7 +20,7 @@ BAD = [(3, "3,foo"), (4, '"5,6'), (6, "9")]
 """The rows that are none: a cell, an open quote, which takes no other row with it, and too few cells."""
 
 
-@pytest.fixture(params=["reference", "numba"])
+@pytest.fixture(params=["reference", "compiled"])
 def backend(request):
     return request.param
 

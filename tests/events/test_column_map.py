@@ -114,7 +114,7 @@ def test_half_a_record_is_an_error(form, tmp_path):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_nulls_can_be_errors(form, backend, tmp_path):
     """Before anything is written that depends on them."""
     pipeline = wb.parse("pipeline p(x: int, y: int) -> a: int, b: int { return x, y }").get().pipeline

@@ -50,7 +50,7 @@ def test_nothing_wrong_is_no_damage(sound, tmp_path):
 
 
 WAYS: list[dict[str, Any]] = [{}, {"key": "s"}]
-BACKENDS: Any = ("reference", "numba")
+BACKENDS: Any = ("reference", "compiled")
 
 
 def test_texts_of_parquet_are_texts(tmp_path):

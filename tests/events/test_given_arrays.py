@@ -92,7 +92,7 @@ def test_floats_that_are_stored_are_what_they_are(floats: list[float | None]) ->
     assert (given_array(FLOAT, pa.array(floats, pa.float64())) is not None) == finite
 
 
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_a_log_of_them(tmp_path: Path, backend: Any) -> None:
     rows = [{"e": {"user": f"u{i % 3}", "n": i}, "x": [0.5, math.nan, math.inf, -math.inf][i % 4]} for i in range(400)]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "log.parquet")

@@ -30,8 +30,9 @@ ZEROS = {"e.n": 0, "e.s": "", "e.p.0": 0, "e.p.1": False}
 TYPES = {"e.n": "int64", "e.s": "string", "e.k": "string", "e.p.0": "int8", "e.p.1": "bool", "y": "double"}
 ROWS = st.one_of(st.fixed_dictionaries(CELLS), st.fixed_dictionaries({}, optional=CELLS), st.just({"y": 0.5}))
 BACKENDS = [
-    {"backend": "reference"}, {"backend": "threaded"}, {"backend": "dataflow", "threads": 2}, {"backend": "numba"},
-    {"backend": "numba", "threads": 2}, {"backend": "reference", "key": "key"}, {"backend": "numba", "key": "key"},
+    {"backend": "reference"}, {"backend": "threaded"}, {"backend": "dataflow", "threads": 2}, {"backend": "compiled"},
+    {"backend": "compiled", "threads": 2}, {"backend": "reference", "key": "key"},
+    {"backend": "compiled", "key": "key"},
 ]  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def read(tmp_path, text, source, name, **options):
 
 
 @pytest.mark.parametrize("times", [1, 3000])  # by rows, and by columns
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_padded_columns(tmp_path, times, backend):
     """An empty field beside others is 0; a row of empty cells is no event."""
     path, out = tmp_path / "log.csv", tmp_path / "out.jsonl"
@@ -51,7 +51,7 @@ def test_padded_columns(tmp_path, times, backend):
     source = EVENT if backend == "reference" else EVENT.replace("(str", "(int").replace("(e.kind", "(e.n")
     wb.run(program(source), path, null="zero", **options)
     lines = ['{"out": ["a", 1, 2.0]}', '{"out": ["b", 0, 0.0]}', '{"out": ["c", 3, 0.0]}']
-    if backend == "numba":
+    if backend == "compiled":
         lines = [line.replace('"a"', "1").replace('"b"', "0").replace('"c"', "3") for line in lines]
     assert out.read_text().splitlines() == lines * times
     with pytest.raises(InputError, match=r"log.csv:2: 'e.n' is empty, and other fields are not\n.*--null zero"):

@@ -23,8 +23,8 @@ from experiments.rule_loads import (
 from experiments.rule_timing import SCANNING, cost, queued, started
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import EngineMissing
+from workbench.executors.table import engines_here
 from workbench.tesla.caches.table import FactCaching
-from workbench.tesla.engines.table import engines_here
 from workbench.tesla.meaning import meaning
 
 

@@ -10,6 +10,7 @@ import pytest
 import workbench as wb
 from experiments.rules import rule_events
 from tests.lab.conftest import run
+from workbench.executors.table import engines_here
 from workbench.lab.data import open_data
 from workbench.lab.find import load_suite, suite_files
 from workbench.lab.plan import Lab, Selection, tasks
@@ -19,7 +20,6 @@ from workbench.lab.store import ResultStore
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.publisher import Publisher
-from workbench.tesla.engines.table import RuleEngineRow, engines_here
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = suite_files(ROOT / "experiments")
@@ -105,7 +105,7 @@ def test_an_engine_of_rules_that_tells_something_else_is_found(tmp_path, monkeyp
     def make(rules, facts, settings):
         return Silent("silent", rules, facts, settings, CDPMatcher)
 
-    monkeypatch.setattr(module, "engines_here", lambda: {"silent": RuleEngineRow("silent", "tells nothing", make)})
+    monkeypatch.setattr(module, "engines_here", lambda: {"silent": make})
     found = module.agree("silent", 0)
     assert found["disagreements"] == 1
     assert found["composites"] > 0

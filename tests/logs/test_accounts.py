@@ -30,9 +30,9 @@ TYPED = {"parquet", "arrow", "arrows"}
 PACKED = ["", ".gz", ".zst"]
 RUNS = [
     ("reference", None),
-    ("numba", 1),
-    ("numba", 2),
-    ("numba", 3),
+    ("compiled", 1),
+    ("compiled", 2),
+    ("compiled", 3),
     ("parallel", 2),
     ("threaded", 2),
     ("dataflow", 2),
@@ -41,8 +41,8 @@ EVERY = [
     each for each in itertools.product(FORMATS, PACKED, RUNS, [False, True], ["none", "skip", "file"])
     if not (each[0] in TYPED and each[4] != "none")
 ]  # fmt: skip
-QUICK = [each for each in EVERY if each[1] == "" and each[2] == ("numba", 2) and each[4] != "skip"] + [
-    ("text", ".gz", ("numba", 2), False, "none"), ("xml", ".zst", ("parallel", 2), True, "skip"),
+QUICK = [each for each in EVERY if each[1] == "" and each[2] == ("compiled", 2) and each[4] != "skip"] + [
+    ("text", ".gz", ("compiled", 2), False, "none"), ("xml", ".zst", ("parallel", 2), True, "skip"),
     ("jsonl", "", ("reference", None), True, "file"), ("text", "", ("dataflow", 2), False, "skip"),
     ("arrow", ".gz", ("threaded", 2), True, "none"),
 ]  # fmt: skip
@@ -153,7 +153,7 @@ def test_rows_of_another_block_do_not_change_what_keys_are(tmp_path):
     rows = [{"x": i, "k": "a"} if i % 9 else {"k": "a", "more": [1], "x": i} for i in range(2000)]
     path = tmp_path / "log.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    wb.run(SUMS, path, output=tmp_path / "out.csv", backend="numba", threads=3)
+    wb.run(SUMS, path, output=tmp_path / "out.csv", backend="compiled", threads=3)
     sums = list(itertools.accumulate(range(2000)))
     assert (tmp_path / "out.csv").read_text().split()[1:] == list(map(str, sums))
 
@@ -162,7 +162,7 @@ def test_a_key_that_no_row_has_is_told_when_all_rows_are_read(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text('{"other": 1}\n' * 200)
     with pytest.raises(InputError, match="no row has a key 'x'"):
-        wb.run(SUMS, path, output=tmp_path / "out.csv", backend="numba", threads=2, format="jsonl")
+        wb.run(SUMS, path, output=tmp_path / "out.csv", backend="compiled", threads=2, format="jsonl")
 
 
 # --- the account itself ---------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_a_row_that_is_lost_or_doubled_ends_the_run(rows, tmp_path, monkeypatch)
     assert not (tmp_path / "out.csv").exists()
 
 
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_a_block_of_keys_that_is_lost_ends_the_run(backend, tmp_path, monkeypatch):
     real = _KeyedRun.block
     blocks = itertools.count()
@@ -239,7 +239,7 @@ def accounted(tallies):
 
 
 @pytest.mark.parametrize(
-    "options", [{"backend": "reference"}, {"backend": "numba", "threads": 2}, {"key": "k"}], ids=str
+    "options", [{"backend": "reference"}, {"backend": "compiled", "threads": 2}, {"key": "k"}], ids=str
 )
 def test_pipelines_account_for_damaged_logs(options, tmp_path, tallies):
     forms = ["csv", "quoted", "tsv", "jsonl", "text", "xml"] * 8

@@ -60,7 +60,7 @@ def test_every_backend_writes_the_same(name, rows, size, tmp_path, monkeypatch):
     csv.writer(text, lineterminator="\n").writerows([("x", "y"), *rows])
     source = tmp_path / "in.csv"
     source.write_text(text.getvalue())
-    one, other = (ran(name, str(source), str(tmp_path / f"{b}.csv"), b) for b in ("numba", "reference"))
+    one, other = (ran(name, str(source), str(tmp_path / f"{b}.csv"), b) for b in ("compiled", "reference"))
     if name == "large" and isinstance(one, str):
         assert "64 bits" in one  # the reference has numbers of any size
     else:
@@ -77,10 +77,10 @@ def test_parquet(name, tmp_path, monkeypatch):
     parquet.write_table(
         pa.table({"y": ys, "x": [i % 7 if i % 3 else None for i in range(30)]}), tmp_path / "in.parquet"
     )
-    for backend in ("numba", "reference"):
+    for backend in ("compiled", "reference"):
         target = tmp_path / f"{backend}.parquet"
         wb.run(SOURCE.get(name).pipeline, tmp_path / "in.parquet", output=target, backend=backend)
-    one, other = (parquet.read_table(tmp_path / f"{backend}.parquet") for backend in ("numba", "reference"))
+    one, other = (parquet.read_table(tmp_path / f"{backend}.parquet") for backend in ("compiled", "reference"))
     assert one.equals(other)
     assert one.num_rows > 0
 
@@ -90,5 +90,5 @@ def test_columns_are_what_is_taken(tmp_path, monkeypatch):
     monkeypatch.setattr(lines_of, "FEW", 0)
     monkeypatch.setattr(csv_format.CsvReader, "_steps", lambda *_: pytest.fail("row by row"))
     (tmp_path / "in.csv").write_text("x,y\n1,2\n,3\n5,\n")
-    wb.run(SOURCE.get("several").pipeline, tmp_path / "in.csv", output=tmp_path / "out.csv", backend="numba")
+    wb.run(SOURCE.get("several").pipeline, tmp_path / "in.csv", output=tmp_path / "out.csv", backend="compiled")
     assert (tmp_path / "out.csv").read_text() == "a,b,c,d\n1,true,0.1,high\n1,,,\n,true,,high\n5,,0.5,\n5,,,\n"

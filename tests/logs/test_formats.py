@@ -76,7 +76,7 @@ FORMATS = {
     "arrows": ".arrows",
 }
 QUOTINGS: Any = [csv.QUOTE_MINIMAL, csv.QUOTE_ALL]
-BACKENDS = ["reference", "threaded", "numba", "parallel"]
+BACKENDS = ["reference", "threaded", "compiled", "parallel"]
 
 
 def events_of(domain: Domain) -> st.SearchStrategy[Any]:

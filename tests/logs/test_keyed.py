@@ -31,7 +31,7 @@ from workbench.executors.compiled.keyed.tables import compiled_keys
 from workbench.executors.reference.executor import Reference
 from workbench.logs import keys as numbering
 
-BACKENDS = ["reference", "threaded", "numba"]
+BACKENDS = ["reference", "threaded", "compiled"]
 TEXT = """
 pipeline sums(x: int) -> int { return cumulate(x, +) }
 pipeline late(x: int, y: int) -> int { return x + trim(y, 2) }
@@ -108,7 +108,7 @@ def test_every_backend_gives_each_key_what_its_rows_alone_give(data, tmp_path_fa
                 pipeline, folder / "in.jsonl", output=folder / "out.jsonl", backend=backend, key="user", with_row=True
             )
         except Refused:
-            assert backend == "numba"
+            assert backend == "compiled"
             continue
         except WorkbenchError as error:
             told = re.match(r"user '.', (row \d+ of |the end of )", error.what)
@@ -222,7 +222,7 @@ def test_rows_without_a_key(backend, form, tmp_path, monkeypatch):
         wb.run(*given, output=tmp_path / "out.csv", backend=backend, key="user")
 
 
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
 @pytest.mark.parametrize("patience", [0, 10**9], ids=["machine", "python"])
 def test_keys_of_parquet_keep_their_type(backend, patience, tmp_path, monkeypatch):
     pa = pytest.importorskip("pyarrow")
@@ -315,7 +315,7 @@ def test_names_that_clash(tmp_path):
         wb.run(named, tmp_path / "x.csv", output=tmp_path / "y.csv", with_row=True)
 
 
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_who_reads_a_pipe_sees_each_row_at_once(backend, tmp_path):
     (tmp_path / "p.pipe").write_text(TEXT)
     command = [sys.executable, "-m", "workbench.cli.main", "run", f"{tmp_path / 'p.pipe'}:sums", "--key", "user"]
@@ -364,7 +364,7 @@ def test_bad_rows_are_kept_whatever_is_read_ahead(options, tmp_path, monkeypatch
         monkeypatch.setattr("workbench.events.formats.csv.PIECE", piece)
         kept, target = tmp_path / "bad.csv", tmp_path / "out.csv"
         wb.run(
-            SOURCE.get("sums"), tmp_path / "in.csv", output=target, backend="numba", threads=threads,
+            SOURCE.get("sums"), tmp_path / "in.csv", output=target, backend="compiled", threads=threads,
             bad_rows=str(kept), **options,
         )  # fmt: skip
         found.append((target.read_bytes(), kept.read_bytes()))
@@ -395,7 +395,7 @@ def test_threads_read_ahead_and_write_behind(options, form, packed, tmp_path, mo
                     SOURCE.get("sums"),
                     tmp_path / f"in.{form}",
                     output=target,
-                    backend="numba",
+                    backend="compiled",
                     threads=threads,
                     **options,
                 )

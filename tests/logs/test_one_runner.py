@@ -30,7 +30,7 @@ PLAIN = [each for each in RUNS if not each.odd and each.program != "points" and 
 SMALL = {
     "few rows": {
         (lines, "SIZE"): 997, (lines, "FEW"): 0, (csv_reader, "PIECE"): 300, (rows, "BLOCK"): 7, (batches, "LARGE"): 50,
-        (batches, "BATCH"): 13, (run, "BATCH"): 11, (run, "LARGE"): 90, (keyed, "BATCH"): 17,
+        (batches, "BATCH"): 13, (run, "FEW"): 0, (run, "BATCH"): 11, (run, "LARGE"): 90, (keyed, "BATCH"): 17,
     },
     "rows one by one": {(lines, "FEW"): 1 << 40},
 }  # fmt: skip

@@ -49,7 +49,7 @@ def ran(name, source, target, threads, **options):
     """What is written, or the error, of which there is no file then."""
     target.unlink(missing_ok=True)
     try:
-        wb.run(SOURCE.get(name), source, output=target, backend="numba", threads=threads, **options)
+        wb.run(SOURCE.get(name), source, output=target, backend="compiled", threads=threads, **options)
     except WorkbenchError as error:
         assert not target.exists()
         return error.message
@@ -108,12 +108,12 @@ def test_a_bad_row_in_a_later_group(tmp_path):
     program = wb.parse("pipeline same(x: 0..2000) -> 0..2000 { return x }").get()
     for threads in (1, 2):
         with pytest.raises(InputError, match=re.escape("in.parquet:")):
-            wb.run(program, tmp_path / "in.parquet", output=tmp_path / "out.csv", backend="numba", threads=threads)
+            wb.run(program, tmp_path / "in.parquet", output=tmp_path / "out.csv", backend="compiled", threads=threads)
         found = []
         for n in (1, threads):
             kept = tmp_path / "bad.jsonl"
             wb.run(
-                program, tmp_path / "in.parquet", output=tmp_path / "out.csv", backend="numba", threads=n,
+                program, tmp_path / "in.parquet", output=tmp_path / "out.csv", backend="compiled", threads=n,
                 bad_rows=str(kept),
             )  # fmt: skip
             found.append(((tmp_path / "out.csv").read_bytes(), kept.read_bytes()))

@@ -29,7 +29,7 @@ from workbench.logs.rule_columns import EventColumns, text_codes
 from workbench.logs.rule_composites import event_columns, event_row
 from workbench.logs.rule_log import RuleLog
 from workbench.logs.rule_order import LateEvents, singly
-from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.engines.engine import rule_engine
 from workbench.tesla.event_block import EventBlock, event_block
 
 RULES = wb.rules("""

@@ -94,7 +94,7 @@ def test_all_is_as_without_spark(form, spark_session, files, tmp_path, monkeypat
     monkeypatch.setattr("workbench.executors.spark.logs.LEAST", 20_000)
     start, said = begun(files, tmp_path / f"spark.{form}", until=100_000)
     run_batch(SparkRuleLog(FIRES, start), spark_session, form)
-    alone, also = begun(files, tmp_path / f"alone.{form}", until=100_000, backend="reference")
+    alone, also = begun(files, tmp_path / f"alone.{form}", until=100_000, backend="cdp")
     run_rules(FIRES, alone)
     parts = sorted((tmp_path / f"spark.{form}").glob("part-*"))
     expected = (tmp_path / f"alone.{form}").read_text().splitlines()
@@ -158,17 +158,17 @@ def plain(rows):
 )
 def test_buckets_make_what_one_run_makes(files, tmp_path, monkeypatch, buckets, engine, program):
     monkeypatch.setattr("workbench.executors.spark.logs.LEAST", 3000)
-    alone, _ = begun(files, tmp_path / "alone.jsonl", backend="reference")
+    alone, _ = begun(files, tmp_path / "alone.jsonl", backend="cdp")
     run_rules(program, alone)
     wanted = [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
-    made = by_hand(files, buckets, program, engine=engine)
+    made = by_hand(files, buckets, program, worker_backend=engine)
     assert [(i, *each) for i, each in enumerate(zip(made, wanted, strict=True)) if each[0] != each[1]][:3] == []
     assert len(wanted) > 100
 
 
 def test_an_event_that_no_bucket_has_run_on_is_missed(files):
     with pytest.raises(LostRows, match=r"not all rows are accounted for.*[1-9].* were read"):
-        by_hand(files, 3, lost=1, engine="cdp")
+        by_hand(files, 3, lost=1, worker_backend="cdp")
 
 
 class State:
@@ -191,7 +191,7 @@ def test_micro_batches_tell_what_one_run_tells(files, tmp_path):
         names.append(tmp_path / f"part{number:03}.jsonl")
         names[-1].write_text("".join(json.dumps(row) + "\n" for row in rows[first:last]))
     whole = str(tmp_path / "part*.jsonl")
-    alone, _ = begun([whole], tmp_path / "alone.jsonl", backend="reference")
+    alone, _ = begun([whole], tmp_path / "alone.jsonl", backend="cdp")
     run_rules(FIRES, alone)
     wanted = [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
     log, counts, made = SparkRuleLog(FIRES, begun([whole])[0]), Counts(Added()), []
@@ -233,10 +233,10 @@ def test_a_stream_that_goes_on_where_it_was(spark_session, tmp_path):
         for part in sorted((tmp_path / "out").glob("batch=*/part-*"))
         for line in part.read_text().splitlines()
     ]
-    alone, _ = begun([str(folder)], tmp_path / "alone.jsonl", backend="reference")
+    alone, _ = begun([str(folder)], tmp_path / "alone.jsonl", backend="cdp")
     run_rules(FIRES, alone)
     assert made == [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
-    start, _ = begun([str(folder)], tmp_path / "out", **options, engine="aip")
+    start, _ = begun([str(folder)], tmp_path / "out", **options, worker_backend="aip")
     with pytest.raises(StateError, match="with another engine: 'cdp' there, 'aip' now"):
         run_stream(SparkRuleLog(FIRES, start), spark_session, "jsonl")
 
@@ -249,10 +249,10 @@ def test_what_is_refused(files, tmp_path, monkeypatch):
         ({"with_sources": True}, "--with-s"),
     ]
     with pytest.raises(PipelineError, match="there is no engine 'cpd'"):
-        by_hand(files, 1, engine="cpd")
+        by_hand(files, 1, worker_backend="cpd")
     for options, what in refused:
-        with pytest.raises(InputError, match=f"not for rules on the spark backend: {what}"):
-            run_rules_on_spark(FIRES, begun(files, **options)[0])
+        with pytest.raises(InputError, match=f"not for the spark backend: {what}"):
+            run_rules(FIRES, begun(files, **options)[0])
     declared = "declare A(x: int) declare P(x: int) "
     unjoined = rules(declared + "from A and last P within 5 from A emit P(x = 1)")
     with pytest.raises(Refused, match=r"no key by which .* is split: rule 'rule 1': `last P within 5 from A` needs"):

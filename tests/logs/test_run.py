@@ -25,7 +25,7 @@ SEVERAL = """pipeline several(x: int, y: bool, z: float, l: {low, high}) -> a: i
     return stutter(x, 2), not y, z * 0.5, d
 }"""
 TUPLES = "pipeline tuples(e: {user: str, n: int}) -> e: {user: str, n: int}, n: int { return e, e.n }"
-BACKENDS = ["auto", "reference", "numba", "threaded"]
+BACKENDS = ["auto", "reference", "compiled", "threaded"]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -136,9 +136,10 @@ def test_files(tmp_path: Path) -> None:
     (tmp_path / "p.pipe").write_text(f"{TOTAL}\n{LATE}\n")
     (tmp_path / "x.csv").write_text("x\n1\n2\n")
     name = f"{tmp_path / 'p.pipe'}:total"
-    found = wb.run(name, tmp_path / "x.csv")
-    assert (found.backend, len(found), list(found)) == ("numba", 2, [{"out": 1}, {"out": 3}])
-    assert repr(found) == "<2 rows of out, by the numba backend>"
+    assert wb.run(name, tmp_path / "x.csv").backend == "reference"
+    found = wb.run(name, tmp_path / "x.csv", backend="compiled")
+    assert (found.backend, len(found), list(found)) == ("compiled", 2, [{"out": 1}, {"out": 3}])
+    assert repr(found) == "<2 rows of out, by the compiled backend>"
     assert found.to_dict() == {"out": [1, 3]}
     other = wb.run(name, str(tmp_path / "x.csv"), backend="reference")
     assert found.to_arrow() == other.to_arrow()
@@ -165,12 +166,12 @@ def test_a_program_is_loaded_as_the_command_line_does(tmp_path: Path) -> None:
 def test_queues_have_the_room_that_they_need() -> None:
     late = wb.parse(LATE).get()
     data: dict[str, list[wb.Value]] = {"x": [0, 1, 2], "y": [0, 1, 2]}
-    assert wb.run(late, data, backend="numba") == {"out": [1, 3]}
+    assert wb.run(late, data, backend="compiled") == {"out": [1, 3]}
     endless = wb.parse("pipeline endless(x: int) -> int { return x + decimate(x, 2) }").get()
-    assert wb.run(endless, {"x": list(range(20))}, backend="numba") == {"out": [3 * i for i in range(10)]}
+    assert wb.run(endless, {"x": list(range(20))}, backend="compiled") == {"out": [3 * i for i in range(10)]}
 
 
-@pytest.mark.parametrize("backend", ["auto", "reference", "numba"])
+@pytest.mark.parametrize("backend", ["auto", "reference", "compiled"])
 @pytest.mark.parametrize("keys", [["a", "b", "a"], [7, 8, 7], [True, False, True]], ids=str)
 def test_a_run_for_each_key(keys: list[Any], backend: Any, tmp_path: Path) -> None:
     """Rows of what came out with their keys, in the form of the data."""
@@ -205,7 +206,7 @@ def test_a_run_for_each_key(keys: list[Any], backend: Any, tmp_path: Path) -> No
         run([rows[0], {"x": 3}])
 
 
-@pytest.mark.parametrize("backend", ["auto", "numba", "reference"])
+@pytest.mark.parametrize("backend", ["auto", "compiled", "reference"])
 def test_texts(backend: Any) -> None:
     np, pa = pytest.importorskip("numpy"), pytest.importorskip("pyarrow")
     program = wb.parse('pipeline some(x: str) -> str { return filter(x, x != "b") }').get()
@@ -214,6 +215,14 @@ def test_texts(backend: Any) -> None:
         assert (found.dtype, found.tolist()) == (np.object_, ["a", "c"])
     assert wb.run(program, {"x": ["a", None, "c"]}, backend=backend) == {"out": ["a", "c"]}
     assert wb.run(program, pa.table({"x": ["a", "b", "c"]}), backend=backend)["out"].to_pylist() == ["a", "c"]
+
+
+@pytest.mark.parametrize("name", ["numba", "parallel"])
+def test_names_of_before(name: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """For one release."""
+    total = wb.parse(TOTAL).get()
+    assert wb.run(total, {"x": [1, 2]}, backend=name) == {"out": [1, 3]}
+    assert f"the {name} backend is called compiled now" in caplog.text
 
 
 def test_options_are_those_of_the_command() -> None:
@@ -239,14 +248,14 @@ BAD: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-@pytest.mark.parametrize("backend", ["auto", "numba"])
+@pytest.mark.parametrize("backend", ["auto", "compiled"])
 def test_bad_data_is_told_with_column_and_row(case: str, backend: Any) -> None:
     data, message = BAD[case]
     with pytest.raises(InputError, match=message):
         wb.run(wb.parse(TOTAL).get(), data, backend=backend)
 
 
-@pytest.mark.parametrize("backend", ["auto", "numba", "reference"])
+@pytest.mark.parametrize("backend", ["auto", "compiled", "reference"])
 def test_bad_arrays_and_tables(backend: Any) -> None:
     np, pa = pytest.importorskip("numpy"), pytest.importorskip("pyarrow")
     total, late = wb.parse(TOTAL).get(), wb.parse(LATE).get()
@@ -272,7 +281,7 @@ def test_numbers_beyond_64_bits() -> None:
     total, large = wb.parse(TOTAL).get(), [2**62] * 4
     assert wb.run(total, {"x": large}) == {"out": [2**62, 2**63, 3 * 2**62, 2**64]}
     with pytest.raises(Overflow, match="step 1"):
-        wb.run(total, {"x": np.array(large)}, backend="numba")
+        wb.run(total, {"x": np.array(large)}, backend="compiled")
     with pytest.raises(DomainError, match="no whole number of 64 bits"):
         wb.run(total, pa.table({"x": large}), backend="reference")
     for backend in ("reference", "auto"):
@@ -298,7 +307,7 @@ def test_all_kinds_of_data_give_the_same(rows: list[dict[str, Any]]) -> None:
     kinds = (pa.int64(), pa.bool_(), pa.float64(), pa.string())
     table = pa.table({n: pa.array(v, kind) for (n, v), kind in zip(lists.items(), kinds, strict=True)})
     streams = {name: [row[name] for row in wanted if name in row] for name in "abcd"}
-    for backend in ("auto", "numba", "reference"):
+    for backend in ("auto", "compiled", "reference"):
         assert wb.run(program, lists, backend=backend) == streams
         made = wb.run(program, table, backend=backend).to_pylist()
         assert [{n: v for n, v in row.items() if v is not None} for row in made] == wanted
@@ -317,7 +326,7 @@ def test_python_has_the_options_of_the_command() -> None:
     called = {"column": "columns", "timeout": "seconds", "memory": "memory_mb"}
     only = {"input", "output", "progress", "html", "infer", "infer_rows", "more"}
     assert {*RunKeywords.__annotations__} == {called.get(name, name) for name in names}
-    assert {*wb.RunOptions.__annotations__} == {*RunKeywords.__annotations__} - {"include"} | only
+    assert {*wb.RunOptions.__annotations__} == {*RunKeywords.__annotations__} - {"include", "engine"} | only
 
 
 def test_a_run_has_limits() -> None:

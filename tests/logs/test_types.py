@@ -12,7 +12,7 @@ import workbench as wb
 from workbench.errors import InputError
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
-BACKENDS = ("reference", "threaded", "numba", "parallel", "gpu")
+BACKENDS = ("reference", "threaded", "compiled", "parallel", "gpu")
 NAN, BIG = float("nan"), 2**70
 
 # the type, an event, what is none, what is told of it
@@ -110,10 +110,10 @@ NEAR = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
 @pytest.mark.parametrize(("kind", "column", "wanted"), NEAR)
 def test_columns_of_a_type_near_by(kind, column, wanted, backend, tmp_path):
-    if kind == "str" and backend == "numba":
+    if kind == "str" and backend == "compiled":
         pytest.skip("compiled code may not hold texts")
     program = wb.parse(f"pipeline p(x: {kind}) -> {kind} {{ return x }}").get().pipeline
     path = tmp_path / "log.parquet"

@@ -15,9 +15,9 @@ BACKENDS: dict[str, Any] = {
     "reference": {"backend": "reference"},
     "threaded": {"backend": "threaded", "threads": 2},
     "processes": {"backend": "reference", "processes": 2},
-    "numba": {"backend": "numba"},
+    "compiled": {"backend": "compiled"},
 }
-ONE_MACHINE = ("reference", "threaded", "numba")
+ONE_MACHINE = ("reference", "threaded", "compiled")
 """What takes queries that have no copies of anything."""
 AUCTION, SQL = {"header": "kind,item,amount,period"}, {"header": "kind,text,to", "null": "zero"}
 FIELDS = {f"e.{name}": pingus_trace.column(name) for name in pingus_trace.COLUMNS}

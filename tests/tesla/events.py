@@ -8,8 +8,8 @@ import pytest
 
 from workbench.errors import InputError, Refused
 from workbench.tesla.check import rules
-from workbench.tesla.engines import table
 from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.engine import rule_engine as start_engine
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
@@ -33,7 +33,7 @@ ENGINES = ("cdp", "aip", "compiled")
 
 def rule_engine(made, name="cdp", facts=None, settings=None):
     """An engine, whose generated code Python runs from the first event on."""
-    return table.rule_engine(made, name, facts, replace(settings or EngineSettings(), plain=True))
+    return start_engine(made, name, facts, replace(settings or EngineSettings(), plain=True))
 
 
 class KeptCode:

@@ -21,13 +21,13 @@ from workbench.conformance.written_tests.rule_cases import rule_disagreement
 from workbench.errors import Refused
 from workbench.executors.compiled.rules import asking
 from workbench.executors.compiled.rules.program import RuleProgram
+from workbench.executors.table import rule_engines
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_rows
 from workbench.tesla.check import rules
 from workbench.tesla.engines import rule_prefixes
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.set_plan import SetPlan
-from workbench.tesla.engines.table import rule_engines
 from workbench.tesla.occurrence import Occurrence
 
 ROOT = Path(workbench.tesla.__file__).parent
@@ -67,7 +67,7 @@ def test_the_order_of_constraints_changes_nothing(monkeypatch):
     cases = [case for case in map(random_case, range(SOME)) if "asked_first(c" in code_of(case)]
     assert len(cases) > 40
     for case in cases:
-        assert held_to_meaning(case, {"compiled": rule_engines()["compiled"].make}) is None
+        assert held_to_meaning(case, {"compiled": rule_engines()["compiled"]}) is None
 
 
 def test_what_rules_share_is_the_same_for_each_of_them(monkeypatch):
@@ -79,14 +79,14 @@ def test_what_rules_share_is_the_same_for_each_of_them(monkeypatch):
     assert sum(each.before is not None for found in shared for each in found.values()) > 10
     assert sum(each.length > 1 for found in shared for each in found.values()) > 30
     for case in cases:
-        assert held_to_meaning(case, {"compiled": rule_engines()["compiled"].make}) is None
+        assert held_to_meaning(case, {"compiled": rule_engines()["compiled"]}) is None
 
 
 def test_engines_that_scan_tell_what_rules_mean():
     """Without indexes, as in the papers; cases that equations do not tell apart are those above."""
 
     def scanning(engine, given_rules, facts, settings):
-        return rule_engines()[engine].make(given_rules, facts, replace(settings, indexed=False))
+        return rule_engines()[engine](given_rules, facts, replace(settings, indexed=False))
 
     cases = [case for case in map(random_case, range(SOME)) if "==" in str(case.rules)]
     assert len(cases) > SOME / 4

@@ -170,7 +170,7 @@ from pathlib import Path
 from tests.tesla.test_changes import ROWS, STREAM
 from workbench.tesla.check import load_rules
 from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.engines.engine import rule_engine
 engine = rule_engine(load_rules({str(tmp_path / "rules.tesla")!r}), {engine!r}, ROWS, EngineSettings(plain=True))
 engine.restore(Path({str(tmp_path / "state")!r}).read_bytes())
 print([each for event in STREAM[{at}:] for each in engine.process(event)] + engine.advance(99))

@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 
 from workbench.cli.main import main
-from workbench.logs.rule_choice import EngineChoice, chosen_engine, expected_events
+from workbench.events.inputs import expected_rows
+from workbench.logs.rule_choice import EngineChoice, chosen_engine
 from workbench.tesla.check import rules
-from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.engines.engine import EngineSettings, rule_engine
 
 TYPES = "declare A(x: int, s: string) declare P(x: int)\n"
 LAST = "from A[$x = x] and last A(x == $x) as Old within 40 from A emit P(x = Old.x)"
@@ -25,18 +25,17 @@ def choice(text, events, given="columns", **settings):
 def test_machine_code_runs_what_is_worth_its_start():
     four = " ".join(f"rule r{i}: {LAST}" for i in range(4))
     found = [(choice(LAST, n).engine, choice(four, n).engine) for n in (100, 4095, 4096, 16_383, 16_384, 10**8, None)]
-    assert [one for one, _ in found] == ["cdp"] * 4 + ["compiled"] * 3
-    assert [many for _, many in found] == ["cdp"] * 2 + ["compiled"] * 5
+    assert [one for one, _ in found] == ["cdp"] * 4 + ["compiled"] * 2 + ["cdp"]
+    assert [many for _, many in found] == ["cdp"] * 2 + ["compiled"] * 4 + ["cdp"]
     assert choice(LAST, 100).why == "there are few events, about 100"
     assert choice(LAST, 100, threads=2).engine == "compiled"
     assert choice(LAST, 10**8, given="singly").engine == "compiled"
     assert choice(LAST, 10**8, given="keyed") == EngineChoice("cdp", "an engine for each key is none for machine code")
 
 
-@pytest.mark.parametrize("events", [None, 10**8])
-def test_what_machine_code_does_not_have_is_for_cdp(events):
+def test_what_machine_code_does_not_have_is_for_cdp():
     for text, reason in ((PYTHON, "GCD, a function of Python"), (MIDDLE, "MEDIAN")):
-        found = choice(f"rule one: {LAST} rule other: {text}", events)
+        found = choice(f"rule one: {LAST} rule other: {text}", 10**8)
         assert found.engine == "cdp"
         assert f"does not compute {reason}" in found.why
 
@@ -44,22 +43,28 @@ def test_what_machine_code_does_not_have_is_for_cdp(events):
 def test_files_tell_about_how_many_rows_they_have(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"x" * 5000)
     (tmp_path / "b.csv.gz").write_bytes(b"x" * 5000)
-    assert expected_events(str(tmp_path / "a.csv")) == 200
-    assert expected_events([f"A={tmp_path / 'a.csv'}", str(tmp_path / "b.csv.gz")]) == 1000
-    assert expected_events("-") is None
-    assert expected_events([{"x": 1}]) is None
+    assert expected_rows(str(tmp_path / "a.csv")) == 200
+    assert expected_rows([f"A={tmp_path / 'a.csv'}", str(tmp_path / "b.csv.gz")]) == 1000
+    assert expected_rows("-") is None
+    assert expected_rows([{"x": 1}]) == 1
+    assert expected_rows({"x": [1, 2]}) == 2
+    assert expected_rows(iter([{"x": 1}])) is None
 
 
-def test_auto_says_what_it_has_chosen(tmp_path, capsys):
+def test_auto_says_what_it_has_chosen_where_that_is_not_the_usual_one(tmp_path, monkeypatch, capsys):
     (tmp_path / "r.tesla").write_text(TYPES + LAST)
     (tmp_path / "log.csv").write_text("type,time,x\nA,1,7\nA,2,7\n")
-    given = ["run", str(tmp_path / "r.tesla"), "--input", str(tmp_path / "log.csv"), "--engine"]
+    given = ["run", str(tmp_path / "r.tesla"), "--input", str(tmp_path / "log.csv"), "--backend"]
     told = []
     for engine in ("auto", "cdp"):
         assert main([*given, engine]) == 0
         told.append(capsys.readouterr())
-    assert told[0].out == told[1].out
-    assert "engine cdp: there are few events" in told[0].err
+    assert told[0] == told[1]
+    monkeypatch.setattr("workbench.logs.rule_choice.FEW", 0)
+    assert main([*given, "auto"]) == 0
+    found = capsys.readouterr()
+    assert found.out == told[1].out
+    assert "backend compiled: there are about 0 events" in found.err
 
 
 def test_who_asks_for_no_engine_gets_what_fits_a_long_file(tmp_path, monkeypatch, capsys):
@@ -79,7 +84,7 @@ def test_who_asks_for_no_engine_gets_what_fits_a_long_file(tmp_path, monkeypatch
         found = EngineChoice(engine, "it fits")
         monkeypatch.setattr("workbench.logs.rules.chosen_engine", lambda *_, found=found: found)
         assert main(given) == 0
-        assert ("engine aip: it fits" in capsys.readouterr().err) == (engine == "aip")
+        assert ("backend aip: it fits" in capsys.readouterr().err) == (engine == "aip")
         outputs.append((tmp_path / "o.csv").read_text())
     assert outputs[0] == outputs[1]
     assert outputs[0].count("\n") > 5000
@@ -88,8 +93,8 @@ def test_who_asks_for_no_engine_gets_what_fits_a_long_file(tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--key", "k"], "engine cdp: an engine for each key is none for machine code"),
-        (["--rules-control", "changes.jsonl"], "engine compiled: there are about "),
+        (["--key", "k"], ""),
+        (["--rules-control", "changes.jsonl"], "backend compiled: there are about "),
     ],
 )
 def test_auto_chooses_for_keys_and_for_rules_that_change(more, said, tmp_path, monkeypatch, capsys):
@@ -99,7 +104,7 @@ def test_auto_chooses_for_keys_and_for_rules_that_change(more, said, tmp_path, m
     (tmp_path / "log.csv").write_text("type,time,x,k\n" + "".join(f"A,{i},{i % 7},{i % 3}\n" for i in range(50_000)))
     told = []
     for engine in ("auto", "cdp"):
-        assert main(["run", "r.tesla", "--input", "log.csv", "--engine", engine, *more]) == 0
+        assert main(["run", "r.tesla", "--input", "log.csv", "--backend", engine, *more]) == 0
         told.append(capsys.readouterr())
     assert told[0].out == told[1].out
     assert said in told[0].err

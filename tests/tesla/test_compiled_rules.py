@@ -20,7 +20,7 @@ from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.runs import kept
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
-from workbench.tesla.engines import table
+from workbench.tesla.engines import engine as engine_module
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_prefixes import shared_prefixes
 from workbench.tesla.engines.rule_sample import sampled
@@ -99,7 +99,7 @@ def test_the_code_takes_over_what_cdp_knows(monkeypatch):
     monkeypatch.setattr(RuleProgram, "machine", lambda self: KeptCode(self))
     text, stream = rules(MANY_KINDS), events(600)
     engine = CompiledRules(text, FACTS, EngineSettings(profiled=True))
-    cdp = table.rule_engine(text, "cdp", FACTS, EngineSettings(profiled=True))
+    cdp = engine_module.rule_engine(text, "cdp", FACTS, EngineSettings(profiled=True))
     expected = told(cdp, stream)
     assert alike(told(engine, stream[:200]), [each for each in expected if each.time < 100])
     assert not engine.fast(1)

@@ -13,6 +13,7 @@ from tests.tesla.test_meaning import FIGURE_3, R1, R4, TYPES
 from workbench.errors import InputError, PipelineError, Refused
 from workbench.executors.compiled.rules import layout
 from workbench.executors.compiled.rules.engine import CompiledRules
+from workbench.executors.table import rule_engines
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.check import rules
 from workbench.tesla.engines.aip.automaton import Automaton
@@ -22,7 +23,6 @@ from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.engines.runner import MatcherStart
-from workbench.tesla.engines.table import rule_engines
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.tree import Aggregate
 

@@ -166,8 +166,8 @@ def test_logs_that_can_be_read_once_are():
 def test_an_engine_that_makes_composites_tells_the_same():
     rules, events = wb.rules(SEQUENCE), log({"A": 2, "B": 2, "C": 2})
     rows = wb.run(rules, events, matches="rows")
-    assert rows == wb.run(rules, events, matches="rows", engine="cdp") == rules.matches(events).to_arrow().to_pylist()
-    assert wb.run(rules, events, matches="count", engine="cdp") == [{"rule": "all", "type": "E", "matches": 8}]
+    assert rows == wb.run(rules, events, matches="rows", backend="cdp") == rules.matches(events).to_arrow().to_pylist()
+    assert wb.run(rules, events, matches="count", backend="cdp") == [{"rule": "all", "type": "E", "matches": 8}]
     assert wb.run(rules, events, matches="count") == [{"rule": "all", "type": "E", "matches": 8}]
 
 

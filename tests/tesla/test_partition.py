@@ -11,8 +11,7 @@ from workbench.core.domain import Value
 from workbench.errors import InputError, LanguageError, Refused
 from workbench.tesla import tree as t
 from workbench.tesla.check import checked, rules
-from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.operators import as_float
 from workbench.tesla.partial_run import PartialRun

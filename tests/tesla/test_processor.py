@@ -106,7 +106,7 @@ def test_times_of_logs(folder):
     with pytest.raises(InputError, match="the time goes back from 60000000 to 0"):
         wb.run(folder / "p.pipe:alarms", [ROWS[1], ROWS[0]], time_unit="s")
     plain = wb.parse("pipeline p(x: int) -> int { return x }").get()
-    with pytest.raises(InputError, match="for rules only: --time-unit"):
+    with pytest.raises(InputError, match="for rules and pipelines with a clock only: --time-unit"):
         wb.run(plain, [{"x": 1}], time_unit="s")
     (folder / "bare.tesla").write_text(
         "declare A(x: int) declare B(x: int) from A[$x = x] emit B(x = $x) at most once in 5"
@@ -121,11 +121,12 @@ def test_times_of_logs(folder):
 def test_conformance_and_drawings(folder, tmp_path):
     program = wb.load(folder / "p.pipe:alarms")
     outcomes = {
-        each.backend: each for each in wb.conform(program, ["specification", "threaded", "numba"], Search(examples=20))
+        each.backend: each
+        for each in wb.conform(program, ["specification", "threaded", "compiled"], Search(examples=20))
     }
     assert {name for name, each in outcomes.items() if not each.refused} == {"specification", "threaded"}
     assert all(each.failure is None for each in outcomes.values())
-    assert "rules keep events, and nothing bounds how many" in outcomes["numba"].refused
+    assert "rules keep events, and nothing bounds how many" in outcomes["compiled"].refused
     assert "fire" in draw(program)
     (folder / "whole.tesla").write_text("declare A(x: int) declare B(x: int) from A emit B(x = A.x + 2)")
     (folder / "whole.pipe").write_text('pipeline p(a: int) -> int { return rules("whole.tesla", A = a).B.x }')
@@ -208,7 +209,7 @@ def test_rules_have_the_facts_of_the_run(folder, tmp_path):
         made.execute("CREATE TABLE F (x INTEGER, y INTEGER)")
         made.execute("INSERT INTO F VALUES (7, 3)")
     assert [row["out"] for row in wb.run(pipeline, rows, facts=tmp_path / "f.db")] == [3]
-    with pytest.raises(InputError, match="for rules only: --facts"):
+    with pytest.raises(InputError, match="for programs that look facts up only: --facts"):
         wb.run(wb.load("models/tesla/kitchen.pipe"), [], facts={"F": facts})
 
 

@@ -1,13 +1,18 @@
 """Rules from Python: sets, runs over data of any kind, and running rules with subscribers."""
 
+import json
 import math
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 import workbench as wb
-from workbench.errors import DomainError, InputError, LanguageError, WorkbenchError
+from workbench.errors import DomainError, InputError, LanguageError, Refused, WorkbenchError
+from workbench.executors.run_options import RunOptions
+from workbench.executors.table import Start
+from workbench.logs.rules import run_rules
 
 TEXT = """
 declare A(x: int)
@@ -25,7 +30,7 @@ TOLD = {"type": "Told", "time": 11, "x": 7, "name": "n", "share": 3.5}
 def test_a_run_over_any_data(tmp_path):
     rules = wb.rules(TEXT)
     assert wb.run(rules, ROWS) == [TOLD]
-    assert list(wb.run(rules, iter(ROWS), engine="aip")) == [TOLD]
+    assert list(wb.run(rules, iter(ROWS), backend="aip")) == [TOLD]
     columns = {name: [row.get(name) for row in ROWS] for name in ("type", "time", "x", "name")}
     assert wb.run(rules, columns) == {name: [value] for name, value in TOLD.items()}
     (tmp_path / "r.tesla").write_text(TEXT)
@@ -179,17 +184,32 @@ def test_what_a_command_would_say_is_said(tmp_path, caplog):
     assert {path.name for path in tmp_path.iterdir() if path.name[0] != "."} == {"bad.csv", "late.jsonl"}
 
 
+def test_a_run_from_file_to_file_shows_how_far_it_is(tmp_path):
+    shown = []
+
+    @contextmanager
+    def progress(text):
+        yield
+        shown.append(text())
+
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+    options = RunOptions(input=str(tmp_path / "in.jsonl"), output=str(tmp_path / "out.jsonl"))
+    run_rules(wb.rules(TEXT), Start(options, progress=progress))
+    assert shown == [f"{len(ROWS)} rows, 1 events out"]
+
+
 def test_options_for_pipelines_are_refused():
     program = wb.parse("pipeline p(x: int) -> int { return x }").get()
     with pytest.raises(InputError, match="for rules only: --until"):
         wb.run(program, {"x": [1]}, until=3)
     with pytest.raises(InputError, match="no 'trx' to be compatible with"):
         wb.run(wb.rules(TEXT), ROWS, compat="trx")
-    with pytest.raises(InputError, match="not for rules: --backend numba"):
-        wb.run(wb.rules(TEXT), ROWS, backend="numba")
+    with pytest.raises(Refused, match="not supported by backend 'threaded': it runs pipelines only"):
+        wb.run(wb.rules(TEXT), ROWS, backend="threaded")
     with pytest.raises(InputError, match=r"wb\.load_rules"):
         wb.load("fire.tesla")
-    with pytest.raises(InputError, match="'cdp' has one thread"):
-        wb.run(wb.rules(TEXT), ROWS, threads=2)
+    with pytest.raises(InputError, match="not for the cdp backend: --threads"):
+        wb.run(wb.rules(TEXT), ROWS, backend="cdp", threads=2)
+    assert wb.run(wb.rules(TEXT), ROWS, threads=2) == wb.run(wb.rules(TEXT), ROWS)
     with pytest.raises(InputError, match="there is no option 'untl'"):
         wb.run(wb.rules(TEXT), ROWS, untl=2)  # type: ignore[call-overload]

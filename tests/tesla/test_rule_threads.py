@@ -18,9 +18,8 @@ from workbench.executors.compiled.rules.key_buckets import KeyBuckets
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.threads import RuleThreads
 from workbench.tesla.check import rules
-from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.rule_split import RuleSplit, rule_split, shared
-from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.engines.time_split import TimeSplit, time_split
 from workbench.tesla.event_block import LargeNumberError, event_block, joined
 from workbench.tesla.occurrence import Occurrence

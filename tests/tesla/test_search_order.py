@@ -15,6 +15,7 @@ from workbench.executors.compiled.rules.matching_rules import MatchingRules
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.search_sample import sampled_orders
 from workbench.executors.compiled.rules.search_source import SearchSource
+from workbench.executors.table import rule_engines
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
@@ -23,10 +24,9 @@ from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.engines.rule_sample import sampled
 from workbench.tesla.engines.search_order import RuleSearches
 from workbench.tesla.engines.set_plan import SetPlan
-from workbench.tesla.engines.table import rule_engines
 from workbench.tesla.occurrence import Occurrence
 
-COMPILED = {"compiled": rule_engines()["compiled"].make}
+COMPILED = {"compiled": rule_engines()["compiled"]}
 HEAD = "declare A(x: int, y: int) declare B(x: int) declare C(x: int) declare X(x: int) declare D(x: int)\n"
 HEAD += "declare fact F(x: int)\n"
 

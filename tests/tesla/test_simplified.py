@@ -14,9 +14,9 @@ from workbench.conformance.compare.simplified_rules import told_apart
 from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import InputError
+from workbench.executors.table import rule_engines
 from workbench.tesla import tree as t
 from workbench.tesla.check import rules
-from workbench.tesla.engines.backends.cdp import ROW
 from workbench.tesla.meaning import meaning
 from workbench.tesla.rewriting import known, laws, merging
 from workbench.tesla.rewriting.lawful import by_laws
@@ -78,7 +78,9 @@ def test_rules_that_laws_have_simplified_read_back_and_run_the_same(seed):
         again = rules(str(simpler))
         assert (again.declarations, again.rules) == (simpler.declarations, simpler.rules)
         assert told(again, next(streams(case, seed))) == told(case.rules, next(streams(case, seed)))
-        before, after = (plain(told_by(replace(case, rules=each), ROW.make)) for each in (case.rules, again))
+        before, after = (
+            plain(told_by(replace(case, rules=each), rule_engines()["cdp"])) for each in (case.rules, again)
+        )
         assert after == before
         assert next(by_laws(again), None) is None
 

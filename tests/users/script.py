@@ -102,7 +102,7 @@ def mistakes() -> None:
     wb.nonsense()  # type: ignore[attr-defined]
     wb.check(kept)  # type: ignore[call-arg]
     Settings(integers="wrong")  # type: ignore[arg-type]
-    wb.run(kept, {"x": [1]}, bakend="numba")  # type: ignore[call-overload]
+    wb.run(kept, {"x": [1]}, bakend="compiled")  # type: ignore[call-overload]
     wb.equivalent(kept, kept, "rougly")  # type: ignore[arg-type]
 
 

@@ -36,11 +36,6 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
 def explained_run_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Those of them that a run has that is to be explained, too."""
     group = parser.add_argument_group("of rules (.tesla files)", "there --input TYPE=FILE is a file of one type")
-    group.add_argument(
-        "--engine",
-        metavar="NAME",
-        help="what runs them (default: cdp, for long files auto: what fits the rules and the log)",
-    )
     group.add_argument("--time", metavar="COLUMN", help="the column of times: numbers, or dates (default: time)")
     group.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count: us, ms, s, min, h or d")
     group.add_argument("--late", metavar="DURATION", help="wait so long for events that come late: 10s")

@@ -21,7 +21,8 @@ def run_options(args: argparse.Namespace, **own: Any) -> RunOptions:
     values = vars(args)
     found = {name: values.get(flag_name(flag)) for name, flag in FLAGS.items() if name not in ("integers", "more")}
     others = {name: values.get(name) for name in map(flag_name, option_flags()) if name not in found}
-    return table.run_options({**found, **others, "integers": _integers(args), **own})
+    found["engine"] = values.get("engine")  # what --backend was called for rules
+    return table.run_options({**found, **others, "integers": _integers(args), **own}, o.note)
 
 
 def _integers(args: argparse.Namespace) -> Integer | None:
@@ -65,14 +66,18 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--head", type="positive", metavar="N", help="read the first N rows only")
 
 
+def backend_option(parser: argparse._ActionsContainer, text: str, default: str = AUTO) -> None:
+    """`--backend`, and what it was called for rules."""
+    help = f"what runs it (default: {default}). {text}"
+    parser.add_argument("--backend", metavar="NAME", default=default, help=help)
+    parser.add_argument("--engine", metavar="NAME", help="of rules: what --backend was called before")
+
+
 def backend_options(parser: argparse.ArgumentParser) -> None:
     """`--backend`, and the options of the backends, each with those that have it."""
     rows = [row for row in backend_rows().values() if row.runs]
     told = "; ".join(f"{row.name}: {row.said}" for row in rows)
-    parser.add_argument(
-        "--backend", choices=[*(row.name for row in rows), AUTO], default=rows[0].name,
-        help=f"what runs it (default: {rows[0].name}). {told}; {AUTO}: numba where it runs the program, else reference",
-    )  # fmt: skip
+    backend_option(parser, f"{told}; {AUTO}: what fits the program and the log")
     group = parser.add_argument_group("of some backends")
     flags: dict[str, list[tuple[BackendOption, str]]] = {}
     for row in rows:

@@ -15,9 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError, did_you_mean
-from workbench.events.files import is_stream
+from workbench.events.files import ending, is_stream
+from workbench.events.packing import COMPRESSIONS
+from workbench.events.table import USUAL, endings, format_row
 
 LogPath = str | Path
+
+PACKED = 4
+"""How much larger a log is than what it takes compressed, about."""
 
 
 def named_files(given: Any) -> list[LogPath] | None:
@@ -39,6 +44,25 @@ def log_files(given: LogPath | Sequence[LogPath]) -> list[LogPath]:
     found = [file for each in named_files(given) or () for file in _files(each)]
     if found.count("-") > 1:
         raise InputError("the standard input can be read once", hint="give --input - once")
+    return found
+
+
+def expected_rows(given: Any) -> int | None:
+    """How many rows data have, of files about, by their sizes; None where the end is not known."""
+    if named_files(given) is None:
+        some = next(iter(given.values()), ()) if isinstance(given, Mapping) else given
+        return len(some) if isinstance(some, Sequence) else getattr(some, "num_rows", getattr(some, "size", None))
+    found = 0
+    names = [str(each).rpartition("=")[2] for each in named_files(given) or ()]
+    try:
+        files = log_files(names) if names else []
+    except InputError:
+        return None
+    if not files or any(map(is_stream, files)):
+        return None
+    for file in map(Path, files):
+        row = format_row(endings().get(ending(file), USUAL))
+        found += file.stat().st_size * (PACKED if file.suffix in COMPRESSIONS else 1) // row.row_bytes
     return found
 
 

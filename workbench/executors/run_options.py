@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 """What stands for the backend that fits the program and the log."""
-PIPELINES, RULES, TIMES, FACTS = "pipelines", "rules", "programs with a clock", "programs that look up facts"
+PIPELINES, RULES, TIMES, FACTS = "pipelines", "rules", "rules and pipelines with a clock", "programs that look facts up"
 """What an option is for, where it is not for all programs; rules have a clock, and may look up facts."""
 
 
@@ -99,6 +99,8 @@ class RunOptions:
     """The same as machine code, where it can be compiled."""
     reassociate: bool = False
     """Whether sums of floats may be made in another order, in several threads."""
+    worker_backend: str | None = None
+    """What runs rules on the workers of Spark."""
     key: str | None = None
     """A column: the program runs once for each of its values, and rows of the answer have them."""
     with_row: bool = False
@@ -116,8 +118,6 @@ class RunOptions:
     files: int | None = None
     """Files that a stream takes at a time."""
 
-    engine: str | None = _of(RULES)
-    """`cdp`, `aip`, `compiled`, or `auto`, which chooses for the rules and the log."""
     time: str | None = _of(TIMES)
     """The column of times."""
     time_unit: str | None = _of(TIMES)

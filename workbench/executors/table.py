@@ -7,7 +7,8 @@ with a `ROW`. Rows are read to show help, so a row imports what it runs when it 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -15,13 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, PipelineError, Refused, did_you_mean
 from workbench.events.reading import Tally
-from workbench.executors.run_options import OPTIONS, RunOptions, flag_name
+from workbench.executors.run_options import AUTO, FACTS, FLAGS, OPTIONS, PIPELINES, RULES, TIMES, RunOptions, flag_name
 from workbench.extensions import rows
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
     from workbench.executors.backend import Backend, Oracle
     from workbench.executors.keyed import KeyedColumns, KeyedSteps
+    from workbench.tesla.engines.engine import MakesEngine
+
+
+PIPELINE, RULE_SET = "pipeline", "rule set"
+"""The kinds of programs that backends run."""
+ALIASES = {"numba": "compiled", "parallel": "compiled"}
+"""What backends were called, and are called now."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +40,13 @@ class BackendOption:
     ----------
     help: what it means to this backend; empty where the command declares it itself.
     how: what argparse is told of it; the type `positive` is a number from 1 on.
+    kinds: the kinds of programs that it is for; none: all that its backend runs.
     """
 
     flag: str
     help: str = ""
     how: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,6 +75,13 @@ class Start:
         value = self.options.value(name)
         return default if value is None else value
 
+    def watched(self) -> Any:
+        """A context that shows how far the log is, unless the output is a terminal and nobody asks for that."""
+        from workbench.events.files import is_terminal
+
+        quiet = is_terminal(self.options.output) and not self.options.progress
+        return nullcontext() if quiet else self.progress(self.tally.shown)
+
     @property
     def live(self) -> bool:
         """Whether the log comes as somebody writes it."""
@@ -86,11 +103,14 @@ class BackendRow:
         where it runs none step by step.
     keyed: makes what runs a program for each key of a log (`executors/keyed.py`), for `--key`.
     whole: runs a program on a whole log, and reads and writes it, all that `workbench run` would do.
-    kinds: the kinds of programs that it runs, as `Program.kind` names them; none: all, by their graphs.
+    engine: starts it on rules, for the events of a log.
+    kinds: the kinds of programs that it runs, as `Program.kind` names them; who runs pipelines runs any graph.
     like: the form in which it runs processors (`core.processor.Form`); what they refuse to it, they refuse to this one.
     options: those of `workbench run` that are for this backend and not for all.
+    lacks: those that are for its programs, and not for it.
     needs: Python packages and programs that it cannot do without, and how each is installed.
     uses: those that it can do without.
+    missing: what rules need that is not on this machine; nothing where they run.
     compared: how `conform` compares it; without a contender of its own, what it runs is compared step by step.
     rank: its place among the others.
     """
@@ -100,32 +120,39 @@ class BackendRow:
     make: Callable[[Program, Start], Backend] | None = None
     keyed: Callable[[Program, Start], KeyedColumns | KeyedSteps] | None = None
     whole: Callable[[Program, Start], None] | None = None
-    kinds: tuple[str, ...] = ()
+    engine: MakesEngine | None = None
+    kinds: tuple[str, ...] = (PIPELINE,)
     like: str = "reference"
     options: tuple[BackendOption, ...] = ()
+    lacks: tuple[str, ...] = ()
     needs: Mapping[str, str] = field(default_factory=dict)
     uses: Mapping[str, str] = field(default_factory=dict)
+    missing: Callable[[], str] = str
     compared: str = "step by step"
     rank: int = 100
 
     @property
     def runs(self) -> bool:
         """Whether `workbench run` has it."""
-        return self.make is not None or self.whole is not None
+        return any(each is not None for each in (self.make, self.whole, self.engine))
 
     @property
     def said(self) -> str:
-        """What it does, and for which programs, where it is not for all."""
-        return f"{self.what} ({self.only})" if self.kinds else self.what
+        """What it does, and for which programs."""
+        return f"{self.what} ({self.programs})"
 
     @property
-    def only(self) -> str:
-        """The kinds of programs that it runs: `rule sets only`."""
-        return f"{' and '.join(f'{kind}s' for kind in self.kinds)} only"
+    def programs(self) -> str:
+        """The kinds of programs that it runs: `pipelines, rule sets`."""
+        return ", ".join(f"{kind}s" for kind in self.kinds)
 
-    def takes(self, kind: str) -> bool:
-        """Whether it is for programs of this kind."""
-        return not self.kinds or kind in self.kinds
+    def takes(self, kind: str, *, graph: bool = True) -> bool:
+        """Whether it is for programs of this kind; `graph`: of which the graph is run, as that of a pipeline."""
+        return kind in self.kinds or (graph and PIPELINE in self.kinds)
+
+    def flags(self, kind: str) -> Iterator[str]:
+        """Those of its options that are for programs of this kind."""
+        return (option.flag for option in self.options if kind in (option.kinds or self.kinds))
 
 
 _FAULTS = "let the faults of the file and of --fault strike at random, the same ones for the same N (default: 0)"
@@ -138,13 +165,10 @@ THREADS = {"type": "positive", "metavar": "N"}
 PROCESSES = BackendOption(
     "--processes", "the copies of quantifiers, windows and slices in so many worker processes", THREADS
 )
-REASSOCIATE = BackendOption(
-    "--reassociate",
-    "in several threads floats may be added and multiplied in another order; results differ by rounding",
-    {"action": "store_true"},
-)
 KEY = BackendOption("--key", "a run for each value of this column", {"metavar": "COLUMN"})
-WITH_ROW = BackendOption("--with-row", "with --key, also the number of the row in the log", {"action": "store_true"})
+WITH_ROW = BackendOption(
+    "--with-row", "with --key, also the number of the row in the log", {"action": "store_true"}, (PIPELINE,)
+)
 KEYED = (KEY, WITH_ROW)
 NUMBA = dict.fromkeys(("numba", "numpy", "pyarrow"), "pip install 'workbench[fast]'")
 """What several backends have; `--fault` is an option of many commands."""
@@ -159,9 +183,19 @@ def backend_rows() -> Mapping[str, BackendRow]:
 def backend_row(name: str) -> BackendRow:
     """The backend of that name; PipelineError with a suggestion if there is none."""
     try:
-        return backend_rows()[name]
+        return backend_rows()[ALIASES.get(name, name)]
     except KeyError:
         raise PipelineError(f"there is no backend '{name}'", hint=did_you_mean(name, backend_rows())) from None
+
+
+def rule_engines() -> Mapping[str, MakesEngine]:
+    """The backends that run rules event by event, by name: what starts each."""
+    return {name: row.engine for name, row in backend_rows().items() if row.engine is not None}
+
+
+def engines_here() -> Mapping[str, MakesEngine]:
+    """Those that run on this machine."""
+    return {name: make for name, make in rule_engines().items() if not backend_row(name).missing()}
 
 
 def option_flags() -> Iterable[str]:
@@ -169,13 +203,18 @@ def option_flags() -> Iterable[str]:
     return dict.fromkeys(option.flag for row in backend_rows().values() for option in row.options)
 
 
-def run_options(values: Mapping[str, Any]) -> RunOptions:
+def run_options(values: Mapping[str, Any], say: Callable[[str], object] = lambda _: None) -> RunOptions:
     """The options of a run that have these values; None and an empty list stand for what is not given.
+
+    Parameters
+    ----------
+    say: is told of names that are old.
 
     Raises
     ------
     InputError: there is no such option.
     """
+    values = _renamed(values, say)
     known = dict.fromkeys(name for name in (*OPTIONS, *map(flag_name, option_flags())) if name != "more")
     if unknown := next((name for name in values if name not in known), None):
         raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, known))
@@ -185,12 +224,32 @@ def run_options(values: Mapping[str, Any]) -> RunOptions:
     return RunOptions(**given, more=more)
 
 
-def refuse_kind(row: BackendRow, program: Program) -> None:
-    """Refused, with the backends that it is for, where a program is none for this one."""
-    if not row.takes(program.kind):
-        others = ", ".join(other.name for other in backend_rows().values() if other.runs and other.takes(program.kind))
+def _renamed(values: Mapping[str, Any], say: Callable[[str], object]) -> Mapping[str, Any]:
+    """The same with the names of today."""
+    found = dict(values)
+    engine, backend = found.pop("engine", None), found.get("backend") or AUTO
+    if engine is not None:
+        if backend not in (AUTO, engine, "spark"):
+            raise InputError(f"two backends: {backend} and {engine}", hint="leave --engine out")
+        say("what runs rules is a backend, too: --backend instead of --engine")
+        found["worker_backend" if backend == "spark" else "backend"] = engine
+    elif new := ALIASES.get(backend):
+        say(f"the {backend} backend is called {new} now")
+        found["backend"] = new
+        if backend == "parallel" and found.get("threads") is None:
+            found["threads"] = os.cpu_count()
+    return found
+
+
+def refuse_kind(row: BackendRow, program: Program, *, graph: bool = True) -> None:
+    """Refused, with the backends that it is for, where a program is none for this one; see `BackendRow.takes`."""
+    kind = program.kind
+    if not row.takes(kind, graph=graph):
+        others = ", ".join(each.name for each in backend_rows().values() if each.runs and each.takes(kind, graph=graph))
+        only = row.programs.replace(", ", " and ")
         raise Refused(
-            f"{program.ports.of} is not supported by backend '{row.name}': it runs {row.only}; available on: {others}."
+            f"{kind} {program.name} is not supported by backend '{row.name}': it runs {only} only; available on:"
+            f" {others}."
         )
 
 
@@ -201,11 +260,46 @@ def refuse_missing(row: BackendRow) -> None:
             raise Refused(f"backend '{row.name}' needs the package {name}", hint=install)
 
 
-def refuse_foreign(row: BackendRow, options: RunOptions) -> None:
-    """InputError where an option of another backend is given."""
-    own = {option.flag for option in row.options}
-    if foreign := options.given(*(flag for flag in option_flags() if flag not in own)):
-        first, rows = foreign.partition(",")[0], backend_rows().values()
-        users = (f"--backend {other.name}" for other in rows if any(option.flag == first for option in other.options))
-        hint = f"leave it out, or add {' or '.join(users)}"
+def refuse_options(
+    rows: Sequence[BackendRow], program: Program, options: RunOptions, *, graph: bool = True
+) -> None:  # fmt: skip
+    """InputError, which says what they are for, where options are not for a program, or for none of some backends.
+
+    Parameters
+    ----------
+    rows: what may run it; the first one is called so.
+    graph: whether its graph is run, as that of a pipeline.
+    """
+    kind = PIPELINE if graph else RULE_SET
+    for only in (PIPELINES, RULES, TIMES, FACTS):
+        flags = (FLAGS[each.name] for each in OPTIONS.values() if each.metadata.get("only") == only)
+        if not _applies(only, program, kind) and (foreign := options.given(*flags)):
+            hint = "leave it out" if only == PIPELINES else "leave it out, or name a .tesla file"
+            raise InputError(f"for {only} only: {foreign}", hint=hint)
+    row, own = rows[0], {flag for row in rows for flag in row.flags(kind)}
+    if foreign := options.given(*(flag for flag in option_flags() if flag not in own), *row.lacks):
+        first = foreign.partition(",")[0]
+        users = [f"--backend {each.name}" for each in backend_rows().values() if first in each.flags(kind)]
+        if not users and first not in row.lacks:
+            raise InputError(f"for {PIPELINES if kind == RULE_SET else RULES} only: {foreign}", hint="leave it out")
+        hint = f"leave it out, or add {' or '.join(users) or 'another backend'}"
         raise InputError(f"not for the {row.name} backend: {foreign}", hint=hint)
+
+
+def _applies(only: str, program: Program, kind: str) -> bool:
+    """Whether a program is one of those that an option is for."""
+    if kind == RULE_SET or only == PIPELINES:
+        return (kind == PIPELINE) == (only == PIPELINES)
+    clock = only == TIMES and any(port.clock for port in program.ports.inputs)
+    return clock or (only == FACTS and any(fact_types(program)))
+
+
+def fact_types(program: Program) -> Iterator[str]:
+    """The types of facts that rules in a pipeline look at."""
+    from workbench.processors.held.group import Group
+
+    for node in program.pipeline.nodes if program.kind == PIPELINE else ():
+        if isinstance(node.processor, Group):
+            yield from fact_types(node.processor.body)
+        else:
+            yield from getattr(node.processor, "looks_up", ())  # to ask for its class would import rules

@@ -13,8 +13,7 @@ from typing import Any
 from zlib import crc32
 
 from workbench.lab.experiment import Output
-from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
 

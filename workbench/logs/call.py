@@ -23,7 +23,7 @@ from workbench.logs import answers
 from workbench.logs.answers import RunRow
 from workbench.logs.data import ArraysReader, RowsReader, TableReader
 from workbench.logs.keyed import ROW, keyed_parts
-from workbench.logs.options import LOG, Place, RunKeywords, refuse_rule_options, started
+from workbench.logs.options import LOG, Place, RunKeywords, started
 from workbench.logs.run import BlockOutputs, LogRun, blocks_of, run_with, write_log
 from workbench.logs.run_outputs import FRAMES, RunOutputs, made_by
 from workbench.named_files import allow
@@ -119,7 +119,6 @@ def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None =
 
 
 def _ran(found: Program, data: Any, output: Place | None, start: Start) -> Any:
-    refuse_rule_options(start.options, found)
     warn_of_lags(found.pipeline)
     if output is not None and named_files(data):
         run_with(found, start)

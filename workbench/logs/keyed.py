@@ -6,7 +6,6 @@ log then ends the runs, in the order in which their keys first came. Rows are nu
 
 from __future__ import annotations
 
-import contextlib
 import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from workbench.core.domain import INT, Value
 from workbench.core.program import Port, Ported, Ports, Program
 from workbench.errors import InputError, WorkbenchError
 from workbench.events.column_map import has_columns
-from workbench.events.files import is_terminal, shown_name
+from workbench.events.files import shown_name
 from workbench.events.inputs import named_files
 from workbench.events.row_batches import batches
 from workbench.events.rows import RowWriter
@@ -66,12 +65,10 @@ def run_keyed_log(
     files = named_files(args.input) or ["-"]
     written = output_format(args.output, reading.format, files[0])
     log = shown_name(files[0]) if len(files) == 1 else "the log"
-    quiet = is_terminal(args.output) and not args.progress
-    progress = contextlib.nullcontext() if quiet else start.progress(start.tally.shown)
     blocks = read(rows)
     with (
         write_events(args.output, rows, format=written, live=start.live) as into,
-        progress,
+        start.watched(),
         overlap(blocks, into, start, getattr(backend, "threads", 1)) as (given_blocks, writer),
     ):
         run = _KeyedRun(pipeline, key, backend, writer, log, start.tally, fallback)

@@ -5,13 +5,12 @@ The rule of this module: what a run is given is given to each processor that loo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
-from workbench.executors.table import Start
+from workbench.executors.table import Start, fact_types
 from workbench.processors.held.group import Group
 
 if TYPE_CHECKING:
@@ -24,15 +23,6 @@ def with_facts(program: Program, start: Start) -> Program:
         return program
     fixed = replace(start.options, facts_fixed=True)  # a run may go on from a state before
     return _with_facts(program.pipeline, replace(start, options=fixed))
-
-
-def fact_types(program: Program) -> Iterator[str]:
-    """The types of facts that rules in a pipeline look at."""
-    for node in program.pipeline.nodes if program.kind == Pipeline.kind else ():
-        if isinstance(node.processor, Group):
-            yield from fact_types(node.processor.body)
-        else:
-            yield from getattr(node.processor, "looks_up", ())  # to ask for its class would import rules
 
 
 def _with_facts(pipeline: Pipeline, start: Start) -> Pipeline:

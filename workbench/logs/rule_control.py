@@ -27,8 +27,7 @@ from workbench.executors.table import Start
 from workbench.logs.rule_choice import engine_name
 from workbench.named_files import allow, find_named
 from workbench.tesla.check import checked
-from workbench.tesla.engines.engine import EngineSettings, RuleCost, RuleEngine
-from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.engines.engine import EngineSettings, RuleCost, RuleEngine, rule_engine
 from workbench.tesla.occurrence import in_units
 from workbench.tesla.parser import parse_rules, read_rules
 from workbench.tesla.rule_set import RuleSet
@@ -253,7 +252,7 @@ class RuleControl:
         except InputError as error:
             what = f"{error.what} (the times of {self._shown} are {KINDS[self._clock.dates or '']})"
             raise error.retold(what, where=error.where) from error
-        engine = rule_engine(running, engine_name(self._start), None, settings)
+        engine = rule_engine(running, engine_name(self._start.options), None, settings)
         rules, failed = list(self.everything.rules), set[str]()
         for change in found:
             if isinstance(change, WorkbenchError):

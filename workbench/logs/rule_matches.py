@@ -17,10 +17,9 @@ from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import EventPiece
 from workbench.logs.rules import TOLD, RowsMade, RuleRun
-from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.made_matches import MadeMatches
 from workbench.tesla.engines.matched_rules import MatchedRules
-from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
 from workbench.tesla.match_columns import RULE, MatchColumns, match_names
 from workbench.tesla.occurrence import Occurrence, in_units
@@ -77,17 +76,17 @@ class MatchRun(RuleRun):
         trex = start.options.compat == "trex"
         settings = EngineSettings(unit, dates, trex, start.options.profile)
         facts = self._facts = facts_of(self.rules, start)
-        made, asked = in_units(self.rules, unit, dates=dates, trex=trex), start.options.engine
+        made, asked = in_units(self.rules, unit, dates=dates, trex=trex), start.options.backend
         self.engine = "compiled"
         try:
-            if asked in (None, AUTO, self.engine):
+            if asked in (AUTO, self.engine):
                 compact = later("workbench.executors.compiled.rules.matching_rules", "MatchingRules")
                 return compact(made, facts, settings, numbers=self._numbers)
         except Refused as error:
             if asked == self.engine:
                 raise
-            start.say(f"engine cdp: {error}")
-        self.engine = "cdp" if asked in (None, AUTO) else asked
+            start.say(f"backend cdp: {error}")
+        self.engine = "cdp" if asked == AUTO else asked
         return MadeMatches(made, rule_engine(made, self.engine, facts, settings), numbers=self._numbers)
 
     def made(self) -> Iterator[RowsMade]:

@@ -16,22 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError
 from workbench.events.clock import Clock
-from workbench.events.inputs import log_files
+from workbench.events.inputs import expected_rows, log_files
 from workbench.events.parts import WHOLE
 from workbench.events.reading import Reading, Tally
 from workbench.events.write import kept_rows, write_events
-from workbench.executors.run_options import RunOptions
+from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.output import events_of_row, write_rows
 from workbench.executors.spark.whole import ClearedOutput, check_files, stages_shown, started_session, written_format
 from workbench.executors.table import Start
-from workbench.logs.rule_choice import asks, chosen_engine, engine_name, expected_events
+from workbench.logs.rule_choice import chosen_engine, engine_name
 from workbench.logs.rule_composites import event_columns
 from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import begun
-from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.occurrence import Facts, in_units
 from workbench.tesla.partial_run import refuse_circles
 from workbench.tesla.partition import rule_partition
@@ -46,18 +45,13 @@ if TYPE_CHECKING:
 
 BUCKETS_PER_TASK = 4
 """Buckets of keys for each task that runs engines: tasks have about the same to do."""
-WITHOUT = (
-    "--key", "--order", "--late", "--late-output", "--rules-control", "--with-sources", "--profile", "--steps",
-    "--with-row",
-)  # fmt: skip
 
 
 def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
     """Read and write, as the options of the command say."""
     args = start.options
-    if foreign := args.given(*WITHOUT, *["--until"] * args.stream):
-        hint = "leave it out, or run the rules without --backend spark"
-        raise InputError(f"not for rules on the spark backend: {foreign}", hint=hint)
+    if args.stream and args.given("--until"):
+        raise InputError("a stream that goes on has no end: --until", hint="leave --stream out")
     rule_partition(rules).see(f"the spark backend has no key by which {rules.name} is split")
     refuse_circles(rules)
     log = SparkRuleLog(rules, start)
@@ -101,6 +95,7 @@ class SparkRuleLog:
 
     Attributes
     ----------
+    start: whose backend is that of the workers.
     clock: knows what times are from the first event.
     """
 
@@ -114,7 +109,9 @@ class SparkRuleLog:
     engine: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.engine = engine_name(self.start)
+        asked = self.start.options
+        self.start = replace(self.start, options=replace(asked, backend=asked.worker_backend or AUTO))
+        self.engine = engine_name(self.start.options)
         self.clock = self.start.options.clock()
         self.reading = self.start.options.reading()
         self.log = RuleLog(self.rules, self.clock, self.reading, Tally())
@@ -127,14 +124,13 @@ class SparkRuleLog:
 
     def choose(self) -> None:
         """Take the engine that fits, where that is asked for: a stream has one from its beginning."""
-        if asks(self.start):
+        if self.start.options.backend == AUTO:
             made, facts, settings = self._running()
             make = partial(rule_engine, made, facts=facts, settings=settings)
-            expected = expected_events(self.start.options.input)
+            expected = expected_rows(self.start.options.input)
             choice = chosen_engine(made, settings, expected, "columns", make)
             self.engine = choice.engine
-            if self.start.options.engine is not None or self.engine != "cdp":
-                self.start.say(f"engine {choice.engine}: {choice.why}")
+            choice.tell(self.start.say)
 
     def _running(self) -> tuple[RuleSet, Facts, EngineSettings]:
         """The rules with windows in the unit of times, facts, and how engines run."""

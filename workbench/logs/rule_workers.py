@@ -21,8 +21,7 @@ from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.runner import task_number
 from workbench.logs.rule_composites import composite_table, event_row
 from workbench.logs.rule_parts import EventLayout
-from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.partial_run import OrderPlace, PartialRun

@@ -17,19 +17,19 @@ from workbench.core.domain import ANY, INT
 from workbench.core.program import Port
 from workbench.errors import InputError, WorkbenchError
 from workbench.events.clock import Clock
+from workbench.events.inputs import expected_rows
 from workbench.executors.run_options import AUTO, RunOptions
-from workbench.executors.table import Start, backend_rows, option_flags
+from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_options
 from workbench.extensions import later
-from workbench.logs.rule_choice import EventsGiven, asks, chosen_engine, engine_name, expected_events
+from workbench.logs.rule_choice import MACHINE_CODE, USUAL, EventsGiven, chosen_engine, engine_name
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
 from workbench.logs.rule_control import RuleControl
 from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_keys import KeyedRules, with_key
 from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import EventPiece, LateEvents, begun
-from workbench.tesla.engines.engine import EngineSettings, RuleEngine
+from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
 from workbench.tesla.engines.rule_split import rule_split
-from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
@@ -55,20 +55,34 @@ def run_rules(rules: RuleSet, start: Start) -> None:
     from workbench.events.write import output_format, write_events
 
     options = start.options
-    if options.backend == "spark":
-        if foreign := options.given("--matches", "--first"):
-            raise InputError(f"not with --backend spark: {foreign}", hint="leave one of them out")
-        from workbench.logs.rule_spark import run_rules_on_spark
-
-        run_rules_on_spark(rules, start)
+    row = rule_backends(rules, options)[0]
+    if row.whole is not None:
+        row.whole(rules, start)
         return
     inputs = options.input if isinstance(options.input, list) else [options.input]
     written = output_format(options.output, options.reading().format, str(inputs[0]).rpartition("=")[2])
     run = rule_run(rules, start, lambda log: log.pieces(inputs))
-    with write_events(options.output, run.ports, format=written, live=start.live) as writer:
+    with write_events(options.output, run.ports, format=written, live=start.live) as writer, start.watched():
         for made in run.made():
             write_made(writer, made)
             writer.flush()
+
+
+def rule_backends(rules: RuleSet, options: RunOptions) -> Sequence[BackendRow]:
+    """What may run rules on a log, as options ask for it.
+
+    Raises
+    ------
+    Refused, InputError: that runs no rules, or an option is not for it.
+    """
+    names = (USUAL, MACHINE_CODE) if options.backend == AUTO else (options.backend,)
+    rows = [backend_row(name) for name in names]
+    for row in rows:
+        refuse_kind(row, rules, graph=False)
+    refuse_options(rows, rules, options, graph=False)
+    if options.compat not in (None, "trex"):
+        raise InputError(f"there is no '{options.compat}' to be compatible with", hint="did you mean 'trex'?")
+    return rows
 
 
 def rule_run(rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[EventPiece]]) -> RuleRun:
@@ -90,20 +104,6 @@ def write_made(writer: RowWriter, made: RowsMade) -> None:
         writer.table(made)
 
 
-def _see_options(options: RunOptions) -> None:
-    """InputError where an option is given that is for pipelines, or means nothing."""
-    others = options.given("--steps", "-N", *sorted({*option_flags()} - {"--key", "--threads"}))
-    usual = next(iter(backend_rows()))
-    if options.backend == "spark":
-        raise InputError("the spark backend reads a file and writes one", hint="name input and output")
-    if options.backend not in (usual, AUTO):
-        others = f"--backend {options.backend}"
-    if others:
-        raise InputError(f"not for rules: {others}", hint="leave it out; --engine names what runs rules")
-    if options.compat not in (None, "trex"):
-        raise InputError(f"there is no '{options.compat}' to be compatible with", hint="did you mean 'trex'?")
-
-
 class RuleRun:
     """A rule set that runs on the events of a log.
 
@@ -121,7 +121,9 @@ class RuleRun:
     def __init__(self, rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[EventPiece]]) -> None:
         from workbench.events.write import kept_rows
 
-        _see_options(start.options)
+        row = rule_backends(rules, start.options)[0]
+        if row.engine is None:
+            raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
         given = start.options.rules_control
         self._control = None if given is None else RuleControl(given, rules, start)
         self.rules, self._start = rules if self._control is None else self._control.everything, start
@@ -162,7 +164,7 @@ class RuleRun:
         made = in_units(self._first, unit, dates=dates, trex=trex)
         if threads > 1 and (reason := rule_split(made).reason):
             start.say(f"the rules run in one thread: {reason}")
-        self.engine = engine_name(start)
+        self.engine = engine_name(start.options)
 
         @cache
         def make(name: str) -> RuleEngine:
@@ -171,15 +173,14 @@ class RuleRun:
             keyed = self._key is not None and KeyedRules(self._key, self._first, self.rules, one)
             return cast("RuleEngine", keyed) if keyed else one()
 
-        if asks(start):
+        if start.options.backend == AUTO:
             first = next(self._pieces, None)
             self._pieces = chain(filter(None, [first]), self._pieces)
             singly = self._control is not None or not isinstance(first, EventBlock)
             given: EventsGiven = "keyed" if self._key is not None else "singly" if singly else "columns"
-            choice = chosen_engine(made, settings, expected_events(start.options.input), given, make)
+            choice = chosen_engine(made, settings, expected_rows(start.options.input), given, make)
             self.engine = choice.engine
-            if start.options.engine is not None or choice.engine != "cdp":
-                start.say(f"engine {choice.engine}: {choice.why}")
+            choice.tell(start.say)
         return make(self.engine)
 
     def made(self) -> Iterator[RowsMade]:
@@ -339,4 +340,4 @@ class _Late:
     def tell(self) -> None:
         """How many there were."""
         if self.count:
-            self.start.say(f"{self.count:,} events came too late: they are in {self.start.option('late_output')}")
+            self.start.say(f"{self.count:,} events came too late: they are in {self.start.options.late_output}")

@@ -17,11 +17,11 @@ from workbench.core.domain import Value
 from workbench.core.program import Ported, Program
 from workbench.errors import InputError, Refused, WorkbenchError
 from workbench.events.column_map import has_arrays, has_columns
-from workbench.events.inputs import LogPath, named_files
+from workbench.events.inputs import LogPath, expected_rows, named_files
 from workbench.events.row_batches import batches
 from workbench.events.rows import LogBlock
 from workbench.executors.run_options import AUTO, RunOptions
-from workbench.executors.table import BackendRow, Start, backend_row, refuse_foreign, refuse_kind, refuse_missing
+from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
 from workbench.interrupts import checkpoint
 from workbench.logs.fallback import Fallback, may_fail
 from workbench.logs.overlap import OverlappedWriter, overlap
@@ -40,6 +40,8 @@ BATCH = 4096
 """Steps that a compiled backend takes at a time, where nobody waits for the output of each."""
 LARGE = 1 << 18
 """The same where these steps are made in several threads."""
+FEW = 16_384
+"""Rows of files of which fewer are not worth the start of machine code."""
 Say = Callable[[str], object]
 T = TypeVar("T")
 BlockOutputs = Union["Mapping[str, OutputColumn]", Iterator[Mapping[str, list[Value]]]]
@@ -57,9 +59,6 @@ def run_with(program: Program, start: Start, struck: Say = lambda _: None) -> No
     options, row = run.start.options, run.row
     with run.closing:
         if row.whole is not None:
-            if options.memory_mb is not None:
-                hint = "bound that in its own way"
-                raise InputError(f"--memory is no limit of what the {row.name} backend starts", hint=hint)
             row.whole(run.program, run.start)
         elif options.key is not None:
             run.keyed()
@@ -104,10 +103,10 @@ class LogRun:
         self._made: Backend | None = None
         auto = options.backend == AUTO
         self.row = backend_row("reference" if auto else options.backend)
-        if auto and columns:
-            self._take(backend_row("numba"), start, twice=twice and not start.live)
-        refuse_foreign(self.row, options)
+        if auto and columns and _is_long(options):
+            self._take(backend_row("compiled"), start, twice=twice and not start.live)
         refuse_kind(self.row, self.program)
+        refuse_options([self.row], self.program, options)
         refuse_missing(self.row)
         if options.with_row and options.key is None:
             raise InputError("rows are numbered where each has a key: --with-row", hint="add --key COLUMN")
@@ -115,7 +114,7 @@ class LogRun:
         words = self.row.like == "numba" and not auto
         self.reading = replace(options.reading(self.program), words=words)
         self.auto, self.fallback = auto and self._made is not None, Fallback(self.program, self.start)
-        if auto:
+        if self.auto:
             start.say(f"the {self.row.name} backend runs it")
 
     def _take(self, row: BackendRow, start: Start, *, twice: bool) -> None:
@@ -125,7 +124,7 @@ class LogRun:
             (*map(has_arrays, ports.domains.values()), *map(has_columns, ports.shown.values()))
         ):
             with contextlib.suppress(InputError, Refused):
-                refuse_foreign(row, start.options)
+                refuse_options([row], self.program, start.options)
                 refuse_missing(row)
                 made = row.make(self.program, start)
                 if twice or not may_fail(cast("Compiled", made)):
@@ -302,21 +301,19 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     ----------
     read: where they are from, which has the format, too, where nothing else says it.
     """
-    from workbench.events.files import is_terminal
     from workbench.events.write import output_format, write_events
 
     options = run.start.options
     _ = run.backend  # nothing is written before the input is known to be there, and the program to run
     written = output_format(options.output, run.reading.format, read)
-    tally, quiet = run.start.tally, is_terminal(options.output) and not options.progress
-    progress = contextlib.nullcontext() if quiet else run.start.progress(tally.shown)
+    tally = run.start.tally
     own = any(each.flag == "--threads" for each in run.row.options)  # those of a GPU carry no blocks of a log
     threads = getattr(run.backend, "threads", 1) if own else 1
     with (
         write_events(
             options.output, run.program, format=written, idle=options.steps, live=run.start.live
         ) as into,
-        progress, run.closing, overlap(blocks, into, run.start, threads) as (given, writer),
+        run.start.watched(), run.closing, overlap(blocks, into, run.start, threads) as (given, writer),
     ):  # fmt: skip
         run.keep()
         if isinstance(writer, OverlappedWriter) and hasattr(run.backend, "share"):
@@ -346,6 +343,12 @@ def _write(run: LogRun, made: BlockOutputs, writer: RowWriter | OverlappedWriter
             if run.start.oracle:
                 writer.flush()  # a fault is told behind the rows of its step
             writer.keep_up()
+
+
+def _is_long(options: RunOptions) -> bool:
+    """Whether a log is worth the start of machine code, or that is asked for: data in memory are there already."""
+    wanted = named_files(options.input) is None or options.given("--threads", "--reassociate")
+    return bool(wanted) or (expected_rows(options.input) or 0) >= FEW
 
 
 def _started(events: Iterator[T]) -> Iterator[T]:

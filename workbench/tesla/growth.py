@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from workbench.tesla import tree as t
-from workbench.tesla.engines.engine import RuleEngine
+from workbench.tesla.engines.engine import RuleEngine, rule_engine
 from workbench.tesla.engines.publisher import Publisher
-from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.formulas import Happened, PlacedPredicate, grow, with_event
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_memory import HappensOrFacts, feed, on_other_facts

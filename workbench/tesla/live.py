@@ -14,8 +14,7 @@ from workbench.core.domain import FLOAT, INT, Value
 from workbench.core.units import MICROSECONDS
 from workbench.errors import DomainError, InputError, did_you_mean
 from workbench.tesla.check import rules as read_rules
-from workbench.tesla.engines.engine import EngineSettings, RuleEngine
-from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import SPELLED

@@ -219,8 +219,7 @@ class RuleProcessor(FileProcessor):
         return (emission(()),) * self.out_arity
 
     def _started(self) -> Any:
-        from workbench.tesla.engines.engine import EngineSettings
-        from workbench.tesla.engines.table import rule_engine
+        from workbench.tesla.engines.engine import EngineSettings, rule_engine
 
         return rule_engine(self.scaled, self.engine, self.facts, EngineSettings(trex=self.trex))
 

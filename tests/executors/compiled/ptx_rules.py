@@ -22,8 +22,7 @@ from workbench.executors.compiled.rules_gpu.engine import GpuRules
 from workbench.executors.compiled.rules_gpu.kernels import device_scope
 from workbench.executors.compiled.rules_gpu.sequences import RuleSequences
 from workbench.tesla.check import rules
-from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 

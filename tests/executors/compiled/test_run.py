@@ -287,32 +287,34 @@ def test_what_compiled_code_cannot_hold_is_refused() -> None:
         return builder.build(processor(builder.input("x", domain)))
 
     with pytest.raises(Refused, match="pipe 'x' of pipeline p carries any"):
-        translate(one(ANY, wb.Trim(1)), "numba")
+        translate(one(ANY, wb.Trim(1)), "compiled")
     with pytest.raises(Refused, match="carries any"):
-        translate(one(Tuple((INT, ANY)), wb.Trim(1)), "numba")
+        translate(one(Tuple((INT, ANY)), wb.Trim(1)), "compiled")
     opaque = user_function(lambda a: a + 1, result=INT, arity=1, name="next")
     with pytest.raises(
-        Refused, match=r"not supported by backend 'numba': function 'next' has no translation.*reference"
+        Refused, match=r"not supported by backend 'compiled': function 'next' has no translation.*reference"
     ):
-        translate(one(INT, wb.ApplyFunction(opaque)), "numba")
+        translate(one(INT, wb.ApplyFunction(opaque)), "compiled")
     for domain, processor in ((FLOAT, wb.Cast(INT)), (FLOAT, wb.Cast(Integer(5)))):
         with pytest.raises(Refused, match="makes a fraction int"):
             plainly(one(domain, processor))
     with pytest.raises(Refused, match="any number of events"):
-        translate(parsed("pipeline p(x: int) -> int { return stutter_by(x, x) }"), "numba")
+        translate(parsed("pipeline p(x: int) -> int { return stutter_by(x, x) }"), "compiled")
     for kind in ("map(int, int)", "map({a, b}, bool)", "(int, map({a, b}, bool))"):
-        with pytest.raises(Refused, match=r"input 'm' of pipeline p carries .*, and backend 'numba' takes no .*maps"):
-            translate(parsed(f"pipeline p(m: {kind}) -> {kind} {{ return m }}"), "numba")
+        with pytest.raises(
+            Refused, match=r"input 'm' of pipeline p carries .*, and backend 'compiled' takes no .*maps"
+        ):
+            translate(parsed(f"pipeline p(m: {kind}) -> {kind} {{ return m }}"), "compiled")
     waits = "pipeline p(x: bool) -> bool { return globally(eventually(x, pending = 5)) }"
     with pytest.raises(Refused, match=r"(?s)processor 'globally'.* any number of events .*may wait: pending = 4"):
-        translate(parsed(waits), "numba")
-    translate(parsed(waits.replace("= 5)", "= 5), pending = 7")), "numba")
+        translate(parsed(waits), "compiled")
+    translate(parsed(waits.replace("= 5)", "= 5), pending = 7")), "compiled")
     slices = (
         "pipeline same(x: int) -> int { return x }"
         "pipeline p(x: int) -> map(int, int) { return trim(slice(x, abs, same), 1) }"
     )
     with pytest.raises(Refused, match=r"(?s)processor 'trim' holds map\(int, int\).*only functions, and outputs"):
-        translate(wb.parse(slices).get("p").pipeline, "numba")
+        translate(wb.parse(slices).get("p").pipeline, "compiled")
 
 
 @pytest.mark.parametrize(

@@ -258,11 +258,11 @@ def test_logs(tmp_path: Path, ending: str, name: str) -> None:
     log = tmp_path / f"log.{ending}"
     wb.run(same_, rows, output=log)
     found: dict[str, Any] = {}
-    for backend in ("reference", "numba"):
+    for backend in ("reference", "compiled"):
         output = tmp_path / f"{backend}.{ending}"
         wb.run(f"{tmp_path / 'p.pipe'}:{name}", log, output=output, backend=backend)
         found[backend] = output.read_bytes() if ending != "parquet" else pq.read_table(output).to_pylist()
-    assert found["numba"] == found["reference"]
+    assert found["compiled"] == found["reference"]
 
 
 @pytest.mark.parametrize("name", ["p", "slices"])
@@ -277,14 +277,14 @@ def test_keys(tmp_path: Path, name: str) -> None:
     rows = [f"u{i * i % 37},{'' if i % 11 == 0 else f'text {i % 5}'}" for i in range(3000)]
     (tmp_path / "log.csv").write_text("user,x\n" + "\n".join(rows) + "\n")
     found = {}
-    for backend in ("reference", "numba"):
+    for backend in ("reference", "compiled"):
         output = tmp_path / f"{backend}.jsonl"
         wb.run(f"{tmp_path / 'p.pipe'}:{name}", tmp_path / "log.csv", output=output, backend=backend, key="user")
         found[backend] = output.read_text()
-    assert found["numba"] == found["reference"]
+    assert found["compiled"] == found["reference"]
 
 
-@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
 def test_answers_of_every_kind(backend: Any) -> None:
     """What comes out for arrays, lists, tables and rows are texts, also those that numpy's own type would cut."""
     pipeline = wb.parse('pipeline p(x: str) -> str { return if x = "a" then "yes" else x }').get()
@@ -309,10 +309,10 @@ def test_a_log_of_many_different_texts(tmp_path: Path, monkeypatch: pytest.Monke
     log = tmp_path / "log.csv"
     log.write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in rows))
     found = {}
-    for backend in ("numba", "reference"):
+    for backend in ("compiled", "reference"):
         wb.run(pipeline, log, backend=backend, output=tmp_path / "out.csv")
         found[backend] = (tmp_path / "out.csv").read_text()
-    assert found["numba"] == found["reference"]
+    assert found["compiled"] == found["reference"]
 
 
 LETTERS = st.sampled_from(["abcxyz019_-", "ABCXYZ019_-", "@[^_`{~\x7f /?", "aA_\x1f\x00", "\u00e9\ud800a"])

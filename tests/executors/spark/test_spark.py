@@ -26,7 +26,7 @@ from workbench.errors import DomainError, InputError, Refused, SparkError, State
 from workbench.language import parse
 
 pytest.importorskip("pyspark")
-pytest.importorskip("numba")
+pytest.importorskip("compiled")
 
 from workbench.executors.spark.carry import brought_back
 from workbench.executors.spark.executors import choose
@@ -217,7 +217,7 @@ def command(files, *more):
         ([*STREAM, "--head", "3"], "has no first rows: --head"), ([*STREAM, "--bad-rows", "bad.csv"], "are not kept"),
         ([*STREAM, "--input", "a", "--input", "b"], "reads one folder"),
         (["--key", "k", "--output", "y.arrow"], "does not write arrow"),
-        (["--order", "t", "--backend", "numba"], "add --backend spark"),
+        (["--order", "t", "--backend", "compiled"], "add --backend spark"),
         (["--key", "k", "--master", f"spark://127.0.0.1:{free_port()}"], "no Spark master answers"),
     ],
 )  # fmt: skip
@@ -236,7 +236,7 @@ def test_without_java_it_says_what_else_can_be_done(files, capsys, monkeypatch):
     assert main(command(files, "--key", "k")) == 2
     said = capsys.readouterr().err
     assert "Spark needs Java" in said
-    assert "or use --backend numba" in said
+    assert "or use --backend compiled" in said
 
 
 def program(files, *more):
@@ -339,7 +339,7 @@ def test_local_backends_write_values_alike(kind, form, tmp_path):
     path, program = typed_log(tmp_path, kind)
     made: dict[bool, set[str]] = {}
     options: list[dict[str, Any]] = [{}, {"key": "k"}]
-    for backend in ("reference", "threaded", "dataflow", "numba", "parallel", "gpu"):
+    for backend in ("reference", "threaded", "dataflow", "compiled", "parallel", "gpu"):
         for key in options:
             with contextlib.suppress(Refused):
                 wb.run(program, path, output=tmp_path / f"o.{form}", backend=backend, **key)

@@ -15,12 +15,11 @@ from workbench.errors import Refused
 from workbench.executors.compiled.rules import running
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.tesla.check import rules
-from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.facts.database import FactDatabase
 from workbench.tesla.engines.facts.stored import stored
 from workbench.tesla.engines.facts.table import FactTable
 from workbench.tesla.engines.facts.tables import FactTables
-from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.event_block import event_block
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence

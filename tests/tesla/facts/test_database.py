@@ -19,13 +19,12 @@ from workbench.executors.compiled.rules import running
 from workbench.executors.compiled.rules.outputs import composites
 from workbench.tesla.caches.table import FactCaching
 from workbench.tesla.check import rules
-from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.facts import database as database_module
 from workbench.tesla.engines.facts import tables as tables_module
 from workbench.tesla.engines.facts.database import FactDatabase, FactSettings, is_database
 from workbench.tesla.engines.facts.table import FactTable
 from workbench.tesla.engines.facts.tables import LOOK, FactTables, tables_in
-from workbench.tesla.engines.table import rule_engine
 from workbench.tesla.event_block import event_block
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import in_units

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import explained_run_options, types_of_log
-from workbench.cli.run_options import reading_options, run_options
+from workbench.cli.run_options import backend_option, reading_options, run_options
 from workbench.cli.written_runs import check_writable
 from workbench.events.files import write_atomically
 from workbench.events.reading import Tally
@@ -38,6 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(to_test=None)
     parser.register("type", "positive", o.positive)
     reading_options(parser)
+    backend_option(parser, "Any that runs rules event by event")
     explained_run_options(parser)
     o.limit_options(parser)
 

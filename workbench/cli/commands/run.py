@@ -98,8 +98,6 @@ def _run(found: Pipeline | RuleSet, args: argparse.Namespace, options: RunOption
 
         run_rules(rules, start)
     else:
-        from workbench.logs.options import refuse_rule_options
         from workbench.logs.run import run_with
 
-        refuse_rule_options(options, pipeline)
         run_with(pipeline, start, lambda text: print(printable(text), file=sys.stderr))

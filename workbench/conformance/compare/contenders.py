@@ -32,7 +32,7 @@ from workbench.core.determinism import contracts
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.errors import DomainError, EngineMissing, Overflow, Refused, TypingError, WorkbenchError, did_you_mean
-from workbench.executors.table import backend_row, backend_rows
+from workbench.executors.table import ALIASES, backend_row, backend_rows
 from workbench.executors.threaded.certificate import Certificate
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.certify import certify_nodes
@@ -88,25 +88,27 @@ class Contender:
     quick: Contender | None = None
 
 
-LOOPS = Contender("numba, its loops in Python", "numba", lambda r: Pieces(r.pipeline, r.capacities, machine=False))
+LOOPS = Contender(
+    "compiled, its loops in Python", "compiled", lambda r: Pieces(r.pipeline, r.capacities, machine=False)
+)
 CONTENDERS: Sequence[Contender] = (
     Contender("specification", "reference", lambda r: Denoting(r.pipeline), capacities="none"),
     Contender("pull", "reference", lambda r: Pulled(r.pipeline), capacities="none", steps=False, ends=True),
     Contender("threaded", "threaded", lambda r: Scheduled(r.pipeline, r.plan, r.certificates), threads=True),
     Contender("dataflow", "dataflow", lambda r: ScheduledFlow(r.pipeline, r.plan), threads=True),
-    Contender("numba, step by step", "numba", lambda r: CompiledRun(r.pipeline, r.capacities), capacities="all"),
-    Contender("numba", "numba", lambda r: Pieces(r.pipeline, r.capacities), capacities="all", quick=LOOPS),
+    Contender("compiled, step by step", "compiled", lambda r: CompiledRun(r.pipeline, r.capacities), capacities="all"),
+    Contender("compiled", "compiled", lambda r: Pieces(r.pipeline, r.capacities), capacities="all", quick=LOOPS),
     Contender(
-        "parallel",
-        "parallel",
+        "compiled in blocks",
+        "compiled",
         lambda r: Blocks(r.pipeline, r.capacities),
         capacities="all",
         complete=True,
         share=0.5,
     ),
     Contender(
-        "parallel, floats regrouped",
-        "parallel",
+        "compiled in blocks, floats regrouped",
+        "compiled",
         lambda r: Blocks(r.pipeline, r.capacities, reassociate=True),
         capacities="all",
         complete=True,
@@ -199,7 +201,7 @@ def excused(error: Exception) -> bool:
 def chosen(names: Sequence[str], kind: str) -> tuple[Contender, ...]:
     """The contenders of these backends, or with these names; where none is named, all for programs of this kind."""
     every = [each for some in contenders().values() for each in some]
-    known = [*contenders(), *(each.name for each in every)]
+    known, names = [*contenders(), *(each.name for each in every)], [ALIASES.get(name, name) for name in names]
     for name in names:
         if name not in known:
             raise WorkbenchError(f"there is no backend '{name}'", hint=did_you_mean(name, contenders()))

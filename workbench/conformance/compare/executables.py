@@ -101,7 +101,7 @@ class Running:
 class CompiledRun:
     """The compiled executor, one step at a time in plain Python."""
 
-    name = "numba, step by step"
+    name = "compiled, step by step"
 
     def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
         self.executor = Compiled(pipeline, capacities, machine=False)
@@ -240,7 +240,7 @@ class Pieces:
     machine: whether it is compiled to machine code; else Python runs the same loops.
     """
 
-    name = "numba"
+    name = "compiled"
 
     def __init__(
         self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, machine: bool = True
@@ -277,7 +277,7 @@ class Blocks(Pieces):
     reassociate: whether sums and products of floats may be grouped by block.
     """
 
-    name = "parallel"
+    name = "compiled in blocks"
 
     def __init__(
         self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, reassociate: bool = False

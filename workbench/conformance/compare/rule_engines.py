@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.core.determinism import same
 from workbench.errors import InputError, LanguageError, Refused
+from workbench.executors.table import engines_here
 from workbench.tesla import tree as t
 from workbench.tesla.check import checked
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine
-from workbench.tesla.engines.table import engines_here
 from workbench.tesla.formulas import TREX
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence
@@ -68,7 +68,7 @@ def held_to_meaning(case: RuleCase, engines: Mapping[str, MakesEngine] | None = 
 
 def all_engines() -> dict[str, MakesEngine]:
     """The engines of the table."""
-    return {name: row.make for name, row in engines_here().items()}
+    return dict(engines_here())
 
 
 def meant_by(case: RuleCase) -> Told:

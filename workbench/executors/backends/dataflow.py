@@ -18,15 +18,15 @@ def _make(pipeline: Program, start: Start) -> Dataflow:
     from workbench.executors.dataflow.executor import AHEAD, Dataflow
     from workbench.executors.threaded.manager import ThreadManager
 
-    threads = start.option("threads", os.cpu_count() or 1)
+    threads = start.options.threads or os.cpu_count() or 1
     manager = start.closing.enter_context(ThreadManager(threads - 1))
     running = Dataflow(
         pipeline,
         manager,
-        groups=start.option("groups", False),
-        compiled=start.option("compiled", False),
+        groups=start.options.groups,
+        compiled=start.options.compiled,
         oracle=start.oracle,
-        ahead=start.option("phases", AHEAD),
+        ahead=start.options.phases or AHEAD,
     )
     start.tally.notes.append(running.summary)
     return running
@@ -35,7 +35,7 @@ def _make(pipeline: Program, start: Start) -> Dataflow:
 def _keyed(pipeline: Program, start: Start) -> KeyedSteps:
     from workbench.executors.keyed import KeyedSteps
 
-    if start.option("compiled", False):
+    if start.options.compiled:
         raise InputError("--compiled runs no state for each key", hint="leave --key or --compiled out")
     return KeyedSteps(_make(pipeline, start))
 

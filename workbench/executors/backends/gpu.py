@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.executors.table import KEYED, NUMBA, BackendRow, Start
+from workbench.executors.table import KEYED, NUMBA, PIPELINE, RULE_SET, BackendRow, Start
+from workbench.extensions import later
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
@@ -34,11 +35,28 @@ def _keyed(pipeline: Program, start: Start) -> Any:
     return compiled_keys(Compiled(pipeline, maps=False))
 
 
+def _missing() -> str:
+    """What there is not; the driver is looked for first, for the library takes a while to load."""
+    import ctypes
+    import os
+
+    try:
+        ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    except OSError:
+        return "no NVIDIA driver answers"
+    found: str = later("workbench.executors.compiled.rules_gpu.engine", "missing_device")()
+    return found
+
+
 ROW = BackendRow(
     "gpu",
-    "the same code on an NVIDIA GPU, a thread for each trace or block; on the CPU where none answers",
+    "the same code on an NVIDIA GPU, a thread for each trace or block, on the CPU where none answers; rules as kernels "
+    "over columns (sections 5.3 to 5.5 of Cugola and Margara), with `compiled` for those that they do not take",
     _make,
     _keyed,
+    kinds=(PIPELINE, RULE_SET),
+    engine=later("workbench.executors.compiled.rules_gpu.engine", "gpu_rules"),
+    missing=_missing,
     like="numba",
     options=KEYED,
     needs=NUMBA,
@@ -48,5 +66,5 @@ ROW = BackendRow(
         "nvidia-smi": "no NVIDIA driver answers; the CPU does all that the GPU would",
     },
     compared="the kernel, where there is an NVIDIA GPU; without steps",
-    rank=4,
+    rank=6,
 )

@@ -7,5 +7,5 @@ ROW = BackendRow(
     "the transition system that is checked",
     like="smv",
     compared="the transition system evaluated, and its text simulated by NuSMV; `int` is 0..N-1 on both sides (`-N`)",
-    rank=6,
+    rank=8,
 )

@@ -23,9 +23,9 @@ MOST = 10
 def _make(pipeline: Program, start: Start) -> Backend:
     from workbench.executors.reference.executor import Reference
 
-    page = start.option("html")
-    most = start.option("why", MOST if page else None)
-    if count := start.option("processes"):
+    page = start.options.html
+    most = start.options.why or (MOST if page else None)
+    if count := start.options.processes:
         if most:
             raise InputError(
                 "--why looks at the quantifiers of one process", hint="leave --processes or --why and --html out"
@@ -59,9 +59,9 @@ def _keyed(pipeline: Program, start: Start) -> KeyedSteps:
     from workbench.executors.keyed import KeyedSteps
     from workbench.executors.reference.executor import Reference
 
-    if start.option("why") or start.option("html"):
+    if start.options.why or start.options.html:
         raise InputError("--why looks at one run, and --key makes many", hint="leave --key or --why and --html out")
-    if start.option("processes"):
+    if start.options.processes:
         raise InputError(
             "--processes divides one run, and --key makes many", hint="add --backend spark, or leave one out"
         )

@@ -1,10 +1,12 @@
-"""Spark: a pipeline for each key of a large or growing log."""
+"""Spark: a program for each key of a large or growing log."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from workbench.executors.table import KEY, BackendOption, BackendRow, Start
+from workbench.executors.table import KEY, PIPELINE, RULE_SET, BackendOption, BackendRow, Start
+from workbench.extensions import later
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
@@ -13,25 +15,40 @@ COLUMN, SWITCH = {"metavar": "COLUMN"}, {"action": "store_true"}
 EXTRA = "pip install 'workbench[spark]'"
 
 
-def _whole(pipeline: Program, start: Start) -> None:
-    from workbench.executors.spark.whole import run_whole
-
-    run_whole(pipeline, start)
+def _whole(program: Program, start: Start) -> None:
+    rules = "workbench.logs.rule_spark", "run_rules_on_spark"
+    run = later(*(rules if program.kind == RULE_SET else ("workbench.executors.spark.whole", "run_whole")))
+    run(program, start)
 
 
 ROW = BackendRow(
     "spark",
-    "a run for each key of a large log, or of one that grows, on Spark",
+    "a run for each key of a large log, or of one that grows, on Spark; rules by the key that they have",
     whole=_whole,
+    kinds=(PIPELINE, RULE_SET),
     options=(
-        KEY,
-        BackendOption("--order", "what orders the rows of a key (default: the log's own order)", COLUMN),
+        replace(KEY, kinds=(PIPELINE,)),
+        BackendOption("--order", "what orders the rows of a key (default: the log's own order)", COLUMN, (PIPELINE,)),
+        BackendOption(
+            "--worker-backend", "what runs rules on the workers (default: auto)", {"metavar": "NAME"}, (RULE_SET,)
+        ),
         BackendOption("--master", "a Spark master (default: local[*])", {"metavar": "URL"}),
         BackendOption("--stream", "the input is a folder that grows: go on until stopped", SWITCH),
         BackendOption("--checkpoint", "where a --stream keeps its state, for a restart", {"metavar": "DIR"}),
         BackendOption("--once", "end a --stream when all that is there has been done", SWITCH),
         BackendOption("--files", "files that a --stream takes at a time (default: all)", {"type": int, "metavar": "N"}),
     ),
+    lacks=(
+        "--steps",
+        "--memory",
+        "--late",
+        "--late-output",
+        "--rules-control",
+        "--with-sources",
+        "--profile",
+        "--matches",
+        "--first",
+    ),
     needs={"pyspark": EXTRA, "pandas": EXTRA, "pyarrow": EXTRA, "java": "install a Java runtime, 17 or newer"},
-    rank=5,
+    rank=7,
 )

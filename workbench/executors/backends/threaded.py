@@ -17,7 +17,7 @@ def _make(pipeline: Program, start: Start) -> Threaded:
     from workbench.executors.threaded.executor import Threaded
     from workbench.executors.threaded.manager import ThreadManager
 
-    manager = start.closing.enter_context(ThreadManager(start.option("threads", os.cpu_count())))
+    manager = start.closing.enter_context(ThreadManager(start.options.threads or os.cpu_count()))
     return Threaded(pipeline, manager, oracle=start.oracle)
 
 

@@ -30,8 +30,6 @@ _POLL = 0.3
 def run_whole(pipeline: Program, start: Start) -> None:
     """Run and write, as the options of the command say."""
     args = start.options
-    if args.steps:
-        raise InputError("not for the spark backend: --steps", hint="leave it out, or use another backend")
     if not args.key:
         raise InputError("the spark backend runs the pipeline once per key", hint="say which column it is: --key user")
     check_files(args)
@@ -39,7 +37,7 @@ def run_whole(pipeline: Program, start: Start) -> None:
 
     written = written_format(args)
     choice = choose(pipeline)
-    with started_session(args, otherwise="use --backend numba") as spark:
+    with started_session(args, otherwise="use --backend compiled") as spark:
         if choice.why:
             start.say(f"run by the reference executor: {choice.why}")
         if args.stream:

@@ -6,10 +6,12 @@ of each. Two engines that are fed the same say the same, order included.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from workbench.errors import InputError, PipelineError, did_you_mean
+from workbench.extensions import later
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -114,3 +116,29 @@ class MakesEngine(Protocol):
     """Starts an engine."""
 
     def __call__(self, rules: RuleSet, facts: Facts, settings: EngineSettings) -> RuleEngine: ...
+
+
+def rule_engine(
+    rules: RuleSet, name: str = "cdp", facts: Facts | None = None, settings: EngineSettings | None = None
+) -> RuleEngine:
+    """Start the engine of that name, a row of the table of backends.
+
+    Raises
+    ------
+    PipelineError: there is none. InputError: it has one thread, and more are wanted.
+    """
+    engines: Mapping[str, MakesEngine] = later("workbench.executors.table", "rule_engines")()
+    if name not in engines:
+        raise PipelineError(f"there is no engine '{name}'", hint=did_you_mean(name, engines))
+    if settings is not None and settings.threads > 1:
+        threaded = [row.name for row in _rows() if "--threads" in row.flags(rules.kind)]
+        if name not in threaded:
+            hint = f"leave --threads out, or add {' or '.join(f'--backend {each}' for each in threaded)}"
+            raise InputError(f"the engine '{name}' has one thread", hint=hint)
+    return engines[name](rules, facts or {}, settings or EngineSettings())
+
+
+def _rows() -> Iterable[Any]:
+    """The backends."""
+    found: Mapping[str, Any] = later("workbench.executors.table", "backend_rows")()
+    return found.values()

@@ -353,6 +353,6 @@ def gap(view: RuleView, composite: Occurrence | None) -> EngineGap:
         what = f"{engine} has told no composite of {shown}, and the rules have one"
     return EngineGap(
         f"DEFECT OF WORKBENCH: {what}. Please report this.",
-        hint="were facts the same, and none dropped? `workbench run --engine cdp` is another engine",
+        hint="were facts the same, and none dropped? `workbench run --backend cdp` is another engine",
         rule=view.rule.name, trigger=view.trigger.number,
     )  # fmt: skip

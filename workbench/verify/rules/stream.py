@@ -82,7 +82,7 @@ class RuleStream:
         return found
 
     def _start(self, engine: str, facts: Facts) -> RuleEngine:
-        from workbench.tesla.engines.table import rule_engine
+        from workbench.tesla.engines.engine import rule_engine
 
         return rule_engine(self.rules, engine, facts, EngineSettings(plain=True))
 

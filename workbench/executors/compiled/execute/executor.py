@@ -79,7 +79,7 @@ class Compiled(Saving):
     Refused: something in the pipeline has no compiled form.
     """
 
-    name = "numba"
+    name = "compiled"
 
     def __init__(
         self,

@@ -243,7 +243,7 @@ class WordLines:
             self.add(f"X[0] = {text}")
 
 
-OTHERS = "another engine takes them: --engine cdp"
+OTHERS = "another engine takes them: --backend cdp"
 
 
 def attribute_of(declared: t.Declaration, name: str, address: str) -> CodeValue:

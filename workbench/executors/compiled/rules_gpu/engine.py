@@ -33,7 +33,7 @@ def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> GpuRule
     Refused: no rule can run on one.
     """
     if why := missing_device():
-        hint = "`workbench doctor` shows devices, and what they need; --engine compiled needs none"
+        hint = "`workbench doctor` shows devices, and what they need; --backend compiled needs none"
         raise EngineMissing(f"the engine 'gpu' needs an NVIDIA GPU: {why}", hint=hint)
     if settings.trex or not settings.indexed:
         raise Refused("the engine 'gpu' has no windows as T-Rex has them, and no way without indexes", hint=OTHERS)

@@ -134,7 +134,7 @@ class FactTables(dict[str, Any]):
                 return found
             why = f"has more than {most:,} rows"
         what = f"facts of type '{type}' are kept in memory there, and {rows} {why}"
-        hint = "--engine cdp or aip asks the database; compiled, too, by equations or two bounds that triggers tell"
+        hint = "--backend cdp or aip asks the database; compiled, too, by equations or two bounds that triggers tell"
         raise Refused(what, hint=hint)
 
     def close(self) -> None:

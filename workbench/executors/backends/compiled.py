@@ -1,0 +1,72 @@
+"""The compiled executor: a pipeline as one loop of machine code, and rules over columns of events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.errors import InputError, Refused
+from workbench.executors.table import KEYED, NUMBA, PIPELINE, RULE_SET, THREADS, BackendOption, BackendRow, Start
+from workbench.extensions import later
+
+if TYPE_CHECKING:
+    from workbench.core.program import Program
+    from workbench.executors.backend import Backend
+    from workbench.executors.keyed import KeyedColumns
+
+
+def _make(pipeline: Program, start: Start) -> Backend:
+    from workbench.executors.compiled.execute.executor import Compiled
+
+    threads, reassociate = start.options.threads or 1, start.options.reassociate
+    if threads == 1:
+        if reassociate:
+            raise InputError("--reassociate is for one stream in blocks", hint="add --backend compiled --threads 2")
+        return Compiled(pipeline, live=start.live)
+    try:
+        from workbench.executors.compiled.parallel.executor import COSTLY, Parallel
+
+        return Parallel(pipeline, threads=threads, reassociate=reassociate, costly=COSTLY)
+    except Refused as error:
+        if reassociate:
+            raise
+        made = Compiled(pipeline, live=start.live)
+        made.threads = threads
+        start.say(f"{error.what}; one thread runs it, others read and write beside it")
+        return made
+
+
+def _keyed(pipeline: Program, start: Start) -> KeyedColumns:
+    from workbench.executors.compiled.execute.executor import Compiled
+    from workbench.executors.compiled.keyed.tables import compiled_keys
+
+    return compiled_keys(Compiled(pipeline, live=start.live, maps=False), threads=start.options.threads or 1)
+
+
+ROW = BackendRow(
+    "compiled",
+    "machine code for columns of events; for rules with indexes that they share",
+    _make,
+    _keyed,
+    kinds=(PIPELINE, RULE_SET),
+    engine=later("workbench.executors.compiled.rules.threads", "compiled_rules"),
+    like="numba",
+    options=(
+        BackendOption(
+            "--threads",
+            "a long stream in so many blocks at a time, or beside reading; rules by key, rule or time (default: 1)",
+            THREADS,
+        ),
+        BackendOption(
+            "--reassociate",
+            "in several threads floats may be added and multiplied in another order; results differ by rounding",
+            {"action": "store_true"},
+            (PIPELINE,),
+        ),
+        *KEYED,
+    ),
+    needs=NUMBA,
+    compared="the generated code step by step in Python; machine code on columns, each trace in two pieces; "
+    "machine code in blocks in three threads, on traces whose steps are complete, and once more with floats regrouped "
+    "(see below)",
+    rank=5,
+)
