@@ -41,7 +41,7 @@ def sum_of_floats(values: Sequence[float]) -> float:
 
 def mean_over(domain: Domain | None) -> Callable[[Sequence[Any]], float | None]:
     """What computes the exact average of numbers of a type, rounded once; null of none."""
-    return _mean_of_floats if domain == FLOAT else _mean_of_whole
+    return _mean_of_floats if domain == FLOAT else lambda values: mean(sum(values), len(values))
 
 
 def _mean_of_floats(values: Sequence[float]) -> float | None:
@@ -49,10 +49,6 @@ def _mean_of_floats(values: Sequence[float]) -> float | None:
         total, parts = _exactly_added(values)
         return mean(total, len(values), parts)
     return _of_endless(values)
-
-
-def _mean_of_whole(values: Sequence[int]) -> float | None:
-    return mean(sum(values), len(values))
 
 
 def _exactly_added(values: Sequence[float]) -> tuple[int, int]:

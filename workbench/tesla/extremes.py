@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from workbench.core.domain import FLOAT, Domain
-from workbench.tesla.aggregate import AggregateRow, StartsRunning, of_ordered
+from workbench.tesla.aggregate import AggregateRow, of_ordered
 from workbench.tesla.blocked_values import BlockedValues
 
 
@@ -55,7 +55,5 @@ def extreme_row(name: str, doc: str, choose: Callable[..., Any], rank: int) -> A
         chosen: float | None = math.nan if any(map(math.isnan, values)) else choose(values, default=None)
         return chosen
 
-    def running(_: Domain | None) -> StartsRunning:
-        return partial(_Extremes, choose)
-
-    return AggregateRow(name, doc, of_ordered, compute, running, selects=True, rank=rank)
+    running = partial(_Extremes, choose)
+    return AggregateRow(name, doc, of_ordered, compute, lambda _: running, selects=True, rank=rank)
