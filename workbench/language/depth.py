@@ -39,14 +39,13 @@ def refuse_brackets(text: str, file: str) -> None:
             raise _too_deep(Location(file, text.count("\n", 0, start) + 1, column))
 
 
-def refuse_depth(tree: Reduction, place: Callable[[Extent], Location]) -> None:
-    """Raise LanguageError at the first part of a tree that lies too deep in the others."""
+def explain_depth(tree: Reduction, locate: Callable[[Extent], Location]) -> LanguageError:
+    """What is wrong with a tree that has too many levels: its first part that lies too deep in the others."""
     todo = [(tree, 0)]
-    while todo:
+    while True:
         found, level = todo.pop()
         if level > DEPTH:
-            where = place(found.extent)
-            raise _too_deep(Location(where.file, where.line, where.column))  # no line: it is too long to be shown
+            return _too_deep(locate(found.extent)._replace(text="", length=1))  # the line is too long to be shown
         todo += [(child, level + 1) for child in reversed(found.children) if isinstance(child, Reduction)]
 
 

@@ -22,7 +22,7 @@ from lark import Token, UnexpectedInput
 
 from workbench.errors import LanguageError, Location, WorkbenchError
 from workbench.language import syntax as s
-from workbench.language.depth import DEPTH, make_room, refuse_brackets, refuse_depth
+from workbench.language.depth import DEPTH, explain_depth, make_room, refuse_brackets
 from workbench.language.findings import Findings
 from workbench.language.grammar import grammar
 from workbench.language.lalr import Extent, LalrReader, Reduction, TooDeep, Unread
@@ -94,8 +94,7 @@ def read(text: str, file: str, dialect: Dialect, start: str = "") -> Any:
         try:
             found = tables.read(text, rule, builder.build, DEPTH)
         except TooDeep:
-            found = tables.read(text, rule, Reduction)
-            refuse_depth(found, builder.locate)
+            raise explain_depth(tables.read(text, rule, Reduction), builder.locate) from None
     except Unread as mistake:
         if start:
             raise dialect.explain(text, file, text, start) from None

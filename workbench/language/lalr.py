@@ -71,7 +71,7 @@ class LalrReader:
         root: Any = front.lexer.root_lexer
         self.ignored = frozenset(root.ignore_types)
         ignored = [each.pattern.to_regexp() for each in root.terminals if each.name in self.ignored]
-        self._blank = re.compile(f"(?:{'|'.join(ignored)})*").match
+        self._blank = re.compile(f"(?:{'|'.join(ignored)})*+").match
         self.actions: dict[int, dict[str, Any]] = {}
         self.scans: dict[int, tuple[Callable[[str, int], re.Match[str] | None], Mapping[str, Any]]] = {}
         self.steps: dict[tuple[int, int, str], int] = {}
