@@ -71,7 +71,7 @@ class Plugin:
             logging.getLogger("workbench").warning(told)
 
 
-class Table(Mapping[str, T]):
+class PartTable(Mapping[str, T]):
     """Parts by their names: workbench's own, and those of plugins.
 
     Parameters
@@ -149,7 +149,7 @@ def _load(folder: str, into: list[Plugin]) -> None:
             plugin.load(point.load)
 
 
-def rows(package: str, own: Iterable[Any] = ()) -> Table[Any]:
+def rows(package: str, own: Iterable[Any] = ()) -> PartTable[Any]:
     """The rows of a table by their names: its own, then the `ROW` of each module of a package in the order of its rank.
 
     The package is given by its name: what its rows start reads the table of them. Rows of plugins come last.
@@ -170,7 +170,7 @@ def rows(package: str, own: Iterable[Any] = ()) -> Table[Any]:
         if row.name in found:
             raise WorkbenchError(f"'{row.name}' is there already", where=path)
         found[row.name] = row
-    return Table(found, type(next(iter(found.values()))))
+    return PartTable(found, type(next(iter(found.values()))))
 
 
 def files(places: Iterable[str]) -> dict[str, str]:

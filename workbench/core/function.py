@@ -23,7 +23,7 @@ from workbench.core.ops import PLAIN, Operator
 from workbench.core.term import FALSE, OVERLOADS, O, Term, const, domain_of, has_view, is_symbolic, leaves, unnamed, var
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError
-from workbench.extensions import Table
+from workbench.extensions import PartTable
 
 TABLE_LIMIT = 4096
 """Most entries of a tabulated opaque function."""
@@ -342,7 +342,7 @@ _NAMED = (
     ADD, SUB, MUL, DIV, MOD, MIN, MAX, EVEN, ODD, EQ, NE, LT, LE, GT, GE, NOT, AND, OR, IMPLIES, IF, NEG, ABS,
     GET, HAS, PUT, REMOVE, SIZE, ALL_VALUES, ANY_VALUE, SUM_VALUES, IS_NULL, VALUE_OR,
 )  # fmt: skip
-LIBRARY = Table({f.name: f for f in _NAMED}, Function)
+LIBRARY = PartTable({f.name: f for f in _NAMED}, Function)
 """The functions that have a name in the language."""
 
 

@@ -62,7 +62,7 @@ def expected_rows(given: Any) -> int | None:
         return None
     for file in map(Path, files):
         row = format_row(endings().get(ending(file), USUAL))
-        found += file.stat().st_size * (PACKED if file.suffix in COMPRESSIONS else 1) // row.row_bytes
+        found += int(file.stat().st_size * (PACKED if file.suffix in COMPRESSIONS else 1) // row.row_bytes)
     return found
 
 

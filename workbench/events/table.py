@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from workbench.errors import InputError, did_you_mean
-from workbench.extensions import Table, files, rows
+from workbench.extensions import PartTable, files, rows
 
 if TYPE_CHECKING:
     from workbench.events.rows import RowReader, RowWriter
@@ -57,7 +57,7 @@ class FormatRow:
     text: bool = False
     takes: tuple[str, ...] = ()
     needs: Mapping[str, str] = field(default_factory=dict)
-    row_bytes: int = 25
+    row_bytes: float = 25
     spark: str = ""
     rank: int = 5
 
@@ -71,7 +71,7 @@ def format_rows() -> Mapping[str, FormatRow]:
 def format_names() -> list[str]:
     """Their names, none of workbench's own imported."""
     own = files(importlib.import_module(FORMATS).__path__)
-    return list(Table(dict.fromkeys(own), FormatRow))
+    return list(PartTable(dict.fromkeys(own), FormatRow))
 
 
 def format_row(name: str) -> FormatRow:

@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.core.processor import Processor
 from workbench.errors import PipelineError
-from workbench.extensions import Table, extended
+from workbench.extensions import PartTable, extended
 
 __path__.extend(extended("processors"))
 
@@ -25,7 +25,7 @@ ELSEWHERE = {"rules": "workbench.tesla.rule_processor"}
 """Modules with a processor that lie with what it is about, by its keyword; they are imported when it is asked for."""
 
 
-class ProcessorTable(Table[type[Processor]]):
+class ProcessorTable(PartTable[type[Processor]]):
     """Classes of processors by their names."""
 
     def __init__(self, found: Mapping[str, type[Processor]], name: Callable[[type[Processor]], str]) -> None:

@@ -41,5 +41,6 @@ ROW = FormatRow(
     ArrowStreamWriter,
     lambda start: start.startswith(b"\xff\xff\xff\xff"),
     needs=PYARROW,
+    row_bytes=6.25,
     rank=5,
 )
