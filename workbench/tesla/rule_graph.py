@@ -69,10 +69,7 @@ class CauseGraph:
 
     @cached_property
     def in_order(self) -> list[int]:
-        """The rules, each behind all that emit what it looks at; without those that depend on themselves, and on such.
-
-        The unstable part of the order is that of the text.
-        """
+        """The rules, each behind all that emit what it looks at; without those on circles, and those behind such."""
         order, found = TopologicalSorter({each: self.feeding(each) for each in range(len(self._rules))}), list[int]()
         with suppress(CycleError):
             order.prepare()
