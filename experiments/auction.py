@@ -44,7 +44,7 @@ def backends() -> dict[str, Verdicts | str]:
         "reference": lambda events: wb.Reference(pipeline).run(events)["out"],
         "threaded": threaded,
     }
-    for name, kind in (("compiled", wb.Compiled), ("numba, two threads", wb.Parallel)):
+    for name, kind in (("compiled", wb.Compiled), ("compiled, two threads", wb.Parallel)):
         try:
             made[name] = _run(kind(pipeline))
         except Refused as error:

@@ -88,7 +88,7 @@ def commands(what: str, form: str, rows: int) -> Iterator[tuple[str, list[str]]]
     if what in SQL:
         query = DUCK.format(source=f"log.{form}", query=SQL[what], target=f"duckdb.{form}", options=FORMATS[form])
         yield "duckdb", ["-c", query]
-    yield "compiled", ran(what, "compiled", f"log.{form}", f"numba.{form}")
+    yield "compiled", ran(what, "compiled", f"log.{form}", f"compiled.{form}")
     yield "begun", ran(what, "compiled", f"part.{form}", f"begun.{form}")
     yield "reference", ran(what, "reference", f"part.{form}", f"reference.{form}")
     yield "few", ran(what, "reference", f"few.{form}", f"few_out.{form}")
@@ -137,7 +137,7 @@ def longer(folder: Path, rows: int, rounds: int) -> None:
     """Each query from ten files of Parquet."""
     print("\n| query, ten times the log, from Parquet | million rows a CPU s |\n|---|---|")
     for what in QUERIES:
-        asked = ran(what, "compiled", "log.parquet", "numba.parquet") + ["--input", "log.parquet"] * (LONGER - 1)
+        asked = ran(what, "compiled", "log.parquet", "compiled.parquet") + ["--input", "log.parquet"] * (LONGER - 1)
         best = min(spent(asked, folder) for _ in range(rounds))
         print(f"| {what} | {LONGER * rows / best / 1e6:.3g} |", flush=True)
 
@@ -150,7 +150,7 @@ def formats(folder: Path, rows: int, rounds: int) -> None:
     for form in OTHERS:
         copied = ran("same", "compiled", "log.parquet", f"log.{form}")
         spent([each.replace("log.pipe", "same.pipe") for each in copied], folder)
-        asked = ran("plus", "compiled", f"log.{form}", f"numba.{form}")
+        asked = ran("plus", "compiled", f"log.{form}", f"compiled.{form}")
         best = min(spent(asked, folder) for _ in range(rounds))
         print(f"| {form} | {rows / best / 1e6:.3g} |", flush=True)
 

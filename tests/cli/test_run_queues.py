@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.conftest import MODELS, Run
 
-pytest.importorskip("compiled")
+pytest.importorskip("numba")
 
 PAIRS = "pipeline pairs(x: int, y: int) -> int { return x + trim(y, 2) }"
 """On inputs that come together two events of x wait; on others there is no bound."""

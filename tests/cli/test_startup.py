@@ -94,7 +94,7 @@ def test_a_small_check_needs_no_large_package(engine: str, tmp_path: Path) -> No
 
 
 def test_machine_code_that_is_kept_needs_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("compiled")
+    pytest.importorskip("numba")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path, log = tmp_path / "small.pipe", tmp_path / "log.parquet"

@@ -13,7 +13,7 @@ from workbench.core.ops import ADD, DIV, ITE, MAX, MIN, MOD, MUL, OPERATORS, SUB
 from workbench.core.term import Term, var
 
 pytest.importorskip("llvmlite")
-pytest.importorskip("compiled")
+pytest.importorskip("numba")
 
 from workbench.executors.compiled.code.step import decode
 from workbench.ir.system import StateVariable, System

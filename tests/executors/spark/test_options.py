@@ -118,6 +118,6 @@ def test_all_is_as_without_spark(spark_session, logs, monkeypatch, tmp_path):
     for number, (case, (text, names, options)) in enumerate(CASES.items()):
         (folder := tmp_path / str(number)).mkdir()
         files = [str(logs / name) for name in ([names] if isinstance(names, str) else names)]
-        backend = ("numba", "reference")[number % 2]
+        backend = ("compiled", "reference")[number % 2]
         made = outcome("spark", text, files, options, folder, on_spark)
         assert made == outcome(backend, text, files, options, folder, run_with), case

@@ -26,7 +26,7 @@ from workbench.errors import DomainError, InputError, Refused, SparkError, State
 from workbench.language import parse
 
 pytest.importorskip("pyspark")
-pytest.importorskip("compiled")
+pytest.importorskip("numba")
 
 from workbench.executors.spark.carry import brought_back
 from workbench.executors.spark.executors import choose

@@ -75,7 +75,7 @@ def batches(rows, size, order=lambda i, row: [row[1]]):
     return (whole.slice(i, size) for i in range(0, len(rows), size))
 
 
-@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
 @pytest.mark.parametrize("text", [SUMS, LAST])
 @pytest.mark.parametrize("size", [1, 7, 100, 5000])
 def test_each_key_is_a_run_of_its_own(text, backend, size):
@@ -146,7 +146,7 @@ def test_values_of_every_kind_pass_through(domain):
     for backend in ("reference", "auto"):
         made = tuples(Runner(choose(runs, backend), BY_TIME)(iter([rows])))
         assert [value for _, _, value in made] == wanted
-    assert choose(runs).backend == "numba"
+    assert choose(runs).backend == "compiled"
 
 
 def test_which_executor_is_said():
@@ -154,7 +154,7 @@ def test_which_executor_is_said():
     choice = choose(objects)
     assert (choice.backend, "any" in choice.why) == ("reference", True)
     with pytest.raises(Refused):
-        choose(objects, "numba")
+        choose(objects, "compiled")
     assert choose(pipeline()).why == ""
 
 
@@ -177,7 +177,7 @@ def placed(i, row):
     return [1, row[1] + 1]
 
 
-@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
 @pytest.mark.parametrize("size", [3, 50])
 def test_an_error_names_key_step_and_row_of_the_log(backend, size):
     checked = parse("pipeline p(x: 0..9, q: bool) -> y: 0..9 { return trim(x, 1) }").get().pipeline
@@ -325,7 +325,7 @@ def micro_batches(backend, parts, state, layout=TIMED, runs=None):
     return found
 
 
-@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
 def test_micro_batches_go_on_from_the_state(backend):
     rows = rows_of(200, keys=1)
     parts = [rows[i : i + 10] for i in range(0, 200, 10)]
@@ -334,7 +334,7 @@ def test_micro_batches_go_on_from_the_state(backend):
 
 def test_a_text_orders_after_a_number_of_an_earlier_micro_batch():
     rows, state = rows_of(10, keys=1), State()
-    micro_batches("numba", [rows[:5]], state)
+    micro_batches("compiled", [rows[:5]], state)
     later = frame(rows[5:6]).assign(o0=math.inf, o1=0, o2="noon")
     error = ours(BatchStepper(choose(pipeline()), TIMED), ("u0",), iter([later]), state)
     said = "'t' is a text here (noon), and a number in an earlier micro-batch (4)"
@@ -343,10 +343,10 @@ def test_a_text_orders_after_a_number_of_an_earlier_micro_batch():
 
 def test_rows_that_come_late_or_with_the_state_of_others():
     rows, state = rows_of(40, keys=1), State()
-    micro_batches("numba", [rows[:10], rows[20:30]], state)
+    micro_batches("compiled", [rows[:10], rows[20:30]], state)
     kept = state.get
     with pytest.raises(CarriedError) as caught:
-        micro_batches("numba", [rows[10:20]], state)
+        micro_batches("compiled", [rows[10:20]], state)
     error = found_in(caught.value)
     assert isinstance(error, InputError)
     said = "a row with t = 10 comes late: 29 has been there already"
@@ -355,7 +355,7 @@ def test_rows_that_come_late_or_with_the_state_of_others():
     with pytest.raises(CarriedError) as caught:
         micro_batches("reference", [rows[30:]], state)
     assert isinstance(found_in(caught.value), StateError)
-    assert micro_batches("numba", [rows[30:]], state)
+    assert micro_batches("compiled", [rows[30:]], state)
 
 
 def test_a_checkpoint_belongs_to_one_query(tmp_path):
@@ -363,7 +363,7 @@ def test_a_checkpoint_belongs_to_one_query(tmp_path):
     same_as_before(tmp_path / "ck", choice, TIMED, "out", "csv")
     same_as_before(tmp_path / "ck", choice, TIMED, "out", "csv")
     for other, layout, output, what in (
-        (choose(pipeline(), "reference"), TIMED, "out", "backend: 'numba' there, 'reference' now"),
+        (choose(pipeline(), "reference"), TIMED, "out", "backend: 'compiled' there, 'reference' now"),
         (choose(pipeline(SUMS.replace("3)", "4)"))), TIMED, "out", "another code"),
         (choice, Layout("j", ("t",)), "out", "another key: 'k' there, 'j' now"),
         (choice, Layout("k", ()), "out", "another order"),

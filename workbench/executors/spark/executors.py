@@ -22,6 +22,7 @@ from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.keyed.executor import CompiledKeys
 from workbench.executors.reference.executor import Reference
 from workbench.executors.spark.columns import InputColumn, arrays_to_column
+from workbench.executors.table import ALIASES
 
 Made = dict[str, tuple[Any, Any]]
 """Per output: its events as an Arrow array, and the step, or the place, of each."""
@@ -34,7 +35,7 @@ class Choice:
     Attributes
     ----------
     pipeline: what runs.
-    backend: `numba` or `reference`.
+    backend: `compiled` or `reference`.
     why: why it is not the compiled one, if it is not.
     mark: the fingerprint of its states, in hexadecimal digits.
     """
@@ -61,7 +62,7 @@ class Choice:
         return cast(OneByOne, _made[self.mark, False])
 
     def _running(self) -> Compiled | Reference:
-        return Compiled(self.pipeline, maps=False) if self.backend == "numba" else Reference(self.pipeline)
+        return Compiled(self.pipeline, maps=False) if self.backend == Compiled.name else Reference(self.pipeline)
 
 
 def choose(pipeline: Program, backend: str = "auto") -> Choice:
@@ -69,7 +70,7 @@ def choose(pipeline: Program, backend: str = "auto") -> Choice:
 
     Parameters
     ----------
-    backend: `numba`, `reference`, or `auto` for the first of the two that runs it.
+    backend: `compiled`, `reference`, or `auto` for the first of the two that runs it.
 
     Raises
     ------
@@ -82,7 +83,7 @@ def choose(pipeline: Program, backend: str = "auto") -> Choice:
             raise Refused("the reference executor was asked for")
         made = Compiled(pipeline, maps=False)
     except Refused as error:
-        if backend == "numba":
+        if ALIASES.get(backend, backend) == Compiled.name:
             raise
         made, why = Reference(pipeline), error.what
     return Choice(pipeline, made.name, why, made.fingerprint.hex())

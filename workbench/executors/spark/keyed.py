@@ -40,7 +40,7 @@ def run_keyed(
     key: the column that tells the streams apart.
     order: the column or columns that order the rows of a key: numbers, texts, dates or times. No two rows of a key may
         agree in all of them.
-    backend: `numba`, `reference`, or `auto` for the first of them that runs the pipeline.
+    backend: `compiled`, `reference`, or `auto` for the first of them that runs the pipeline.
 
     Returns
     -------
