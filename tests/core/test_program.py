@@ -20,6 +20,7 @@ from workbench.events.reading import Reading
 from workbench.events.write import write_events
 from workbench.executors.backend import Backend, StepRecord
 from workbench.executors.table import BackendRow, backend_rows
+from workbench.extensions import PartTable
 from workbench.processors.held.group import flatten
 from workbench.processors.passthrough import Passthrough
 from workbench.show.draw import draw
@@ -80,7 +81,8 @@ MADE = {"all": [3, 4, 1, 2], "last": [2]}
 def merging(monkeypatch):
     """A backend for rule sets only, in the table."""
     row = BackendRow("merging", "merges", lambda program, start: Merging(program), kinds=("rule set",))
-    monkeypatch.setitem(cast("dict[str, BackendRow]", backend_rows()), "merging", row)
+    table = cast("PartTable[BackendRow]", backend_rows())
+    monkeypatch.setitem(cast("dict[str, BackendRow]", table._own), "merging", row)
     return row
 
 

@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import workbench as wb
@@ -88,6 +88,7 @@ def test_nulls_are_what_the_option_says(rows, null, form, options, some, size, s
     monkeypatch.setattr(lines_of, "FEW", 0)
     monkeypatch.setattr(lines_of, "SIZE", size)
     monkeypatch.setattr(batches, "BATCH", 3)
+    assume(form != "jsonl" or some or any(rows))  # a log in which no key is an input's has other names
     rows = [{**row, "key": "all"} for row in rows]
     (tmp_path / f"in.{form}").write_bytes(written(form, rows, some))
     wanted = [expected(row, null) for row in rows]

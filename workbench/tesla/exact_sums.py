@@ -101,7 +101,7 @@ class WholeSums:
         return self.finish(total - self.before[low][0], count - self.before[low][1])
 
 
-class Counts(WholeSums):
+class EventCounts(WholeSums):
     """How many values there are, of any type."""
 
     __slots__ = ()

@@ -2,9 +2,9 @@
 
 from workbench.core.domain import INT
 from workbench.tesla.aggregate import AggregateRow
-from workbench.tesla.exact_sums import Counts
+from workbench.tesla.exact_sums import EventCounts
 
 ROW = AggregateRow(
     "COUNT", "how many there are, of events, facts, or values",
-    lambda _: INT, lambda _: len, lambda _: Counts, nullable=False, counts=True, rank=0,
+    lambda _: INT, lambda _: len, lambda _: EventCounts, nullable=False, counts=True, rank=0,
 )  # fmt: skip
