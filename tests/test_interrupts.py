@@ -19,7 +19,7 @@ from tests.executors.threaded.test_pulled import branches
 from workbench import run
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.pull_group import PullGroup
-from workbench.interrupts import admit, checkpoint, hold
+from workbench.interrupts import admit, checkpoint, hold, is_deaf
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -158,6 +158,21 @@ def pull_all(group: PullGroup) -> None:
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.parametrize("name", ["_raw_object_cache_notify", "_raw_object_cache_getbuffer"])
+def test_no_error_is_raised_in_what_llvm_calls(name: str) -> None:
+    """It has no way for errors: ctypes prints them, and they are lost."""
+    engine = pytest.importorskip("llvmlite.binding.executionengine").ExecutionEngine
+    seen: list[bool] = []
+
+    class Asked:
+        def __getattr__(self, _: str) -> None:
+            seen.append(is_deaf(sys._getframe()))
+
+    getattr(engine, name)(Asked(), None)
+    assert seen == [True]
+    assert not is_deaf(sys._getframe())
+
+
 @pytest.mark.parametrize("limit", [0, 1])
 def test_a_group_answers_after_ctrl_c(limit: int) -> None:
     for seed in range(60):

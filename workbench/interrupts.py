@@ -40,6 +40,8 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a program."""
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 _CALLED_BACK: set[CodeType] = set()
+_CALLED_BACK_BY = {"_raw_object_cache_notify": "llvmlite", "_raw_object_cache_getbuffer": "llvmlite"}
+"""What others' foreign code calls, and the package that has it."""
 _WEAK = (weakref.__file__, _weak_set)
 
 
@@ -143,6 +145,8 @@ def is_deaf(frame: FrameType) -> bool:
     while place is not None:
         code, place = place.f_code, place.f_back
         if code.co_filename in _WEAK or code.co_name == "__del__" or code in unasked:
+            return True
+        if code.co_name in _CALLED_BACK_BY and _CALLED_BACK_BY[code.co_name] in code.co_filename:
             return True
         if code.co_name == "cb" and code.co_filename == "<frozen importlib._bootstrap>":  # a module's lock goes
             return True

@@ -32,7 +32,7 @@ COMMANDS = {
     "check with limits": ["check", "p.pipe:hard", "-N", "4096", "--timeout", "60"],
     "check all": ["check", "p.pipe", "-N", "4096", "--jobs", "2"],
     "buffers": ["buffers", "p.pipe:hard"],
-    "run": [*RUN, "--output", "-"],
+    "run": [*RUN, "--output", "-", "--backend", "reference"],
     "threaded": [*RUN, "--output", "-", "--backend", "threaded"],
     "processes": ["run", "p.pipe:copies", *RUN[2:], "--output", "-", "--processes", "2"],
     "machine code": [*RUN, "--output", "-", "--backend", "compiled"],
