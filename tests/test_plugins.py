@@ -64,7 +64,8 @@ COMMANDS = {
     "cdp": [*RULED, "--backend", "cdp"],
     "aip": [*RULED, "--backend", "aip"],
     "compiled": [*RULED, "--backend", "compiled"],
-    "help": ["run", "--help"],
+    "backends": ["run", "--help", "backends"],
+    "formats": ["run", "--help", "formats"],
 }
 
 
@@ -151,8 +152,8 @@ def test_unknown_names_and_help_know_them(answers):
     found = answers[0]
     assert found["unknown"][0] == 2
     assert "did you mean 'semicolons'" in found["unknown"][2]
-    assert "semicolons" in found["help"][1]
-    assert "tracing: the reference executor, which says what comes in" in " ".join(found["help"][1].split())
+    assert "semicolons" in found["formats"][1]
+    assert "tracing the reference executor, which says what comes in" in " ".join(found["backends"][1].split())
 
 
 def test_doctor_lists_plugins_and_what_is_wrong_with_them(answers):

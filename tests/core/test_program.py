@@ -180,8 +180,8 @@ def test_a_backend_for_some_programs_refuses_others(merging, squares, capsys):
     )
     with pytest.raises(Refused, match=refused):
         wb.run(squares, iter(()), backend="merging")
-    main(["run", "--help"])
-    assert "merging: merges (rule sets)" in " ".join(capsys.readouterr().out.split())
+    main(["run", "--help", "backends"])
+    assert "merging merges (rule sets)" in " ".join(capsys.readouterr().out.split())
     main(["doctor"])
     assert "merges (rule sets)" in capsys.readouterr().out
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 from pathlib import Path
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench.cli.commands import run as command
+from workbench.cli.help_pages import PagedParser
 from workbench.errors import DomainError, InputError, LimitMet, Overflow
 from workbench.logs.options import RunKeywords
 
@@ -318,11 +318,11 @@ def test_all_kinds_of_data_give_the_same(rows: list[dict[str, Any]]) -> None:
 
 def test_python_has_the_options_of_the_command() -> None:
     """`wb.load` takes the others, or they are for a terminal."""
-    parser = argparse.ArgumentParser(add_help=False)
+    parser = PagedParser()
     command.options(parser)
     own = {"file", "param", "input", "output", "N"}  # arguments of their own, or of `wb.load`
     own |= {"progress", "list_columns", "infer", "infer_rows", "html"}  # for who sits before a terminal
-    names = {action.dest for action in parser._actions} - own
+    names = {action.dest for action in parser._actions} - own - {"help"}
     called = {"column": "columns", "timeout": "seconds", "memory": "memory_mb"}
     only = {"input", "output", "progress", "html", "infer", "infer_rows", "more"}
     assert {*RunKeywords.__annotations__} == {called.get(name, name) for name in names}

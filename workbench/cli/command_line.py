@@ -27,6 +27,7 @@ from workbench import __version__, interrupts
 from workbench.budget import Budget, Interrupt, phase
 from workbench.cli import attended
 from workbench.cli.commands import helps
+from workbench.cli.help_pages import PagedParser, UsageError
 from workbench.errors import LimitMet, Location, WorkbenchError, did_you_mean
 
 INTERRUPTED = 128 + signal.SIGINT
@@ -39,11 +40,7 @@ EPILOG = """exit codes: 0 all hold (within bounds counts, but for --strict), 1 s
 installation is at fault, 3 undecided. WORKBENCH_DEBUG=1 shows the traceback of an error."""
 
 
-class UsageError(WorkbenchError):
-    """The command line itself is wrong."""
-
-
-class _Parser(argparse.ArgumentParser):
+class _Parser(PagedParser):
     """Mistakes in the arguments are errors like all others."""
 
     def error(self, message: str) -> NoReturn:
@@ -77,7 +74,7 @@ class _Parser(argparse.ArgumentParser):
                 if unknown and (hint := self._meant(word)).startswith("did"):
                     raise UsageError(f"unrecognized arguments: {word}", hint=hint) from None
             needed = any(each.required and each.dest == "input" for each in self._actions)
-            if needed and not any(word.startswith("--in") for word in args or ()):
+            if needed and not any(word.startswith(("--in", "--help")) for word in args or ()):
                 hint = f"--input - reads the standard input; {error.hint}"
                 raise UsageError(error.what, hint=hint) from None
             raise

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.cli.help_pages import positive
 from workbench.errors import InputError, printable
 
 if TYPE_CHECKING:
@@ -148,13 +149,6 @@ def _seconds(text: str) -> float:
 
 def _duration(text: str) -> float:
     return 0.0 if text in ("0", "0.0") else _seconds(text)
-
-
-def positive(text: str) -> int:
-    """A number from 1 on, as an option's type."""
-    if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no positive number")
-    return int(text)
 
 
 def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> Loaded:

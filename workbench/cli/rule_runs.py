@@ -45,10 +45,15 @@ def explained_run_options(parser: argparse.ArgumentParser) -> argparse._Argument
         "--infer-rows", type="positive", metavar="N", help=f"from how many of its first rows (default: {INFER_ROWS:,})"
     )
     group.add_argument("--until", metavar="TIME", help="move the clock to this time in the end")
-    fact_options(group)
-    fact_cache_options(group)
     group.add_argument("--compat", choices=("trex",), help="windows and consumption as T-Rex has them")
     return group
+
+
+def all_fact_options(parser: argparse.ArgumentParser) -> None:
+    """The options for facts that rules ask for."""
+    group = parser.add_argument_group("of facts, which rules ask for")
+    fact_options(group)
+    fact_cache_options(group)
 
 
 def fact_files(group: argparse._ActionsContainer) -> None:

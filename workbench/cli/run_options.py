@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from workbench.cli import options as o
+from workbench.cli.help_pages import Page
 from workbench.events.reading import Null
-from workbench.events.table import format_names
+from workbench.events.table import format_names, format_rows
 from workbench.executors import table
 from workbench.executors.run_options import AUTO, FLAGS, RunOptions, flag_name
-from workbench.executors.table import BackendOption, backend_rows, option_flags
+from workbench.executors.table import BackendOption, BackendRow, backend_rows, option_flags
 
 if TYPE_CHECKING:
     from workbench.core.domain import Integer
@@ -75,9 +77,8 @@ def backend_option(parser: argparse._ActionsContainer, text: str, default: str =
 
 def backend_options(parser: argparse.ArgumentParser) -> None:
     """`--backend`, and the options of the backends, each with those that have it."""
-    rows = [row for row in backend_rows().values() if row.runs]
-    told = "; ".join(f"{row.name}: {row.said}" for row in rows)
-    backend_option(parser, f"{told}; {AUTO}: what fits the program and the log")
+    rows = _run_rows()
+    backend_option(parser, "what fits the program and the log")
     group = parser.add_argument_group("of some backends")
     flags: dict[str, list[tuple[BackendOption, str]]] = {}
     for row in rows:
@@ -88,3 +89,35 @@ def backend_options(parser: argparse.ArgumentParser) -> None:
         helps = dict.fromkeys(option.help for option, _ in users)
         texts = (f"{', '.join(name for option, name in users if option.help == text)}: {text}" for text in helps)
         group.add_argument(flag, help="; ".join(texts), **users[0][0].how)
+
+
+def backend_pages() -> dict[str, Page]:
+    """What each backend is for, and the options that it has."""
+    return {row.name: Page(f"{row.name}: {row.said}", show=partial(_options_of, row)) for row in _run_rows()}
+
+
+def show_backends(page: argparse.ArgumentParser) -> None:
+    """All backends, and all of their options."""
+    group = page.add_argument_group("backends")
+    for row in _run_rows():
+        group.add_argument(row.name, help=row.said)
+    backend_options(page)
+
+
+def show_formats(page: argparse.ArgumentParser) -> None:
+    """All formats, and how rows are read."""
+    group = page.add_argument_group("formats, which names of files tell (also with .gz or .zst)")
+    for row in format_rows().values():
+        group.add_argument(row.name, help=f"{row.what} ({' '.join(row.endings)})")
+    reading_options(page)
+
+
+def _run_rows() -> list[BackendRow]:
+    return [row for row in backend_rows().values() if row.runs]
+
+
+def _options_of(row: BackendRow, page: argparse.ArgumentParser) -> None:
+    group = page.add_argument_group("options")
+    for option in row.options:
+        if option.help:
+            group.add_argument(option.flag, help=option.help, **option.how)

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
+from workbench.cli.help_pages import positive
 from workbench.cli.run_options import reading_options, run_options
 from workbench.events.files import write_atomically
 from workbench.verify.decide.table import engine_rows
@@ -40,7 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def _model_options(parser: argparse.ArgumentParser) -> None:
     """Which graph, and how much of it."""
     o.pipeline_argument(parser)
-    parser.register("type", "positive", o.positive)
+    parser.register("type", "positive", positive)
     parser.add_argument("--threads", type="positive", default=2, metavar="N", help="so many threads (default: 2)")
     parser.add_argument("--phases", type="positive", default=2, metavar="N", help="so many steps (default: 2)")
     parser.add_argument("--groups", action="store_true", help="what is in a pipeline that is called is one vertex")
@@ -57,7 +58,7 @@ def _show_options(actions: argparse._SubParsersAction[argparse.ArgumentParser]) 
     show = actions.add_parser("show", help=text, description=text)
     o.pipeline_argument(show)
     show.add_argument("--input", required=True, metavar="FILE", help="a log, or -")
-    show.register("type", "positive", o.positive)
+    show.register("type", "positive", positive)
     for flag, default, what in (
         ("--threads", 2, "so many threads"),
         ("--phases", 3, "so many steps of the log"),

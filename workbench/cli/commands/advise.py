@@ -29,7 +29,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sample", type=int, default=SAMPLE, metavar="STEPS", help=f"at most (default: {SAMPLE})")
     parser.add_argument("--json", action="store_true", help="print one object")
     o.parameter_options(parser)
-    parser.register("type", "positive", o.positive)
     reading_options(parser)
 
 

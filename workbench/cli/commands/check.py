@@ -22,7 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.check_options(parser)
     rule_models.options(parser)
     parser.add_argument(
-        "--jobs", type=o.positive, default=1, metavar="J",
+        "--jobs", type="positive", default=1, metavar="J",
         help="how many properties at a time, each with the memory of --memory (default: 1)",
     )  # fmt: skip
     written_runs.options(parser)

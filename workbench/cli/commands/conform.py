@@ -38,16 +38,16 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--backend", action="append", default=[], metavar="NAME",
         help="one of those that `workbench run` has, or model (default: all that can be compared; repeat)",
     )  # fmt: skip
-    parser.add_argument("--examples", type=o.positive, default=EXAMPLES, metavar="N", help="traces (default: 100)")
-    parser.add_argument("--steps", type=o.positive, default=24, metavar="N", help="the most steps of one (default: 24)")
-    parser.add_argument("--random", type=o.positive, metavar="N", help="also compare N random pipelines")
-    parser.add_argument("--random-rules", type=o.positive, metavar="N", help="also compare N random sets of rules")
+    parser.add_argument("--examples", type="positive", default=EXAMPLES, metavar="N", help="traces (default: 100)")
+    parser.add_argument("--steps", type="positive", default=24, metavar="N", help="the most steps of one (default: 24)")
+    parser.add_argument("--random", type="positive", metavar="N", help="also compare N random pipelines")
+    parser.add_argument("--random-rules", type="positive", metavar="N", help="also compare N random sets of rules")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="where to begin (default: 0)")
     parser.add_argument("--to-test", metavar="DIR", help="write a pytest file for what differs into this folder")
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the pipelines (repeat)"
     )
-    parser.add_argument("-N", type=o.positive, default=o.N, help=f"in models int is 0..N-1 (default: {o.N})")
+    parser.add_argument("-N", type="positive", default=o.N, help=f"in models int is 0..N-1 (default: {o.N})")
     parser.add_argument("-Q", type=_capacity, default=4, help="capacity of queues, for what needs one (default: 4)")
     parser.add_argument("--json", action="store_true", help="one JSON object per pipeline and backend, nothing else")
 

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli.rule_runs import explained_run_options, types_of_log
+from workbench.cli.rule_runs import all_fact_options, explained_run_options, types_of_log
 from workbench.cli.run_options import backend_option, reading_options, run_options
 from workbench.cli.written_runs import check_writable
 from workbench.events.files import write_atomically
@@ -31,15 +31,15 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--missing", metavar="NAME", help='why it is not there: "Fire at 12:00:05", "Fire(area = 1) at 12:00:05"'
     )
     parser.add_argument(
-        "--most", type=o.positive, metavar="N", default=10, help="composites that are told (default: 10)"
+        "--most", type="positive", metavar="N", default=10, help="composites that are told (default: 10)"
     )
     parser.add_argument("--json", action="store_true", help="the answer as one JSON object")
     parser.add_argument("--html", metavar="FILE", help="write the answer as a page")
     parser.set_defaults(to_test=None)
-    parser.register("type", "positive", o.positive)
     reading_options(parser)
     backend_option(parser, "Any that runs rules event by event")
     explained_run_options(parser)
+    all_fact_options(parser)
     o.limit_options(parser)
 
 

@@ -40,7 +40,6 @@ def options(parser: argparse.ArgumentParser) -> None:
             action.add_argument("-o", "--output", metavar="PICTURE", help="draw it: a .svg, .png, .pdf or .dot file")
             text = "show what predicates find in the first events of a log (10,000, or --head N)"
             action.add_argument("--input", action="append", metavar="FILE", help=text)
-            action.register("type", "positive", o.positive)
             reading_options(action)
             action.add_argument("--time", metavar="COLUMN", help="the column of times (default: time)")
             action.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count, as for run")
@@ -59,7 +58,7 @@ def _simplify_options(action: argparse.ArgumentParser) -> None:
     action.add_argument("--seconds", type=float, default=10, metavar="S", help=text)
     action.add_argument("--json", action="store_true", help="the steps and the rules as JSON")
     o.queue_options(action)
-    action.add_argument("-N", type=o.positive, metavar="N", help="how many values has what is compared for equality")
+    action.add_argument("-N", type="positive", metavar="N", help="how many values has what is compared for equality")
     rule_models.value_options(action)
     action.set_defaults(facts=[], facts_any=[], facts_change=[])
 

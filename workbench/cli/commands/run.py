@@ -12,8 +12,16 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from workbench.cli import options as o
-from workbench.cli.rule_runs import ports_of_log, rule_options, types_of_log
-from workbench.cli.run_options import backend_options, reading_options, run_options
+from workbench.cli.help_pages import Page, PagedParser
+from workbench.cli.rule_runs import all_fact_options, ports_of_log, rule_options, types_of_log
+from workbench.cli.run_options import (
+    backend_options,
+    backend_pages,
+    reading_options,
+    run_options,
+    show_backends,
+    show_formats,
+)
 from workbench.errors import WorkbenchError, printable
 from workbench.events.reading import Tally
 from workbench.executors.table import Start
@@ -24,7 +32,7 @@ if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
 
 
-def options(parser: argparse.ArgumentParser) -> None:
+def options(parser: PagedParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)
     parser.add_argument(
@@ -32,8 +40,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         required=True,
         action="append",
         metavar="FILE",
-        help="a file in one of the formats below (also .gz, .zst), or -; a folder, or a pattern in quotes, stands for"
-        " its files; several are read one after the other, as one log",
+        help="a log, or -; a folder, or a pattern in quotes, stands for its files; several are read one after the"
+        " other, as one log",
     )
     parser.add_argument(
         "--output", default="-", metavar="FILE",
@@ -49,11 +57,20 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
     o.parameter_options(parser)
     o.domain_options(parser, n=None)
-    parser.register("type", "positive", o.positive)
-    reading_options(parser)
-    rule_options(parser)
-    backend_options(parser)
     o.limit_options(parser)
+    read_every_day = {"--format": "", "--bad-rows": "", "--head": ""}
+    run_every_day = {
+        "--backend": "what runs it (default: auto, what fits the program and the log)",
+        "--key": "a run for each value of this column",
+        "--threads": "so many, of backends that take threads",
+    }
+    pages = {
+        "formats": Page("Logs: their formats, columns and rows.", reading_options, read_every_day, show_formats),
+        "rules": Page("Runs of rules.", rule_options, {"--time": ""}),
+        "facts": Page("Facts in databases, which rules ask for.", all_fact_options),
+        "backends": Page("What runs a program.", backend_options, run_every_day, show_backends),
+    }
+    parser.add_pages(pages | backend_pages(), "%(prog)s FILE[:NAME] --input FILE [--output FILE] [OPTION ...]")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -1,0 +1,90 @@
+"""Help in pages: one screen of what is used every day, and `--help PAGE` for the rest.
+
+The rule of this module: a page is what adds its options to a parser. So the command takes exactly what pages describe.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from workbench.errors import WorkbenchError, did_you_mean
+
+
+class UsageError(WorkbenchError):
+    """The command line itself is wrong."""
+
+
+class Page(NamedTuple):
+    """Options that a command's own help leaves out.
+
+    Parameters
+    ----------
+    title: what they are for.
+    add: adds them to the parser of the command; None: another page does.
+    everyday: the options that its own help has all the same, and what it says of them; "": what the page says.
+    show: fills the page, where it says more than `add` does.
+    """
+
+    title: str
+    add: Callable[[argparse.ArgumentParser], object] | None = None
+    everyday: Mapping[str, str] | None = None
+    show: Callable[[argparse.ArgumentParser], object] | None = None
+
+
+class PagedParser(argparse.ArgumentParser):
+    """A parser whose `--help` takes the name of a page, once it has pages."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **{**named, "add_help": False})
+        self.register("type", "positive", positive)
+        self.pages: dict[str, Page] = {}
+        self._help = self.add_argument("-h", "--help", action=_Help, nargs=0, help="show this help message and exit")
+
+    def add_pages(self, pages: Mapping[str, Page], usage: str) -> None:
+        """Add the options of all pages; help begins with `usage`, and names the pages."""
+        self.usage, self.pages = usage, dict(pages)
+        self._help.nargs, self._help.metavar = "?", "PAGE"
+        self._help.help = f"show this, or a page with more: {', '.join(pages)}"
+        for name, page in pages.items():
+            actions, groups = len(self._actions), len(self._action_groups)
+            if page.add is not None:
+                page.add(self)
+            everyday = page.everyday or {}
+            for action in self._actions[actions:]:
+                flag = action.option_strings[-1]
+                action.help = everyday.get(flag) or action.help if flag in everyday else argparse.SUPPRESS
+            for group in self._action_groups[groups:]:
+                group.description = None
+                group.title = f"{group.title} (all: --help {name})"
+
+    def page(self, name: str) -> argparse.ArgumentParser:
+        """What prints a page; UsageError where there is none."""
+        if name not in self.pages:
+            hint = did_you_mean(name, self.pages)
+            raise UsageError(f"there is no page '{name}' of help", hint=f"{hint}; see {self.prog} --help")
+        page = self.pages[name]
+        shown = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=page.title, add_help=False)
+        shown.register("type", "positive", positive)
+        fill = page.show or page.add
+        if fill is not None:
+            fill(shown)
+        return shown
+
+
+class _Help(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, namespace: object, values: object, flag: object = None) -> None:
+        del namespace, flag
+        if isinstance(parser, PagedParser) and isinstance(values, str):
+            parser.page(values).print_help()
+        else:
+            parser.print_help()
+        parser.exit()
+
+
+def positive(text: str) -> int:
+    """A number from 1 on, as the type "positive" of an option."""
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no positive number")
+    return int(text)
