@@ -58,11 +58,13 @@ def focus(system: System, roots: Iterable[Any]) -> Model:
         system = system.seen(names)
         flags = _flags(system, names)
         grown = system.cone((*roots, *flags)) | names
+        if grown == names:  # of a value that is looked at its presence may not be, which says whether it wraps
+            wraps, clamps, escaping = escapes = [escape_in(system, names, kind) for kind in Overflowing]
+            grown = system.cone(tuple(escapes)) | names
         if grown == names:
             break
         names = grown
     queues = _queues(system, names)
-    escaping = escape_in(system, names, Overflowing.CHECKED)
     cut = system.restrict(names)
     overflow: Term = FALSE
     if flags:
@@ -72,8 +74,8 @@ def focus(system: System, roots: Iterable[Any]) -> Model:
         overflow,
         queues,
         escaping,
-        escape_in(system, names, Overflowing.MODULAR),
-        escape_in(system, names, Overflowing.SATURATING),
+        wraps,
+        clamps,
         frozenset(domain for domain in domains_in(system, names) if isinstance(domain, Integer)),
         _instead(system, names),
     )
