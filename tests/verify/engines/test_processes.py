@@ -34,7 +34,11 @@ def truths(result: TaskResult) -> list[bool | None]:
 
 
 def children(pid: int) -> list[int]:
-    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    """The processes below one; none where it has ended meanwhile."""
+    try:
+        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
     return [int(child) for child in listed]
 
 

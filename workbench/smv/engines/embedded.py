@@ -131,6 +131,7 @@ class PynusmvEngine:
             if "run" in frame
         ]
 
+    @uninterruptible
     def close(self) -> None:
         """End the idle workers. The engine stays usable: the next job starts a new one."""
         self._adopt()
