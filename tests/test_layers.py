@@ -1,4 +1,4 @@
-"""The architecture is the import graph: what may import what (design section 4)."""
+"""The architecture is the import graph: what may import what."""
 
 import ast
 import subprocess
@@ -304,7 +304,7 @@ def test_importing_is_light(module):
 
 
 def test_the_core_names_no_processor():
-    """The core and what consumes transition systems never name a processor (design section 4)."""
+    """The core and what consumes transition systems never name a processor."""
     for path in MODULES:
         if name(path).startswith(("core/", "errors")):
             assert not any(module.startswith("workbench.processors") for module, *_ in imports(path))

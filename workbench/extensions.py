@@ -2,9 +2,10 @@
 
 The rule of this module: a package names its parts by entry points of the group `workbench.plugins`; each is a part (a
 function, an aggregate, a processor, a format, a backend, ...), or a list of them, and its type tells which table has
-it. Whether any package does is seen without loading one, and only when a name is not among workbench's own, or all are
-asked for. What fails is left out, with its package and why. `WORKBENCH_EXTENSIONS` names folders, separated as on PATH,
-in which a part is one file, in a folder that is called like what it is: `processors`, `backends`, `formats`, ...
+it. Whether any package does is seen without loading one, and only when a name is not among workbench's own, or
+somebody lists all of them. What fails is left out, with its package and why. `WORKBENCH_EXTENSIONS` names folders,
+separated as on PATH, in which a part is one file, in a folder that is called like what it is: `processors`, `backends`,
+`formats`, ...
 """
 
 from __future__ import annotations

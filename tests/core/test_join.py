@@ -130,7 +130,7 @@ def test_the_number_of_slots(capacities):
 
 
 def test_an_event_that_is_consumed_in_its_step_needs_no_slot():
-    """`x + trim(x, 1)` needs one slot on the left and none on the right (design section 3)."""
+    """`x + trim(x, 1)` needs one slot on the left and none on the right."""
     compiled = Compiled(Join((Integer(3), Integer(3)), (1, 0)))
     assert compiled.step(((True, 1), (False, 0)))[0] is False
     for value in (2, 0, 1):

@@ -54,7 +54,7 @@ class PagedParser(argparse.ArgumentParser):
             everyday = page.everyday or {}
             for action in self._actions[actions:]:
                 flag = action.option_strings[-1]
-                action.help = everyday.get(flag) or action.help if flag in everyday else argparse.SUPPRESS
+                action.help = (everyday[flag] or action.help) if flag in everyday else argparse.SUPPRESS
             for group in self._action_groups[groups:]:
                 group.description = None
                 group.title = f"{group.title} (all: --help {name})"

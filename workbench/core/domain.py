@@ -20,7 +20,7 @@ Value = Any
 
 
 class Overflowing(StrEnum):
-    """What arithmetic does at the ends of a finite integer domain (design section 3, Numbers)."""
+    """What arithmetic does at the ends of a finite integer domain."""
 
     MODULAR = "modular"
     SATURATING = "saturating"
@@ -133,7 +133,7 @@ class Integer(Domain):
     """The integers 0..N-1, arithmetic staying inside: modulo N, saturating, or checked.
 
     `modular` is the paper's hypothesis (TIME 2021, section 3.1). In a `checked` domain leaving it is an
-    error at run time and a sticky flag in the model (design section 3).
+    error at run time and a sticky flag in the model.
     """
 
     n: int

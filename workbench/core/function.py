@@ -2,7 +2,7 @@
 
 A `Function` is written once, as a Python callable over overloaded operands; `typed` runs it once on symbols of
 given domains, which type-checks it and gives the term that everything else is made of. An opaque Python function is
-never looked into: it runs as it is, and over small finite domains it is tabulated (design section 4).
+never looked into: it runs as it is, and over small finite domains it is tabulated.
 """
 
 from __future__ import annotations

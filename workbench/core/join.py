@@ -1,4 +1,4 @@
-"""The bounded queues in front of a join, as finite state (design section 5, rules 1 and 2).
+"""The bounded queues in front of a join, as finite state.
 
 A join fires exactly when every input has an event waiting, so after every step at least one queue is empty. A
 binary join therefore needs one store: `lead` counts by how many events the left input is ahead (negative: the

@@ -3,7 +3,6 @@
 The rule of this module: a time is a whole number, of microseconds where it is known what the numbers of the column
 count (`--time-unit`) or where they are dates, else as it is written. What is finer is refused, never rounded; so is a
 time before that of the row above, unless it may come late.
-Source: design section 10.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class RunOptions:
     processes: int | None = None
     """In how many worker processes the copies of quantifiers, windows and slices are."""
     why: int | None = None
-    """How often it is told of which values a quantifier is false."""
+    """How many times the run says of which values a quantifier is false."""
     html: str | None = None
     """The page on which that is written."""
     phases: int | None = None
@@ -154,7 +154,7 @@ class RunOptions:
     compat: str | None = _of(RULES)
     """`trex` for windows and consumption as T-Rex has them."""
     profile: bool = _of(RULES, default=False)
-    """Whether what each rule has cost is told."""
+    """Whether the run reports what each rule has cost."""
     matches: str | None = _of(RULES)
     """`count` for how many matches each rule has, `rows` for the numbers of their events; no composites."""
     first: int | None = _of(RULES)

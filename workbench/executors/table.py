@@ -208,7 +208,7 @@ def run_options(values: Mapping[str, Any], say: Callable[[str], object] = lambda
 
     Parameters
     ----------
-    say: is told of names that are old.
+    say: reports names that are old.
 
     Raises
     ------
@@ -260,14 +260,12 @@ def refuse_missing(row: BackendRow) -> None:
             raise Refused(f"backend '{row.name}' needs the package {name}", hint=install)
 
 
-def refuse_options(
-    rows: Sequence[BackendRow], program: Program, options: RunOptions, *, graph: bool = True
-) -> None:  # fmt: skip
+def refuse_options(rows: Sequence[BackendRow], program: Program, options: RunOptions, *, graph: bool = True) -> None:
     """InputError, which says what they are for, where options are not for a program, or for none of some backends.
 
     Parameters
     ----------
-    rows: what may run it; the first one is called so.
+    rows: what may run it; the message names the first one.
     graph: whether its graph is run, as that of a pipeline.
     """
     kind = PIPELINE if graph else RULE_SET

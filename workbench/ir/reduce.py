@@ -1,7 +1,7 @@
 """What a property needs of a system, and the flag that keeps overflow out of every conclusion.
 
 `focus` keeps the cone of influence of a property: data that the property does not look at is sliced away, so a
-question about queues or liveness costs the same for every N (design section 5, rule 6). Then the queues in the
+question about queues or liveness costs the same for every N. Then the queues in the
 cone, and the checked numbers in it, get one sticky flag; once it is set the state goes back to its initial value
 and stays there, so nothing after an overflow costs states or can be concluded from.
 """
@@ -58,7 +58,7 @@ def focus(system: System, roots: Iterable[Any]) -> Model:
         system = system.seen(names)
         flags = _flags(system, names)
         grown = system.cone((*roots, *flags)) | names
-        if grown == names:  # of a value that is looked at its presence may not be, which says whether it wraps
+        if grown == names:  # whether a value wraps depends on its presence, too
             wraps, clamps, escaping = escapes = [escape_in(system, names, kind) for kind in Overflowing]
             grown = system.cone(tuple(escapes)) | names
         if grown == names:

@@ -2,8 +2,8 @@
 
 A system is flat: variables with initial values and next-state terms, and definitions (wires) in dependency
 order. Names are `instance:local`; an instance is an input, a processor, a processor's queues, or an observer that
-a property adds. Only queues, counters and processor memory are variables; pipes are definitions (design section
-5, rule 1). Variables and definitions are scalar: a tuple has one per field.
+a property adds. Only queues, counters and processor memory are variables; pipes are
+definitions. Variables and definitions are scalar: a tuple has one per field.
 """
 
 from __future__ import annotations

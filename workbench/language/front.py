@@ -1,6 +1,6 @@
 """From text to tree, in any language that has a `Dialect`.
 
-All mistakes of a text are told at once: those in its grammar, or if there are none, those that its builder finds. A
+One error has all mistakes of a text: those in its grammar, or if there are none, those that its builder finds. A
 file in which there are mistakes is seen as *units*: statements, each beginning on a line of its own, and in some
 languages items (pipelines, machines, functions) that hold them. Without items, each unit is read by itself. With them,
 what cannot be read is blanked out, and the rest is read at its place: the smallest units around a mistake are left out
@@ -29,7 +29,7 @@ from workbench.language.lalr import Extent, LalrReader, Reduction, TooDeep, Unre
 from workbench.language.mistakes import Vocabulary, explain
 
 MOST, READ = 20, 1_000_000
-"""The most mistakes in the grammar that are told at once; where there are items, fewer in long texts, where readings
+"""The most mistakes in the grammar that one error has; where there are items, fewer in long texts, where readings
 have so many characters together: each mistake costs some of them."""
 
 _BRACE = re.compile(r'#[^\n]*|"[^"\n]*"|[{}]')

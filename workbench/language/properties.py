@@ -1,4 +1,4 @@
-"""Properties: which there are, and what their arguments must be (design section 9)."""
+"""Properties: which there are, and what their arguments must be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `wb.run` is told beside a program and data."""
+"""The options of `wb.run`."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class EngineChoice:
 
 
 def engine_name(options: RunOptions) -> str:
-    """The backend that is asked for; the usual one where the log cannot be asked."""
+    """The backend of the options; for `auto`, the usual one."""
     return USUAL if options.backend == AUTO else options.backend
 
 

@@ -168,4 +168,4 @@ def result_of(operation: t.Operation, domains: Sequence[Domain]) -> Domain:
 
 
 _OPERANDS: dict[Domain, Term] = {row.domain: var("x", row.domain) for row in TYPES}
-"""What stands for an operand of a type, where types are asked."""
+"""What stands for an operand of a type."""

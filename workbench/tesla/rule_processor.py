@@ -1,7 +1,7 @@
 """Rules as a processor: events of several types in, composites out.
 
 The rule of this module: it says what rules have to do with streams, and nothing about rules. What they mean is
-`meaning`, which shares only tables with the engines that run them. Source: design section 12.
+`meaning`, which shares only tables with the engines that run them.
 
 The events of a step have its time, which comes in on the first input, before them; they come in the order of the
 inputs. What comes before the first time is older than all.

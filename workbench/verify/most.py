@@ -14,7 +14,7 @@ from workbench.verify.answer.repeated import Growth, InputSteps
 from workbench.verify.answer.verdict import Verdict
 
 TOGETHER = 8
-"""How many numbers are asked about at once at most: they share the reachable states."""
+"""The most numbers in one question: they share the reachable states."""
 
 
 class GivenUp(Exception):
@@ -45,7 +45,7 @@ class Most:
 
     @property
     def known(self) -> bool:
-        """Whether nothing is left to be asked."""
+        """Whether the search is over."""
         return self.at_least == self.at_most or (self.growth is not None and self.growth.endless)
 
     def learn(self, value: int, inputs: InputSteps) -> bool:
@@ -57,7 +57,7 @@ class Most:
 
 
 class Counted(NamedTuple):
-    """What is counted, and how it is asked whether there can be more of it.
+    """What is counted, and the question whether there can be more of it.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Counted(NamedTuple):
     exceeds: whether there can be more than each of some numbers, in a model with a room that none of them is above;
         `most` learns from the runs that are found. None: it is not known yet, of a model with more room it may be.
     unit: what it is, in the plural.
-    limit: the largest room that is asked about.
+    limit: the largest room of the search.
     factor: how much larger the next room is than one that was exceeded.
     """
 

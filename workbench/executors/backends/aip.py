@@ -1,29 +1,18 @@
 """The engine `aip` of rules."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from functools import partial
 
 from workbench.executors.table import KEY, RULE_SET, BackendRow
-
-if TYPE_CHECKING:
-    from workbench.tesla.engines.engine import EngineSettings, RuleEngine
-    from workbench.tesla.occurrence import Facts
-    from workbench.tesla.rule_set import RuleSet
-
-
-def _engine(rules: RuleSet, facts: Facts, settings: EngineSettings) -> RuleEngine:
-    from workbench.tesla.engines.aip.matcher import AIPMatcher
-    from workbench.tesla.engines.publisher import Publisher
-
-    return Publisher("aip", rules, facts, settings, AIPMatcher)
-
+from workbench.extensions import later
 
 ROW = BackendRow(
     "aip",
     "automata that advance with every event (algorithm 1 of Cugola and Margara)",
     kinds=(RULE_SET,),
-    engine=_engine,
+    engine=partial(
+        later("workbench.tesla.engines.publisher", "Publisher", "aip"),
+        matcher=later("workbench.tesla.engines.aip.matcher", "AIPMatcher"),
+    ),
     options=(KEY,),
     rank=4,
 )

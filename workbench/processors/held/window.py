@@ -3,7 +3,7 @@
 The i-th output is the last event the inner processor emits on events i .. i+k-1, started afresh; a window on
 which it emits nothing yields nothing. There is no output before k events have arrived.
 
-Two finite encodings, chosen by the number of state bits (design section 5, rule 7):
+Two finite encodings, chosen by the number of state bits:
 
 - `events`: the last k-1 events are kept, and the inner processor is run over the window at every step;
 - `copies`: k-1 inner states are kept, the i-th having seen the last i events. All advance at every event, a

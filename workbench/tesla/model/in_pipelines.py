@@ -2,8 +2,6 @@
 
 The rule of this module: the processors are those of the pipeline, over finite domains; rules get their time in ticks,
 from one input, and tell apart the values that the pipes in front of them carry.
-
-Source: design sections 10 and 13.
 """
 
 from __future__ import annotations

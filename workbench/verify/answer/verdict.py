@@ -28,7 +28,7 @@ MOST_WAITING = 100
 
 
 class Outcome(StrEnum):
-    """The four outcomes (design section 2) and the exit code of each."""
+    """The four outcomes and the exit code of each."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -355,7 +355,7 @@ class Verdict(Displayed):
         return replace(self, reason=met.what, phase=met.phase, advice=(met.hint,))
 
     def to_json(self) -> dict[str, Any]:
-        """The object `--json` prints (design section 9)."""
+        """The object `--json` prints."""
         trace = self.counterexample
         found: dict[str, Any] = {
             "pipeline": self.pipeline,

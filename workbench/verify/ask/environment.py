@@ -1,4 +1,4 @@
-"""What is assumed of the inputs (design section 3, Environment)."""
+"""What is assumed of the inputs."""
 
 from __future__ import annotations
 

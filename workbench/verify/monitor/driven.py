@@ -1,4 +1,4 @@
-"""Inputs driven by an SMV system (design section 7; TIME 2021, section 4.3, Figure 6).
+"""Inputs driven by an SMV system (TIME 2021, section 4.3, Figure 6).
 
 The system and the pipeline are printed into one model, in which one step of the system is one step of the pipeline: an
 input is a definition over the system's state instead of a free variable. `binding` finds these definitions.

@@ -1,4 +1,4 @@
-"""Monitors: a pipeline that watches an SMV system, on all runs of the system (design section 7; TIME 2021, 4.3).
+"""Monitors: a pipeline that watches an SMV system, on all runs of the system (TIME 2021, 4.3).
 
 A monitor usually sees one run and says false when it goes wrong. Inside a model checker it sees every run: if it never
 says false, no run of the system violates what it watches for.

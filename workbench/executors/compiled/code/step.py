@@ -1,4 +1,4 @@
-"""One generator for compiled code: the step of a transition system as plain Python statements (design section 4).
+"""One generator for compiled code: the step of a transition system as plain Python statements.
 
 What comes out uses bools, integers of 64 bits and conditional expressions, nothing else, so that it runs as it is
 and `numba` compiles it. Its rule: values are scalars. Bools stay bools, numbers stay numbers, and a value of an

@@ -1,6 +1,6 @@
 """The order of facts: the one that is written, ties and all else as the rows stand.
 
-Source: thesis, 3.3.2 (`order by`, ties by label); design section 11, 8.
+Source: thesis, 3.3.2 (`order by`, ties by label).
 """
 
 from __future__ import annotations

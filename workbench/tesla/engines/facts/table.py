@@ -2,8 +2,6 @@
 
 The rule of this module: what the declaration says is checked against the table before anything runs, and every value
 when it is read. A row is a tuple of the declared attributes, in the order of the row ids, or of all attributes.
-
-Source: design section 11, 8.
 """
 
 from __future__ import annotations
