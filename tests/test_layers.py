@@ -3,12 +3,14 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
+import networkx as nx
 import pytest
 
 import workbench
@@ -255,6 +257,74 @@ def test_what_lies_in_a_package_has_a_direction(package):
             if other and other != own and not beside:
                 graph.setdefault(own, set()).add(other)
     assert _circle(graph) == []
+
+
+MOST_NAMES, MOST_PARAMETERS = 25, 8
+"""How many names a module may import of another one, and how many parameters a function may have."""
+
+GENERATED_WORK = "loops of machine code, which take arrays and numbers one by one and not yet as records"
+MANY_NAMES = {
+    ("executors/dataflow/machine/run_loops.py", "workbench.executors.dataflow.machine.layout"): GENERATED_WORK,
+}
+"""Modules that import more names of another one, with the reason. `executors/compiled` is not looked at."""
+
+MANY_PARAMETERS = {
+    **{("executors/dataflow/machine/run_loops.py", function): GENERATED_WORK
+       for function in ("carried", "gathered", "run_vertices", "spread")},
+    **{("verify/decide/explicit/graph.py", function): GENERATED_WORK for function in ("components", "walk")},
+    **{("verify/decide/explicit/kernels.py", function): GENERATED_WORK
+       for function in ("_call", "_into_bitmap", "_into_index", "_into_words", "explore", "join")},
+    **{("lab/suite.py", function): "a declaration of a user: what it names are the fields of a dataclass"
+       for function in ("experiment", "plot", "table")},
+    ("executors/dataflow/executor.py", "__init__"): "options of an executor, each by its name",
+    ("executors/dataflow/stream_run.py", "__init__"): "it is made in one place, of parts that have nothing in common",
+}  # fmt: skip
+"""Functions that have more parameters, with the reason. `executors/compiled` is not looked at."""
+
+WIDE_CYCLES = {
+    frozenset({"tesla", "tesla/engines", "tesla/engines/facts", "tesla/explain"}):
+        "the class of rule sets has methods for what is done with one, whose modules name its type",
+    frozenset({"executors", "executors/reference"}): "the protocol of a backend names what its reference shows",
+}  # fmt: skip
+"""The most folders of modules that import each other, with the reason: a cycle should lie in one."""
+
+
+def test_no_module_needs_much_of_another():
+    """One that imports more names than `MOST_NAMES` of another is a part of it, or lacks a record."""
+    many = set()
+    for path, _ in _modules():
+        if not name(path).startswith("executors/compiled/"):
+            taken: Counter[str] = Counter()
+            for statement in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(statement, ast.ImportFrom):
+                    source = _absolute(path, statement)
+                    taken[source] += sum(not _is_module(f"{source}.{alias.name}") for alias in statement.names)
+            many |= {(name(path), source) for source, count in taken.items() if count > MOST_NAMES}
+    assert many == MANY_NAMES.keys()
+
+
+def test_functions_have_few_parameters():
+    """Those that have more than `MOST_PARAMETERS` are known, and become fewer."""
+    many = set()
+    for path in MODULES:
+        if not name(path).startswith("executors/compiled/"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                    if sum(each.arg not in ("self", "cls") for each in given) > MOST_PARAMETERS:
+                        many.add((name(path), node.name))
+    assert many == MANY_PARAMETERS.keys()
+
+
+def test_cycles_of_imports_stay_in_a_folder():
+    """Those for types only count too: who reads one of the modules has to read all."""
+    graph = nx.DiGraph((own, each.module) for path, own in _modules() for each in imports(path))
+    folders = {module: path.parent.relative_to(ROOT).as_posix() for path, module in _modules()}
+    cycles = [frozenset(map(folders.__getitem__, cycle)) for cycle in nx.strongly_connected_components(graph)
+              if len(cycle) > 1]  # fmt: skip
+    wide = [cycle for cycle in cycles if len(cycle) > 1]
+    assert [cycle for cycle in wide if not any(cycle <= known for known in WIDE_CYCLES)] == []
+    assert [known for known in WIDE_CYCLES if not any(cycle <= known for cycle in wide)] == []
 
 
 def _modules() -> Iterator[tuple[Path, str]]:
