@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import MODELS, Run
+from workbench import check, parse
+from workbench.cli.analyse_report import section
 from workbench.verify.analysis import analyses
+from workbench.verify.finding import Finding
 
 
 def test_every_analysis_is_reported(workbench: Run) -> None:
@@ -120,6 +123,19 @@ def test_where_a_pipe_delays_the_other_analyses_go_on(workbench: Run) -> None:
     assert "latency from p to out: 2 steps" in ended.out
     assert "? the longest silence is not measured where a pipe delays events" in ended.out
     assert "order of arrival" in ended.out
+
+
+def test_a_section_knows_what_is_vacuous_in_it() -> None:
+    """Also where it is only a part of what was found."""
+    pipeline = parse("pipeline p(x: bool) -> bool, bool { return filter(x, x and not x), x }").get().pipeline
+    vacuous = check(pipeline, "always (out1 -> out2)")
+    assert vacuous.vacuity is not None
+    part = Finding("always", "holds", "it holds", vacuous)
+    row = analyses("pipeline")["silence"]
+    assert section(row, [part]).vacuous
+    assert section(row, [Finding("all", "holds", "it holds", data={"parts": (part,)}, form={})]).vacuous
+    assert not section(row, [Finding("none", "holds", "it holds")]).vacuous
+    assert not section(row, [part]).within_bounds
 
 
 def test_rules_are_asked_other_questions(workbench: Run, tmp_path: Path) -> None:

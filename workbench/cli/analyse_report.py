@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.cli.output import INDENT, colour, drawn
 from workbench.core.pipeline import Pipeline
 from workbench.verify.analysis import AnalysisRow
-from workbench.verify.answer.verdict import Outcome
+from workbench.verify.answer.verdict import Verdict
 from workbench.verify.finding import Finding
 from workbench.verify.rules.stream import confirmed_by
 
@@ -26,24 +26,25 @@ class Section:
     details: what stands under them, runs for example; left out with `--quiet`, where the bounds are said.
     data: for `--json`.
     decided: no limit was met.
+    verdicts: those that the findings rest on.
     """
 
     title: str
     lines: tuple[str, ...]
     details: tuple[str, ...]
     data: dict[str, Any]
-    decided: bool = True
+    decided: bool
+    verdicts: tuple[Verdict, ...] = ()
 
     @property
     def within_bounds(self) -> bool:
         """Whether some finding holds within bounds only."""
-        weak = [("verdict", str(Outcome.WITHIN_BOUNDS)), ("within_bounds", True)]
-        return any(item in weak for item in _items(self.data))
+        return any(each.within_bounds for each in self.verdicts)
 
     @property
     def vacuous(self) -> bool:
         """Whether some finding is vacuous."""
-        return any(key == "vacuous" and value for key, value in _items(self.data))
+        return any(each.vacuity is not None for each in self.verdicts)
 
     def text(self, bounds: str | None = None) -> str:
         """The section; where bounds are given they are said beside its title, and it has no details."""
@@ -52,15 +53,6 @@ class Section:
         if bounds is None:
             lines += [part for detail in self.details for part in ("", textwrap.indent(detail, INDENT))]
         return "\n".join(lines)
-
-
-def _items(data: Any) -> Iterator[tuple[str, Any]]:
-    """The keys and values of plain data, and of what lies in it."""
-    if isinstance(data, dict):
-        yield from data.items()
-    if isinstance(data, dict | list):
-        for part in data.values() if isinstance(data, dict) else data:
-            yield from _items(part)
 
 
 def section(row: AnalysisRow, found: Sequence[Finding], pipeline: Callable[[], Pipeline] | None = None) -> Section:
@@ -77,7 +69,8 @@ def section(row: AnalysisRow, found: Sequence[Finding], pipeline: Callable[[], P
     if pipeline is None and (others := not_confirmed(found)):
         details.append(others)
     data = {row.key: [each.to_json() for each in found]} if row.key else found[0].to_json()
-    return Section(row.title, tuple(lines), tuple(details), data, all(each.decided for each in found))
+    verdicts = tuple(part.verdict for each in found for part in each.parts() if part.verdict is not None)
+    return Section(row.title, tuple(lines), tuple(details), data, all(each.decided for each in found), verdicts)
 
 
 def _indented(parts: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ from workbench.cli.progress import Progress
 from workbench.core.readable import plural
 from workbench.errors import LimitMet, WorkbenchError
 from workbench.events.files import unwritten
-from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.answer.verdict import Outcome, Trace, Verdict, worst_exit_code
 
 if TYPE_CHECKING:
     import argparse
@@ -155,8 +155,7 @@ def exit_code(verdicts: list[Verdict]) -> int:
     """The worst of the verdicts: a model gap (nothing can be trusted), fails, unknown, holds."""
     if any(map(gap, verdicts)):
         return 3
-    codes = {v.exit_code for v in verdicts}
-    return next((code for code in (1, 3) if code in codes), 0)
+    return worst_exit_code(v.exit_code for v in verdicts)
 
 
 def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:

@@ -17,10 +17,8 @@ BEFORE_OVERFLOW = " (within bounds: before a queue overflows)"
 TELLING = 2.0
 """Seconds that are kept for reporting what has been found, at most a tenth of those that there are."""
 RULES = {name: name for name in ("about", "answer", "says", "within_bounds", "decided")}
-RULES |= {"streams": "runs", "assumptions": "rests_on", "depth": "depth"}
+RULES |= {"streams": "runs", "assumptions": "rests_on", "depth?": "depth"}
 """The form of findings about rules."""
-OPTIONAL = {"depth"}
-"""What JSON has only where there is some."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,8 @@ class Finding:
     decided: no limit was met.
     grounds: what it rests on, a sentence each, where that is not what the verdict rests on.
     data: what only this analysis has.
-    form: the names in JSON, each with that of an attribute or of a part of `data`.
+    form: the names in JSON, each with that of an attribute or of a part of `data`. One that ends in `?` is there only
+        where there is something to say.
     """
 
     about: str
@@ -51,8 +50,10 @@ class Finding:
 
     def __getitem__(self, name: str) -> Any:
         """What JSON has by this name, before it becomes plain data."""
-        key = self.form.get(name, name)
-        return self.data[key] if key in self.data else getattr(self, key)
+        return self._value(self.form.get(name, name))
+
+    def _value(self, attribute: str) -> Any:
+        return self.data[attribute] if attribute in self.data else getattr(self, attribute)
 
     @property
     def outcome(self) -> Outcome | None:
@@ -79,6 +80,14 @@ class Finding:
         """What it rests on, a sentence each."""
         return self.grounds or (() if self.verdict is None else self.verdict.rests_on)
 
+    def parts(self) -> Iterator[Finding]:
+        """This finding, and those among its data."""
+        yield self
+        for value in self.data.values():
+            for each in value if isinstance(value, tuple | list) else (value,):
+                if isinstance(each, Finding):
+                    yield from each.parts()
+
     @property
     def line(self) -> str:
         """It in one line, with a sign where it is not decided."""
@@ -86,8 +95,8 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        found = {name: plain_form(self[name]) for name in self.form}
-        return {name: value for name, value in found.items() if value is not None or name not in OPTIONAL}
+        found = {name: plain_form(self._value(attribute)) for name, attribute in self.form.items()}
+        return {name.removesuffix("?"): value for name, value in found.items() if value or not name.endswith("?")}
 
 
 def plain_form(value: Any) -> Any:

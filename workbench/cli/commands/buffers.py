@@ -6,9 +6,10 @@ import argparse
 import json
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
 from workbench.cli import rule_models
@@ -42,7 +43,6 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Find out, print, and write."""
-    from workbench.cli.progress import Progress
     from workbench.errors import InputError
 
     if args.most < 0:
@@ -53,8 +53,13 @@ def execute(args: argparse.Namespace) -> int:
             hint="change the defaults in the file, or write the capacities by hand",
         )
     args.Q = []
-    if o.is_rules(args.file):
-        return _of_rules(args)
+    return _find_columns(args) if o.is_rules(args.file) else _find_queues(args)
+
+
+def _find_queues(args: argparse.Namespace) -> int:
+    """The queues of a pipeline."""
+    from workbench.cli.progress import Progress
+
     rule_models.refuse_rates(args)
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = o.settings(args, pipeline)
@@ -65,22 +70,27 @@ def execute(args: argparse.Namespace) -> int:
     written = _annotate(args.file, found) if args.annotate else ""
     if args.json:
         print(json.dumps(found.to_json()), flush=True)
+    elif not found.queues:
+        print(f"{found.pipeline} has no queues: no processor joins streams\n{written}", end="", flush=True)
     else:
-        print(text(found, replace(settings, n=found.n).over(pipeline)[0], quiet=args.quiet))
-        print(written, end="", flush=True)
+        flat = replace(settings, n=found.n).over(pipeline)[0]
+        lines = _list_capacities(found.queues, None if args.quiet else partial(_prove, pipeline=flat))
+        print("\n".join([*lines, _total(found)]) + f"\n{written}", end="", flush=True)
     if found.gap:
         print(f"DEFECT OF WORKBENCH: model and execution disagree: {found.gap}. Please report this.", file=sys.stderr)
     return found.exit_code
 
 
-def _of_rules(args: argparse.Namespace) -> int:
-    """The same of the columns of rules."""
+def _find_columns(args: argparse.Namespace) -> int:
+    """The columns of rules."""
     from workbench.cli.progress import Progress
     from workbench.errors import InputError
 
     if args.annotate:
         raise InputError("--annotate is for pipelines", hint="no file states how much columns of rules hold")
     settings, rules = rule_models.settings(args), o.rules(args.file)
+    from workbench.cli.analyse_report import not_confirmed, told_streams
+    from workbench.verify.answer.verdict import worst_exit_code
     from workbench.verify.buffers.buffers import QueueStatus
     from workbench.verify.rules.capacities import capacities
 
@@ -89,57 +99,37 @@ def _of_rules(args: argparse.Namespace) -> int:
     if args.json:
         queues = [{"queue": each.about, "status": _status(each), **each.to_json()} for each in found]
         print(json.dumps({"rules": rules.name, "queues": queues, "max": args.most}), flush=True)
+    elif not found:
+        print(f"{rules.name} keeps nothing: no rule looks for events", flush=True)
     else:
-        print(_told(rules.name, found, quiet=args.quiet), flush=True)
-    codes = {_status(each): QueueStatus(_status(each)).exit_code for each in found}
-    return next((code for code in (1, 3) if code in codes.values()), 0)
+        lines = _list_capacities(found, None if args.quiet else told_streams)
+        print("\n".join([*lines, *([] if args.quiet else [not_confirmed(found)])]).rstrip(), flush=True)
+    return worst_exit_code(QueueStatus(_status(each)).exit_code for each in found)
+
+
+def _list_capacities(found: Sequence[Finding], details: Callable[[Any], list[str]] | None) -> Iterator[str]:
+    """A line for each queue or column; with details what it rests on stands under it, and what shows it."""
+    from workbench.cli.output import colour
+
+    for each in found:
+        sign, code = SIGNS[_status(each)]
+        yield f"{colour(f'{sign} {each.about}', code, sys.stdout)}  {each.says}"
+        if details is not None:
+            lines = [*(f"- {line}" for line in each.rests_on), *details(each)]
+            yield textwrap.indent("\n".join(lines), _INDENT)
+            yield ""
 
 
 def _status(found: Finding) -> str:
-    return "bounded" if found.answer.startswith("capacity") else found.answer
+    """Whether there is a capacity that is enough; unknown, too, where a limit ended the search."""
+    return str(found.data.get("status", found.answer))
 
 
-def _told(name: str, found: Sequence[Finding], *, quiet: bool) -> str:
-    """What was found of columns, for people."""
-    from workbench.cli.analyse_report import not_confirmed, told_streams
-    from workbench.cli.output import colour
-
-    if not found:
-        return f"{name} keeps nothing: no rule looks for events"
-    lines = []
-    for each in found:
-        sign, code = SIGNS[_status(each)]
-        lines.append(f"{colour(f'{sign} {each.about}', code, sys.stdout)}  {each.says}")
-        if not quiet:
-            details = [*(f"- {line}" for line in each.rests_on), *told_streams(each)]
-            lines += [textwrap.indent("\n".join(details), _INDENT), ""]
-    return "\n".join([*lines, *([] if quiet else [not_confirmed(found)])]).rstrip()
-
-
-def text(found: Buffers, pipeline: Pipeline, *, quiet: bool) -> str:
-    """What was found, for people."""
-    if not found.queues:
-        return f"{found.pipeline} has no queues: no processor joins streams"
-    lines = []
-    for item in found.queues:
-        lines += _headline(item)
-        if not quiet:
-            lines += [textwrap.indent(line, _INDENT) for line in _proof(item, pipeline)] + [""]
-    return "\n".join([*lines, *_total(found)])
-
-
-def _headline(item: Buffer) -> list[str]:
-    from workbench.cli.output import colour
-
-    sign, code = SIGNS[str(item.status)]
-    reason = f": {item.reason}" if item.reason else ""
-    return [f"{colour(f'{sign} {item.queue}', code, sys.stdout)}  {item.answer}{reason}"]
-
-
-def _proof(item: Buffer, pipeline: Pipeline) -> list[str]:
+def _prove(item: Buffer, pipeline: Pipeline) -> list[str]:
+    """How a capacity was found, and the run that shows it."""
     from workbench.cli.output import drawn
 
-    lines = [f"- {line}" for line in item.rests_on]
+    lines = list[str]()
     if item.capacity is not None and not item.inside:
         lines.append(f"- {item.transient_capacity} in executors without steps, which hold an event while it passes")
     if item.capacity == 0 and item.engine != "none needed":
@@ -151,13 +141,13 @@ def _proof(item: Buffer, pipeline: Pipeline) -> list[str]:
     return [*lines, "", drawn(item.witness, pipeline, shown)]
 
 
-def _total(found: Buffers) -> list[str]:
+def _total(found: Buffers) -> str:
     from workbench.core.readable import plural
 
     if found.total_bits is None:
-        return ["total: not bounded" if found.exit_code == 1 else "total: not known"]
+        return "total: not bounded" if found.exit_code == 1 else "total: not known"
     events = sum(item.capacity or 0 for item in found.queues if not item.inside)
-    return [f"total: {plural(events, 'event')}, {plural(found.total_bits, 'bit')} at N = {found.n}"]
+    return f"total: {plural(events, 'event')}, {plural(found.total_bits, 'bit')} at N = {found.n}"
 
 
 def _annotate(reference: str, found: Buffers) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,12 @@ class Outcome(StrEnum):
     def exit_code(self) -> int:
         """0 holds (also within bounds), 1 fails, 3 unknown."""
         return {Outcome.FAILS: 1, Outcome.UNKNOWN: 3}.get(self, 0)
+
+
+def worst_exit_code(codes: Iterable[int]) -> int:
+    """The exit code of several answers: 1 where one fails, else 3 where one is not known, else 0."""
+    found = set(codes)
+    return next((code for code in (1, 3) if code in found), 0)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from workbench.budget import Budget, share
 from workbench.core.domain import Domain
@@ -29,11 +29,12 @@ from workbench.verify.answer.repeated import ROUNDS
 from workbench.verify.answer.replay import show_growth, show_overflow
 from workbench.verify.answer.rests_on import FOR_EVERY_N, depends_on_no_n, ending, ground_numbers, misfortunes
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Trace
+from workbench.verify.answer.verdict import Trace, worst_exit_code
 from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.buffers.pending import search_waiting
 from workbench.verify.buffers.region import Regions
 from workbench.verify.buffers.search import QueueMost, QueueSearch, upstream
+from workbench.verify.finding import Finding
 
 MOST = 64
 """The largest capacity that is asked about when nothing else is said."""
@@ -52,9 +53,19 @@ class QueueStatus(StrEnum):
         return {QueueStatus.UNBOUNDED: 1, QueueStatus.UNKNOWN: 3}.get(self, 0)
 
 
-@dataclass(frozen=True)
-class Buffer:
-    """What is known of one queue.
+BUFFER = {
+    "queue": "about",
+    **{name: name for name in ("status", "capacity", "transient_capacity", "at_least")},
+    "for_every_N": "for_every_n",
+    **{name: name for name in ("bits", "growth", "engine", "seconds")},
+    "assumptions": "rests_on", "witness": "witness", "reason?": "reason",
+}  # fmt: skip
+"""The form of what is known of a queue."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Buffer(Finding):
+    """What is known of one queue: what it needs is the answer.
 
     Attributes
     ----------
@@ -62,39 +73,41 @@ class Buffer:
     at_least: no smaller capacity is enough; None where none at all is.
     for_every_n: the answer does not depend on the size of the domain that `int` stands for.
     event_bits: bits of one event.
-    witness: bounded or unknown: a run that overflows `at_least` - 1. Unbounded: the pumping stream, whose `loop` is
-        the first step of the cycle.
     growth: by how many events each round of the cycle makes an unbounded queue longer.
-    rests_on: one sentence per assumption.
     reason: why the status is unknown.
     inside: it is inside a processor, which counts what waits and keeps none of it.
     """
 
-    queue: str
-    status: QueueStatus
     capacity: int | None
     at_least: int | None
     for_every_n: bool
     event_bits: int
-    witness: Trace | None
     growth: int
-    rests_on: tuple[str, ...]
     engine: str
     seconds: float
-    reason: str = ""
-    inside: bool = False
+    reason: str
+    inside: bool
+    form: Mapping[str, str] = field(default_factory=lambda: BUFFER)
+
+    @property
+    def queue(self) -> str:
+        """The name of the queue."""
+        return self.about
+
+    @property
+    def status(self) -> QueueStatus:
+        """Whether there is a capacity that is enough."""
+        return QueueStatus(self.data["status"])
+
+    @property
+    def witness(self) -> Trace | None:
+        """A run that overflows `at_least` - 1; of an unbounded queue one whose `loop` makes it longer for ever."""
+        return cast("Trace | None", self.runs.get(""))
 
     @property
     def transient_capacity(self) -> int | None:
         """What an executor without steps needs: it holds an event while it passes, so one slot more."""
         return None if self.capacity is None else self.capacity + (not self.inside)
-
-    @property
-    def answer(self) -> str:
-        """What it needs, in words."""
-        if self.capacity is not None:
-            return f"capacity {self.capacity}"
-        return "unbounded" if self.at_least is None else f"unknown, at least {self.at_least}"
 
     def __repr__(self) -> str:
         return f"<{self.queue}: {self.answer}>"
@@ -103,26 +116,6 @@ class Buffer:
     def bits(self) -> int | None:
         """Memory of the queue in bits."""
         return None if self.capacity is None else self.capacity * self.event_bits
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        found: dict[str, Any] = {
-            "queue": self.queue,
-            "status": str(self.status),
-            "capacity": self.capacity,
-            "transient_capacity": self.transient_capacity,
-            "at_least": self.at_least,
-            "for_every_N": self.for_every_n,
-            "bits": self.bits,
-            "growth": self.growth,
-            "engine": self.engine,
-            "seconds": round(self.seconds, 4),
-            "assumptions": list(self.rests_on),
-            "witness": None if self.witness is None else self.witness.to_json(),
-        }
-        if self.reason:
-            found["reason"] = self.reason
-        return found
 
 
 @dataclass(frozen=True)
@@ -165,8 +158,7 @@ class Buffers(Displayed):
     @property
     def exit_code(self) -> int:
         """3 when nothing can be trusted (a model gap), 1 when a queue is unbounded, 3 when one is unknown, else 0."""
-        codes = {b.status.exit_code for b in self.queues}
-        return 3 if self.gap else next((code for code in (1, 3) if code in codes), 0)
+        return 3 if self.gap else worst_exit_code(b.status.exit_code for b in self.queues)
 
     def bounding(self, pipeline: Pipeline) -> Pipeline:
         """The pipeline with the proven capacities, which executors then enforce; it keeps its own for other queues."""
@@ -275,21 +267,28 @@ def _report(pipeline: Pipeline, queue: str, found: QueueMost, settings: Settings
     """What is reported of a queue; the positions that wait inside a processor need no memory but their number."""
     pipe = pipeline.sources.get(queue)
     every_n = bool(found.argument) or (found.model is not None and depends_on_no_n(found.model, settings.domain))
-    settled = QueueStatus.UNKNOWN if found.reason else QueueStatus.BOUNDED
-    status = QueueStatus.UNBOUNDED if found.growth else settled
+    status, answer = QueueStatus.BOUNDED, f"capacity {found.at_least}"
+    if found.growth:
+        status, answer = QueueStatus.UNBOUNDED, "unbounded"
+    elif found.reason:
+        status, answer = QueueStatus.UNKNOWN, f"unknown, at least {found.at_least}"
+    reason, run = "" if found.growth else found.reason, _show(pipeline, queue, found)
     return Buffer(
-        queue=queue,
-        status=status,
+        about=queue,
+        answer=answer,
+        says=f"{answer}: {reason}" if reason else answer,
+        runs={} if run is None else {"": run},
+        decided=status is not QueueStatus.UNKNOWN,
+        grounds=_rests_on(found, settings),
+        data={"status": status},
         capacity=found.at_least if status is QueueStatus.BOUNDED else None,
         at_least=None if status is QueueStatus.UNBOUNDED else found.at_least,
         for_every_n=found.verdict.for_every_n if found.verdict else every_n,
         event_bits=event_bits(pipeline.domains[pipe]) if pipe else 0,
-        witness=_show(pipeline, queue, found),
         growth=found.growth.by if found.growth else 0,
-        rests_on=_rests_on(found, settings),
         engine=found.engine,
-        seconds=max(0.0, time.monotonic() - start),
-        reason="" if found.growth else found.reason,
+        seconds=round(max(0.0, time.monotonic() - start), 4),
+        reason=reason,
         inside=pipe is None,
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from workbench.budget import remaining
 from workbench.core.ops import GT
@@ -87,7 +88,7 @@ class RuleMost(Most):
             free = f"nothing bounds how often {self.growth.types} come{'s' if self.growth.length == 1 else ''}"
             says, stream = f"grows without end, with each further {self.growth.round}", self.growth.repeated()
             found = Finding(self.about, "unbounded", says, grounds=(*model.assumes, free))
-            data: dict[str, int | None] = {"capacity": None, "at_least": None, "growth": self.growth.by}
+            data: dict[str, Any] = {"capacity": None, "at_least": None, "growth": self.growth.by}
         else:
             grounds = () if self.verdict else (*model.assumes, *([self.argument] if self.known else []))
             counted = "" if self.at_most == WITHOUT_END else f", at most {int(self.at_most)}"
@@ -99,6 +100,7 @@ class RuleMost(Most):
                 found = replace(found, answer=f"capacity {self.at_least}", says=says)
             data = {"capacity": self.at_least if self.known else None, "at_least": self.at_least, "growth": 0}
         runs = {"": RuleStream.of(model, stream)} if stream else {}
+        data["status"] = "bounded" if data["capacity"] is not None else found.answer
         return replace(found, verdict=self.verdict, runs=runs, data=data, form=CAPACITY)
 
 
