@@ -9,9 +9,10 @@ from pyarrow import parquet
 
 import workbench as wb
 from workbench.errors import InputError
+from workbench.events.account import Reporter
 from workbench.events.inputs import log_files
 from workbench.events.read import read_blocks, read_events
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 
 PIPELINE = wb.parse("pipeline p(x: int, y: int) -> int { return x + y }").get().pipeline
 LINES = ["1,2", "3,foo", '"5,6', "7,8", "9", '10,"11"']
@@ -28,22 +29,22 @@ def backend(request):
 def test_rows_that_are_passed_over(tmp_path):
     path, kept = tmp_path / "a.csv", []
     path.write_text("\n".join(["x,y", *LINES]) + "\n")
-    tally = Tally(keep=lambda *cells: kept.append(cells))
-    assert list(read_events(path, PIPELINE, Reading(bad_rows="skip"), tally=tally)) == READ
+    reporter = Reporter(keep=kept.append)
+    assert list(read_events(path, PIPELINE, Reading(bad_rows="skip"), reporter=reporter)) == READ
     assert [(file, row, text) for file, row, _, text in kept] == [(str(path), *each) for each in BAD]
-    assert (tally.rows, tally.bad, tally.events) == (6, 3, 6)
-    tally = Tally()
-    blocks = read_blocks(path, PIPELINE, Reading(bad_rows="skip"), tally=tally)
+    assert (reporter.account.rows, reporter.account.bad, reporter.account.events_in) == (6, 3, 6)
+    reporter = Reporter()
+    blocks = read_blocks(path, PIPELINE, Reading(bad_rows="skip"), reporter=reporter)
     assert [step for block in blocks for step in block.steps()] == READ
-    assert (tally.rows, tally.bad) == (6, 3)
+    assert (reporter.account.rows, reporter.account.bad) == (6, 3)
 
 
 def test_an_open_quote_in_a_long_log_takes_one_row(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('x,y\n"1,2\n' + "1,2\n" * 50_000)
-    tally = Tally()
-    assert sum(1 for _ in read_events(path, PIPELINE, Reading(bad_rows="skip"), tally=tally)) == 50_000
-    assert tally.bad == 1
+    reporter = Reporter()
+    assert sum(1 for _ in read_events(path, PIPELINE, Reading(bad_rows="skip"), reporter=reporter)) == 50_000
+    assert reporter.account.bad == 1
 
 
 def test_bad_rows_in_a_file(tmp_path, backend):

@@ -11,9 +11,10 @@ from workbench.core.domain import BOOL, INT, STR
 from workbench.core.fields import Record, Tuple
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
+from workbench.events.account import Reporter
 from workbench.events.column_map import match
 from workbench.events.read import read_blocks, read_events
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 
 AT = Record((Record((INT, INT), ("lat", "long")), INT), ("at", "user"))
 USER = Record((INT, BOOL), ("user", "ok"))
@@ -90,7 +91,7 @@ def test_rows_and_columns_of_every_format(form, tmp_path):
     )
     reading, told = Reading({"x": "temp"}), []
     expected = [{"e": (1, True), "x": 5}, {"x": 6}, {"e": (2, False)}]
-    assert list(read_events(path, program, reading, tally=Tally(told.append))) == expected
+    assert list(read_events(path, program, reading, reporter=Reporter(told.append))) == expected
     assert told == ["columns that no input needs are passed over: t (--strict refuses them)"]
     block, *_ = read_blocks(path, program, reading)
     if form != "jsonl":
@@ -144,6 +145,6 @@ def test_keys_of_json_come_and_go(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text('{"c": "a"}\n{"x": 1, "t": 2}\n{}\n{"u": 1}\n{"c": "b", "x": 2}\n')
     told = []
-    found = list(read_events(path, ports(x=INT, c=STR), tally=Tally(told.append)))
+    found = list(read_events(path, ports(x=INT, c=STR), reporter=Reporter(told.append)))
     assert found == [{"c": "a"}, {"x": 1}, {}, {}, {"x": 2, "c": "b"}]
     assert len(told) == 1

@@ -8,8 +8,9 @@ import pytest
 import workbench as wb
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
+from workbench.events.account import Reporter
 from workbench.events.read import read_events
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.events.write import write_events
 
 TEXTS = Ports("p", tuple(Port(name, wb.STR) for name in ("a", "b", "ƒ", "c%d")))
@@ -66,7 +67,7 @@ def test_a_line_that_is_wrong_is_a_bad_row(line, reason):
     text = f"a=1\n\n{line}\na=2\n"
     found = read_events(
         "-", TEXTS, Reading(format="logfmt", bad_rows="kept"), stdin=io.BytesIO(text.encode()),
-        tally=Tally(keep=lambda *row: kept.append(row)),
+        reporter=Reporter(keep=kept.append),
     )  # fmt: skip
     assert list(found) == [{"a": "1"}, {"a": "2"}]
     assert [(file, number, row) for file, number, _, row in kept] == [("<stdin>", 3, line)]

@@ -10,9 +10,10 @@ from workbench.core.domain import BOOL, FLOAT, INT
 from workbench.core.fields import Record
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
+from workbench.events.account import Reporter
 from workbench.events.look import look
 from workbench.events.read import read_events
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 
 USER = Record((INT, BOOL), ("user", "ok"))
 PORTS = Ports("p", (Port("e", USER), Port("x", INT), Port("zed", FLOAT)))
@@ -86,7 +87,7 @@ def test_many_columns_and_odd_names_take_one_line(tmp_path):
     """A name may hold what moves a terminal's cursor; a table of a hundred thousand columns has a line, too."""
     path, said = tmp_path / "log.jsonl", []
     path.write_text(json.dumps({"x": 1, "a\n\x1b[2J": 2, **dict.fromkeys(map(str, range(100)), 3)}) + "\n")
-    list(read_events(path, PORTS, tally=Tally(say=said.append)))
+    list(read_events(path, PORTS, reporter=Reporter(say=said.append)))
     assert said == [
         "columns that no input needs are passed over: 'a\\n\\x1b[2J', "
         f"{', '.join(map(str, range(39)))} and 61 more (--strict refuses them)"

@@ -16,7 +16,7 @@ from tests.events.damage import ODD as ODD_BYTES
 from workbench.errors import InputError, LostRows, WorkbenchError
 from workbench.events import batches, lines
 from workbench.events import rows as events_rows
-from workbench.events.reading import Tally
+from workbench.events.account import UNDECLARED, Reporter
 from workbench.logs import options as run_options
 from workbench.logs.keyed import _KeyedRun
 from workbench.logs.run import LogRun
@@ -174,7 +174,7 @@ def test_a_row_that_is_lost_or_doubled_ends_the_run(rows, tmp_path, monkeypatch)
     real = LogRun.of_block
 
     def of_block(self, block, **options):
-        self.start.tally.read += rows * (not self.start.tally.rows)
+        self.start.reporter.account.read += rows * (not self.start.reporter.account.rows)
         return real(self, block, **options)
 
     monkeypatch.setattr(LogRun, "of_block", of_block)
@@ -196,16 +196,16 @@ def test_a_block_of_keys_that_is_lost_ends_the_run(backend, tmp_path, monkeypatc
 
 
 @pytest.fixture
-def tallies(monkeypatch):
-    """The tallies of all runs."""
+def accounts(monkeypatch):
+    """The accounts of all runs."""
     made = []
 
-    class Kept(Tally):
+    class Kept(Reporter):
         def __init__(self, *given, **named):
             super().__init__(*given, **named)
-            made.append(self)
+            made.append(self.account)
 
-    monkeypatch.setattr(run_options, "Tally", Kept)
+    monkeypatch.setattr(run_options, "Reporter", Kept)
     return made
 
 
@@ -233,19 +233,19 @@ def run_damaged(seed, logs, program, folder, **options):
             yield True
 
 
-def accounted(tallies):
+def accounted(accounts):
     """How many runs had all kinds of rows."""
-    return sum(each.computed > 0 and each.bad > 0 for each in tallies)
+    return sum(each.computed > 0 and each.bad > 0 for each in accounts)
 
 
 @pytest.mark.parametrize(
     "options", [{"backend": "reference"}, {"backend": "compiled", "threads": 2}, {"key": "k"}], ids=str
 )
-def test_pipelines_account_for_damaged_logs(options, tmp_path, tallies):
+def test_pipelines_account_for_damaged_logs(options, tmp_path, accounts):
     forms = ["csv", "quoted", "tsv", "jsonl", "text", "xml"] * 8
     logs = ((form, written(tmp_path, form, "", ODD)) for form in forms)
     assert sum(run_damaged(5, logs, SUMS, tmp_path, **options)) > 20
-    assert accounted(tallies) > 20
+    assert accounted(accounts) > 20
 
 
 RULES = wb.rules("""declare A(x: int)
@@ -275,9 +275,9 @@ def event_log(folder, form, random):
 
 
 @pytest.mark.parametrize("options", [{}, {"engine": "compiled"}, {"matches": "count"}, {"key": "k"}], ids=str)
-def test_rules_account_for_damaged_logs(options, tmp_path, tallies):
+def test_rules_account_for_damaged_logs(options, tmp_path, accounts):
     random, given = Random(7), {"late": "5", "late_output": str(tmp_path / "late.csv")}
     logs = ((form, event_log(tmp_path, form, random)) for form in ["csv", "quoted", "jsonl"] * 8)
     assert sum(run_damaged(6, logs, RULES, tmp_path, **given, **options)) > 8
-    whole = [each for each in tallies if each.computed and each.late and each.apart]
+    whole = [each for each in accounts if each.computed and each.late and each.ignored[UNDECLARED]]
     assert accounted(whole) > 8

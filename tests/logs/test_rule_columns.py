@@ -19,8 +19,9 @@ from workbench.conformance.generate.rule_cases import random_case
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import batches
 from workbench.events import lines as lines_of
+from workbench.events.account import Reporter
 from workbench.events.clock import Clock
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.events.times import shown_times
 from workbench.events.write import write_events
 from workbench.logs import rules as rules_of
@@ -120,9 +121,9 @@ def read(given, time_unit, late, bad_rows, keep=True):
     keep: whether it is no error to come too late.
     """
     lates: list[Any] = []
-    clock, tally, told = Clock("time", time_unit, late), Tally(), list[Any]()
-    tally.keep = lambda *cells: told.append(cells)
-    source = RuleLog(RULES, clock, Reading(bad_rows=bad_rows), tally)
+    clock, reporter, told = Clock("time", time_unit, late), Reporter(), list[Any]()
+    reporter.keep = told.append
+    source = RuleLog(RULES, clock, Reading(bad_rows=bad_rows), reporter)
     try:
         pieces = given(source)
         if late:
@@ -131,7 +132,7 @@ def read(given, time_unit, late, bad_rows, keep=True):
     except WorkbenchError as error:
         return [*told, lates, str(error)]  # whatever has been read beyond that
     source.tell(told.append)
-    return [*told, lates, clock.dates, tally.rows, tally.events, tally.bad]
+    return [*told, lates, clock.dates, reporter.account.rows, reporter.account.events_in, reporter.account.bad]
 
 
 @examples(60)

@@ -78,14 +78,15 @@ def begun(files, output="-", **options: Any):
     """The options of a run, and what it says."""
     said: list[str] = []
     start = started(files, output, {"backend": "spark", "time_unit": "s", **options})
-    start.tally.say = said.append
+    start.reporter.say = said.append
     object.__setattr__(start, "say", said.append)
     return start, said
 
 
 def told(start, said):
     """What a run tells beside its output."""
-    return start.tally.rows, start.tally.events, start.tally.made, sorted(said)
+    account = start.reporter.account
+    return account.rows, account.events_in, account.events_out, sorted(said)
 
 
 @pytest.mark.parametrize("form", ["jsonl", pytest.param("csv", marks=pytest.mark.slow)])

@@ -14,10 +14,11 @@ from typing import IO, cast
 
 from workbench.core.program import Ported
 from workbench.errors import InputError, did_you_mean
+from workbench.events.account import Reporter
 from workbench.events.column_map import ColumnMap
 from workbench.events.lines import BOM, count_lines, numbered_lines, whole_lines
 from workbench.events.parts import FilePart, parts_of_lines
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader, Taker
 
 MOST = 1000
@@ -56,8 +57,8 @@ class RecordReader(LineReader):
 
     noun = "key"
 
-    def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
-        super().__init__(program, reading, tally)
+    def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
+        super().__init__(program, reading, reporter)
         self._seen: set[str] = set()
         self._keys: tuple[str, ...] | EllipsisType | None = ...
         self._known: dict[tuple[str, ...] | None, tuple[ColumnMap, dict[str, Taker]]] = {}

@@ -17,10 +17,11 @@ from workbench.core.domain import Domain
 from workbench.core.fields import Tuple
 from workbench.core.program import Ported
 from workbench.errors import did_you_mean, listed
+from workbench.events.account import Reporter
 from workbench.events.column_map import ColumnMap, Columns
 from workbench.events.inputs import LogPath, log_files
 from workbench.events.read import opened_log
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.events.rows import RowReader
 from workbench.events.values import INTEGER, NUMBER, TRUTH, Unheld, UnreadableError
 
@@ -116,7 +117,7 @@ def _leniently(
 ) -> AbstractContextManager[tuple[RowReader, io.TextIOWrapper, str]]:
     """A file of a log in which nothing is an error that can be passed over."""
     ports = replace(program.ports, inputs=tuple(replace(port, optional=True) for port in program.ports.inputs))
-    return opened_log(file, ports, replace(reading, strict=False, null="absent", bad_rows="skip"), Tally())
+    return opened_log(file, ports, replace(reading, strict=False, null="absent", bad_rows="skip"), Reporter())
 
 
 def _found(

@@ -17,10 +17,11 @@ from typing import IO, TYPE_CHECKING, cast
 from workbench.core.domain import Domain
 from workbench.core.program import Ported, Ports
 from workbench.errors import InputError
+from workbench.events.account import BLANK, Account, Reporter
 from workbench.events.column_map import see_inputs
 from workbench.events.files import format_of, opened, readable, shown_name, sniffed
 from workbench.events.inputs import LogPath, log_files
-from workbench.events.reading import SHAPES, Reading, Tally
+from workbench.events.reading import SHAPES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import format_row
 from workbench.events.values import Words
@@ -35,7 +36,7 @@ def read_events(
     reading: Reading | None = None,
     *,
     stdin: IO[bytes] | None = None,
-    tally: Tally | None = None,
+    reporter: Reporter | None = None,
 ) -> Iterator[InputEvents]:
     """The steps in a log, each a mapping from input name to event; `-` is the standard input.
 
@@ -44,13 +45,13 @@ def read_events(
     path: `.csv`, `.jsonl`, `.parquet`, ... (`table.endings`), also with `.gz` or `.zst`; without an ending the first
         bytes tell. A folder or a pattern stands for its files; several are read one after the other, as one log.
     reading: what the user says about columns and rows.
-    tally: is told what becomes of them.
+    reporter: has the account of them.
 
     Raises
     ------
     InputError: what cannot be read, with the file, the line, the column, the text and what was expected.
     """
-    for block in read_blocks(path, program, reading, stdin=stdin, tally=tally):
+    for block in read_blocks(path, program, reading, stdin=stdin, reporter=reporter):
         yield from block.steps()
 
 
@@ -60,28 +61,28 @@ def read_blocks(
     reading: Reading | None = None,
     *,
     stdin: IO[bytes] | None = None,
-    tally: Tally | None = None,
+    reporter: Reporter | None = None,
 ) -> Generator[LogBlock]:
     """The same in blocks, for who can take columns; those of a block are read before the next block is asked for.
 
-    Rows that are read one by one count in the tally; those of columns are counted by who takes them.
+    Rows that are read one by one count in the account; those of columns are counted by who takes them.
     """
-    reading, tally = reading or Reading(), tally or Tally()
-    for file in _files(path, program, reading, tally):
-        with _opened(file, program, reading, tally, stdin) as (reader, lines, shown):
-            yield from told_blocks(reader.blocks(lines, shown), shown, reading, tally)
-            if not enough(reading, tally):  # what all rows have in common is known when they have been taken
+    reading, reporter = reading or Reading(), reporter or Reporter()
+    for file in _files(path, program, reading, reporter.account):
+        with _opened(file, program, reading, reporter, stdin) as (reader, lines, shown):
+            yield from counted_blocks(reader.blocks(lines, shown), shown, reading, reporter.account)
+            if not enough(reading, reporter.account):  # what all rows have in common is known when they have been taken
                 yield LogBlock(partial(_ended, reader, shown), rows=0)
 
 
-def told_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, tally: Tally) -> Generator[LogBlock]:
-    """The same blocks, as long as rows are asked for; their steps count in the tally."""
-    tally.exact &= reading.head is None
+def counted_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, account: Account) -> Generator[LogBlock]:
+    """The same blocks, as long as rows are asked for; the account counts their steps."""
+    account.is_exact &= reading.head is None
     for block in blocks:
-        tally.read += block.rows or 0
-        steps = partial(_counted, block, shown, reading, tally)
-        yield replace(block, steps=steps, columns=partial(_first_columns, block, reading, tally))
-        if enough(reading, tally):
+        account.read += block.rows or 0
+        steps = partial(_counted, block, shown, reading, account)
+        yield replace(block, steps=steps, columns=partial(_first_columns, block, reading, account))
+        if enough(reading, account):
             return
 
 
@@ -93,34 +94,39 @@ def _ended(reader: RowReader, shown: str) -> Iterator[InputEvents]:
     return iter(())
 
 
-def _counted(block: LogBlock, shown: str, reading: Reading, tally: Tally) -> Iterator[InputEvents]:
-    before = tally.rows + tally.blank
+def _counted(block: LogBlock, shown: str, reading: Reading, account: Account) -> Iterator[InputEvents]:
+    before = account.rows + account.ignored[BLANK]
     with readable(shown):
-        yield from tally.counted(block.steps(), reading.head)
+        for step in block.steps():
+            account.rows += 1
+            account.events_in += len(step)
+            yield step
+            if enough(reading, account):
+                break
     if block.rows is None:
-        tally.read += tally.rows + tally.blank - before
+        account.read += account.rows + account.ignored[BLANK] - before
 
 
-def _first_columns(block: LogBlock, reading: Reading, tally: Tally) -> Mapping[str, EventArray] | None:
+def _first_columns(block: LogBlock, reading: Reading, account: Account) -> Mapping[str, EventArray] | None:
     """The columns of as many rows as are still asked for."""
     found = block.columns()
     if found is None or reading.head is None:
         return found
-    left = reading.head - tally.rows
+    left = reading.head - account.rows
     return {name: each.part(slice(left)) for name, each in found.items()}
 
 
-def _files(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading, tally: Tally) -> Iterator[LogPath]:
+def _files(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading, account: Account) -> Iterator[LogPath]:
     """The files of a log, as long as rows are asked for."""
     see_inputs(program.ports, reading)
     for file in log_files(path):
-        if not enough(reading, tally):
+        if not enough(reading, account):
             yield file
 
 
-def enough(reading: Reading, tally: Tally) -> bool:
+def enough(reading: Reading, account: Account) -> bool:
     """Whether as many rows have been read as are asked for."""
-    return reading.head is not None and tally.rows >= reading.head
+    return reading.head is not None and account.rows >= reading.head
 
 
 def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -> Domain:
@@ -128,32 +134,32 @@ def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -
     file = next(iter(log_files(path)))
     if not Path(file).is_file():  # what is read once is not looked at before
         return Words()
-    with opened_log(file, Ports("keys", ()), replace(reading, head=0), Tally()) as (reader, lines, shown):
+    with opened_log(file, Ports("keys", ()), replace(reading, head=0), Reporter()) as (reader, lines, shown):
         return reader.key_domain(cast(IO[bytes], lines.buffer), name, shown)
 
 
 @contextmanager
 def opened_log(
-    path: LogPath, program: Ported, reading: Reading, tally: Tally, stdin: IO[bytes] | None = None
+    path: LogPath, program: Ported, reading: Reading, reporter: Reporter, stdin: IO[bytes] | None = None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     """One file of a log: what reads it, its lines, and what messages call it; it is at its end then."""
-    with _opened(path, program, reading, tally, stdin) as (reader, lines, shown):
+    with _opened(path, program, reading, reporter, stdin) as (reader, lines, shown):
         yield reader, lines, shown
-        if not enough(reading, tally):
+        if not enough(reading, reporter.account):
             _ended(reader, shown)
 
 
 @contextmanager
 def _opened(
-    path: LogPath, program: Ported, reading: Reading, tally: Tally, stdin: IO[bytes] | None
+    path: LogPath, program: Ported, reading: Reading, reporter: Reporter, stdin: IO[bytes] | None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
-    with opened(path, stdin) as stream, log_reader(stream, path, program, reading, tally) as found:
+    with opened(path, stdin) as stream, log_reader(stream, path, program, reading, reporter) as found:
         yield found
 
 
 @contextmanager
 def log_reader(
-    stream: io.BufferedReader, path: LogPath, program: Ported, reading: Reading, tally: Tally
+    stream: io.BufferedReader, path: LogPath, program: Ported, reading: Reading, reporter: Reporter
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     """What reads the bytes of a file of a log, its lines, and what messages call it."""
     lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
@@ -162,6 +168,6 @@ def log_reader(
         if foreign := next((name for name in SHAPES if getattr(reading, name) and name not in row.takes), None):
             hint = f"leave it out; the format is {row.name}"
             raise InputError(f"--{foreign} says nothing of this file", where=shown_name(path), hint=hint)
-        yield row.reader(program, reading, tally), lines, shown_name(path)
+        yield row.reader(program, reading, reporter), lines, shown_name(path)
     finally:
         lines.detach()

@@ -21,13 +21,14 @@ from workbench.core.domain import Domain, Value
 from workbench.core.fields import Nullable, Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError
+from workbench.events.account import BLANK, BadRow, Reporter
 from workbench.events.clock import timed
 from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match, missing, see_inputs
 from workbench.events.files import is_stream, opened
 from workbench.events.lines import is_whole
 from workbench.events.packing import COMPRESSIONS
 from workbench.events.parts import WHOLE, FilePart
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.events.row_batches import batches
 from workbench.events.values import UnreadableError, Words, in_words, padding
 
@@ -72,7 +73,7 @@ class RowReader(ABC):
     ----------
     program: its inputs take the columns.
     reading: what the user says about them.
-    tally: is told what becomes of the rows.
+    reporter: has the account of the rows.
 
     Attributes
     ----------
@@ -87,8 +88,9 @@ class RowReader(ABC):
     typed: ClassVar[bool] = False
     """Whether cells have types of their own, so that a text that looks like a number is a text."""
 
-    def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
-        self.reading, self.tally = reading or Reading(), tally or Tally()
+    def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
+        self.reading, self.reporter = reading or Reading(), reporter or Reporter()
+        self.account = self.reporter.account
         ports = timed(program.ports, self.reading.clock)
         self.ports = in_words(ports) if self.reading.words else ports
         self.domains = self.ports.domains
@@ -172,7 +174,7 @@ class RowReader(ABC):
         """
         found = self.matched(names)
         self.open(found)
-        self.tally.pass_over(found.ignored)
+        self.reporter.ignore_columns(found.ignored)
 
     def matched(self, names: Sequence[str]) -> ColumnMap:
         """What columns of these names are for; InputError as `opened`."""
@@ -256,20 +258,19 @@ class RowReader(ABC):
                 step = self.step(row)
             except InputError as error:
                 self.bad(error, shown, number, row)
-                if self.tally.rows == self.reading.head:
+                if self.account.rows == self.reading.head:
                     return
                 continue
             if step is not None:
                 yield step
             else:
-                self.tally.blank += 1
+                self.account.ignored[BLANK] += 1
 
     def bad(self, error: InputError, shown: str, number: int, row: Any) -> None:
         """A row cannot be read: it is passed over, or an error."""
-        found = error.retold(where=f"{shown}:{number}")
         if self.reading.bad_rows == "error":
-            raise found from error
-        self.tally.pass_by(found, shown, number, self.text(number, row))
+            raise error.retold(where=f"{shown}:{number}") from error
+        self.reporter.report_bad(BadRow(shown, number, error.what, self.text(number, row)))
 
     def text(self, number: int, row: Any) -> str:
         """A row as it stands in the file."""

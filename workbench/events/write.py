@@ -15,8 +15,9 @@ from typing import IO, Any, cast
 from workbench.core.domain import INT, STR
 from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError
+from workbench.events.account import BadRow, Reporter
 from workbench.events.files import UnwrittenError, destination, format_of, is_stream, is_terminal
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.events.rows import RowWriter
 from workbench.events.table import PIPED, USUAL, format_row
 
@@ -43,18 +44,18 @@ BAD_ROWS = Ports("bad rows", (), (Port("file", STR), Port("row", INT), Port("rea
 
 
 @contextmanager
-def kept_rows(reading: Reading, tally: Tally, *, live: bool = False) -> Iterator[None]:
+def kept_rows(reading: Reading, reporter: Reporter, *, live: bool = False) -> Iterator[None]:
     """Where rows that cannot be read are to be kept, they are written to that file, complete or not at all."""
     if reading.bad_rows in ("error", "skip"):
         yield
         return
     with write_events(reading.bad_rows, BAD_ROWS, live=live) as writer:
 
-        def keep(*cells: str | int) -> None:
-            writer.write({name: [cell] for name, cell in zip(BAD_ROWS.shown, cells, strict=True) if cell != ""})
+        def keep(row: BadRow) -> None:
+            writer.write({name: [cell] for name, cell in zip(BAD_ROWS.shown, row, strict=True) if cell != ""})
             writer.flush()  # the log may have no end
 
-        tally.keep = keep
+        reporter.keep = keep
         yield
 
 

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, PipelineError, Refused, did_you_mean
-from workbench.events.reading import Tally
+from workbench.events.account import Reporter
 from workbench.executors.run_options import AUTO, FACTS, FLAGS, OPTIONS, PIPELINES, RULES, TIMES, RunOptions, flag_name
 from workbench.extensions import rows
 
@@ -60,7 +60,7 @@ class Start:
     closing: what has to be closed when the run is over.
     say: tells the user something, beside the output.
     progress: a context that shows a text, or what a function returns, while something takes long.
-    tally: is told what becomes of the rows of the log.
+    reporter: has the account of the rows of the log.
     """
 
     options: RunOptions = field(default_factory=RunOptions)
@@ -68,7 +68,7 @@ class Start:
     closing: ExitStack = field(default_factory=ExitStack)
     say: Callable[[str], object] = lambda _: None
     progress: Callable[..., Any] = nullcontext
-    tally: Tally = field(default_factory=Tally)
+    reporter: Reporter = field(default_factory=Reporter)
 
     def option(self, name: str, default: Any = None) -> Any:
         """The value of an option of a backend, the default where it is not given."""
@@ -80,7 +80,7 @@ class Start:
         from workbench.events.files import is_terminal
 
         quiet = is_terminal(self.options.output) and not self.options.progress
-        return nullcontext() if quiet else self.progress(self.tally.shown)
+        return nullcontext() if quiet else self.progress(self.reporter.account.progress)
 
     @property
     def live(self) -> bool:

@@ -12,9 +12,10 @@ from workbench.budget import Budget
 from workbench.core.domain import BOOL, INT, Domain, Value
 from workbench.core.program import Port, Ported, Ports, Program
 from workbench.errors import InputError
+from workbench.events.account import Reporter
 from workbench.events.inputs import LogPath, named_files
-from workbench.events.read import key_domain, told_blocks
-from workbench.events.reading import Reading, Tally
+from workbench.events.read import counted_blocks, key_domain
+from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock, RowReader
 from workbench.events.values import Words
 from workbench.executors.table import Start
@@ -112,7 +113,7 @@ def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None =
     start = started(data, output, options)
     with allow(include):
         found = rules_or_program(program)
-        with limits, start.tally.doing:
+        with limits, start.reporter.doing:
             return (
                 _ruled(found, data, output, start) if isinstance(found, RuleSet) else _ran(found, data, output, start)
             )
@@ -162,7 +163,8 @@ def _keyed(data: Any, running: LogRun, backend: Any) -> Any:
     def made() -> Iterator[Any]:
         with running.closing:
             running.keep()
-            for some in keyed_parts(running.program, rows, backend, blocks, running.start.tally, running.fallback):
+            account = running.start.reporter.account
+            for some in keyed_parts(running.program, rows, backend, blocks, account, running.fallback):
                 for part in some:
                     yield iter([{n: [value] for n, value in part.items()}]) if isinstance(part, Mapping) else part
 
@@ -233,23 +235,23 @@ def _blocks(data: Any, running: LogRun, program: Ported) -> Iterator[LogBlock]:
     if named_files(data):
         return blocks_of(data, running, program)
     if running.auto and not answers_as_it_comes(data):
-        running.fallback.read_again = lambda tally: _reader(data, program, running.reading, tally)
-    return _reader(data, program, running.reading, running.start.tally)
+        running.fallback.read_again = lambda reporter: _reader(data, program, running.reading, reporter)
+    return _reader(data, program, running.reading, running.start.reporter)
 
 
-def _reader(data: Any, program: Ported, reading: Reading, tally: Tally) -> Iterator[LogBlock]:
+def _reader(data: Any, program: Ported, reading: Reading, reporter: Reporter) -> Iterator[LogBlock]:
     """The same of what is no file."""
     reader: RowReader
     if isinstance(data, Mapping):
-        reader = ArraysReader(program, reading, tally, data)
+        reader = ArraysReader(program, reading, reporter, data)
     elif (batches := _batches(data)) is not None:
-        reader = TableReader(program, reading, tally, *batches)
+        reader = TableReader(program, reading, reporter, *batches)
     elif isinstance(data, Iterable):
-        tally.say = LOG.warning  # a name that is misspelt is not missed in a row
-        reader = RowsReader(program, reading, tally, data)
+        reporter.say = LOG.warning  # a name that is misspelt is not missed in a row
+        reader = RowsReader(program, reading, reporter, data)
     else:
         raise InputError(f"data is a {type(data).__name__}", hint="give a table, a frame, arrays by name, or rows")
-    return told_blocks(reader.blocks(cast(Any, None), "row"), "row", reading, tally)
+    return counted_blocks(reader.blocks(cast(Any, None), "row"), "row", reading, reporter.account)
 
 
 def _batches(data: Any) -> tuple[Any, Iterator[Any]] | None:

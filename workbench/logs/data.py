@@ -15,11 +15,12 @@ from workbench.core.domain import FLOAT, INT, Anything, Bool, Domain, Enum, Inte
 from workbench.core.fields import FrozenMap
 from workbench.core.program import Ported
 from workbench.errors import InputError
+from workbench.events.account import Reporter
 from workbench.events.batches import LARGE, BatchReader
 from workbench.events.clock import Times
 from workbench.events.columns import arrays_of, text_array
 from workbench.events.formats.jsonl import JsonReader
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import Words, from_json, is_encodable, short
 
@@ -41,8 +42,10 @@ class TableReader(BatchReader):
 
     called = "a table"
 
-    def __init__(self, program: Ported, reading: Reading, tally: Tally, schema: Any, batches: Iterator[Any]) -> None:
-        super().__init__(program, reading, tally)
+    def __init__(
+        self, program: Ported, reading: Reading, reporter: Reporter, schema: Any, batches: Iterator[Any]
+    ) -> None:
+        super().__init__(program, reading, reporter)
         self._given = schema, batches
         self.opened(schema.names)
 
@@ -68,8 +71,10 @@ class TableReader(BatchReader):
 class RowsReader(JsonReader):
     """Rows that are mappings; an event is a Python value, also of numpy, or what it is in JSON."""
 
-    def __init__(self, program: Ported, reading: Reading, tally: Tally, data: Iterable[Mapping[str, Value]]) -> None:
-        super().__init__(program, reading, tally)
+    def __init__(
+        self, program: Ported, reading: Reading, reporter: Reporter, data: Iterable[Mapping[str, Value]]
+    ) -> None:
+        super().__init__(program, reading, reporter)
         self._data = data
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
@@ -95,8 +100,8 @@ class ArraysReader(RowReader):
     data: all of one length. None in a list is no event, and so is what is masked in an array.
     """
 
-    def __init__(self, program: Ported, reading: Reading, tally: Tally, data: Mapping[str, Any]) -> None:
-        super().__init__(program, reading, tally)
+    def __init__(self, program: Ported, reading: Reading, reporter: Reporter, data: Mapping[str, Any]) -> None:
+        super().__init__(program, reading, reporter)
         self.opened(list(data))
         assert self.columns is not None
         used, names = self.columns.used, self.columns.names

@@ -16,7 +16,7 @@ from workbench.core.domain import Integers
 from workbench.core.fields import scalars
 from workbench.core.program import Program
 from workbench.errors import WorkbenchError
-from workbench.events.reading import Tally
+from workbench.events.account import Reporter
 from workbench.events.rows import InputEvents, LogBlock
 from workbench.executors.table import Start, backend_row
 
@@ -36,18 +36,18 @@ class Fallback:
 
     def __init__(self, program: Program, start: Start) -> None:
         self._program, self._start = program, start
-        self.read_again: Callable[[Tally], Iterator[LogBlock]] | None = None
+        self.read_again: Callable[[Reporter], Iterator[LogBlock]] | None = None
 
     def is_for(self, error: WorkbenchError) -> bool:
         """Whether a run that has come to this error goes on."""
         return (error.beyond_words or error.by_compiled) and self.read_again is not None
 
     def rows(self, first: int, last: float) -> Iterator[tuple[int, InputEvents]]:
-        """The rows of these numbers, from 1 on, read once more; the tally of the run does not count them."""
+        """The rows of these numbers, from 1 on, read once more; the account of the run does not count them."""
         assert self.read_again is not None
-        tally = Tally()
-        with contextlib.closing(cast(Any, self.read_again(tally))) as blocks:
-            numbered = ((tally.rows, step) for block in blocks for step in block.steps())
+        reporter = Reporter()
+        with contextlib.closing(cast(Any, self.read_again(reporter))) as blocks:
+            numbered = ((reporter.account.rows, step) for block in blocks for step in block.steps())
             yield from itertools.takewhile(lambda row: row[0] <= last, (row for row in numbered if row[0] >= first))
 
     def reference(self, error: WorkbenchError, steps: int) -> Reference:

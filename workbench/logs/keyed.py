@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import INT, Value
 from workbench.core.program import Port, Ported, Ports, Program
 from workbench.errors import InputError, WorkbenchError
+from workbench.events.account import KEYLESS
 from workbench.events.column_map import has_columns
 from workbench.events.files import shown_name
 from workbench.events.inputs import named_files
@@ -27,8 +28,9 @@ from workbench.logs.keys import Keys
 from workbench.logs.overlap import OverlappedWriter, overlap
 
 if TYPE_CHECKING:
+    from workbench.events.account import Account
     from workbench.events.arrays import EventArray
-    from workbench.events.reading import Reading, Tally
+    from workbench.events.reading import Reading
     from workbench.events.rows import LogBlock
 
 ROW = "row"
@@ -71,11 +73,11 @@ def run_keyed_log(
         start.watched(),
         overlap(blocks, into, start, getattr(backend, "threads", 1)) as (given_blocks, writer),
     ):
-        run = _KeyedRun(pipeline, key, backend, writer, log, start.tally, fallback)
+        run = _KeyedRun(pipeline, key, backend, writer, log, start.reporter.account, fallback)
         for block in given_blocks:
             run.block(block)
             writer.flush()
-            start.tally.tell()
+            start.reporter.after()
             checkpoint()
         run.end()
 
@@ -90,11 +92,11 @@ class _KeyedRun:
         backend: Any,
         writer: RowWriter | OverlappedWriter,
         log: str,
-        tally: Tally,
+        account: Account,
         fallback: Fallback,
     ) -> None:
         self.ports, self.key, self.backend, self.writer = pipeline.ports, key, backend, writer
-        self.log, self.tally, self.fallback = log, tally, fallback
+        self.log, self.account, self.fallback = log, account, fallback
         self.numbered = ROW in writer.domains and ROW not in self.ports.shown
         self.columns: KeyedColumns | None = backend if hasattr(backend, "feed") else None
         self.plain = all(map(has_columns, self.ports.shown.values()))
@@ -106,13 +108,13 @@ class _KeyedRun:
         if columns is not None:
             self._by_columns(columns)
             return
-        numbered = ((self.tally.rows, step) for step in block.steps())
+        numbered = ((self.account.rows, step) for step in block.steps())
         for steps in [numbered] if self.columns is None else batches(numbered, BATCH):
             self._by_steps(steps) if self.columns is None else self._as_columns(list(steps))
 
     def end(self) -> None:
         """Run the end of all keys' streams, when each row has been run."""
-        self.tally.settle()
+        self.account.check()
         if self.columns is not None:
             import numpy as np
 
@@ -135,14 +137,14 @@ class _KeyedRun:
     def _by_steps(self, steps: Iterable[tuple[int, Mapping[str, Value]]]) -> None:
         for row, step in steps:
             if (value := self._key_of(step, row)) is None:
-                self.tally.apart += 1
+                self.account.ignored[KEYLESS] += 1
                 continue
             key = self.keys.number(value)
             try:
                 outputs = self.backend.step(key, self._events(step))
             except WorkbenchError as error:
                 raise self._told(key, row, error) from error
-            self.tally.computed += 1
+            self.account.computed += 1
             self._write_step(value, row, outputs)
 
     def _key_of(self, step: Mapping[str, Value], row: int) -> Value | None:
@@ -154,7 +156,7 @@ class _KeyedRun:
         """
         if self.key.name not in step and step:
             raise keyless(self.key.name, row, self.log)
-        self.tally.events -= self.key.name in step and self.key.name not in self.ports.domains
+        self.account.events_in -= self.key.name in step and self.key.name not in self.ports.domains
         return step.get(self.key.name)
 
     def _events(self, step: Mapping[str, Value]) -> Mapping[str, Value]:
@@ -168,7 +170,7 @@ class _KeyedRun:
         count = max(map(len, outputs.values()), default=0)
         if count:
             numbers = {} if row is None or not self.numbered else {ROW: [row] * count}
-            self.tally.made += sum(map(len, outputs.values()))
+            self.account.events_out += sum(map(len, outputs.values()))
             self.writer.write({self.key.name: [key] * count, **numbers, **outputs})
             self.writer.keep_up()
 
@@ -202,7 +204,7 @@ class _KeyedRun:
                 problem = error
                 break
         assert self.columns is not None
-        self.tally.apart += len(steps) - len(kept)
+        self.account.ignored[KEYLESS] += len(steps) - len(kept)
         codes = self.keys.given([step[self.key.name] for step in kept])
         columns = {}
         for name, domain in self.ports.domains.items():
@@ -221,8 +223,8 @@ class _KeyedRun:
         assert self.columns is not None
         given = dict(found)
         keys = given[self.key.name] if self.key.name in self.ports.domains else given.pop(self.key.name)
-        first, problem = self.tally.rows + 1, None
-        self.tally.take(given)
+        first, problem = self.account.rows + 1, None
+        self.account.take(given)
         rows, count = np.arange(first, first + keys.rows), keys.rows
         if keys.present is not None:
             there: Any = np.zeros(keys.rows, np.bool_)
@@ -234,7 +236,7 @@ class _KeyedRun:
             given = {name: each.part(places) for name, each in given.items()}
             keys, rows = keys.part(places), rows[places]
         codes = self.keys.numbers(keys.events)
-        self.tally.apart += count - len(codes)
+        self.account.ignored[KEYLESS] += count - len(codes)
         texts, domains = self.columns.one.texts, self.ports.domains
         columns = {n: column(n, domains[n], each.fields, each.present, texts) for n, each in given.items()}
         self._write(self.columns.feed(codes, columns, len(self.keys)), codes, rows, keys.events)
@@ -244,7 +246,7 @@ class _KeyedRun:
     def _write(self, made: KeyedOutputs, codes: Any, rows: Any, keys: Any) -> None:
         """What has come out of rows, if it is of rows, and the error of the one that could not be made."""
         if rows is not None:
-            self.tally.computed += len(codes) if made.wrong is None else made.wrong[0]
+            self.account.computed += len(codes) if made.wrong is None else made.wrong[0]
         if self.plain and all(hasattr(each, "fields") for each in made.outputs.values()):
             self._write_table(made, codes, rows, keys)
         else:
@@ -257,9 +259,9 @@ class _KeyedRun:
         if row is None:
             self._end_keys(at)
         else:
-            apart = self.tally.apart  # of the whole block
+            apart = self.account.ignored[KEYLESS]  # of the whole block
             self._by_steps(self.fallback.rows(row, int(rows[-1])))
-            self.tally.apart = apart
+            self.account.ignored[KEYLESS] = apart
 
     def _write_table(self, made: KeyedOutputs, codes: Any, rows: Any, keys: Any) -> None:
         import pyarrow as pa
@@ -270,7 +272,7 @@ class _KeyedRun:
         steps, shown = shown_columns(made.outputs, self.ports.shown)
         if not len(steps):
             return
-        self.tally.made += sum(len(column) - column.null_count for column in shown)
+        self.account.events_out += sum(len(column) - column.null_count for column in shown)
         first = self.keys.shown(codes[steps]) if keys is None else taken(self.keys.column(keys), steps)
         columns = {self.key.name: first}
         if self.numbered:
@@ -293,7 +295,7 @@ def keyed_parts(
     rows: Ports,
     backend: KeyedColumns | KeyedSteps,
     blocks: Iterator[LogBlock],
-    tally: Tally,
+    account: Account,
     fallback: Fallback,
 ) -> Iterator[Sequence[Any]]:
     """What comes out of each block, and of the end: rows (a mapping of one event each) and Arrow tables.
@@ -304,7 +306,7 @@ def keyed_parts(
         for, and the outputs.
     """
     kept = RowKeeper(rows)
-    run = _KeyedRun(pipeline, rows.outputs[0], backend, kept, "the log", tally, fallback)
+    run = _KeyedRun(pipeline, rows.outputs[0], backend, kept, "the log", account, fallback)
     for block in blocks:
         run.block(block)
         yield kept.taken()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from workbench.core.domain import Integer, Value
-from workbench.events.reading import Tally
+from workbench.events.account import Reporter
 from workbench.executors.table import Start, run_options
 
 Place = str | Path
@@ -76,4 +76,4 @@ class RunKeywords(TypedDict, total=False):
 def started(data: Any, output: Place | None, options: Mapping[str, Any]) -> Start:
     """What a program is started with that runs on data, with the options of `wb.run`."""
     own = {"input": data, "output": None if output is None else str(output)}
-    return Start(run_options({**options, **own}, LOG.warning), say=LOG.info, tally=Tally(LOG.info))
+    return Start(run_options({**options, **own}, LOG.warning), say=LOG.info, reporter=Reporter(LOG.info))

@@ -19,10 +19,11 @@ from typing import Any
 from workbench.core.domain import ANY, STR, Domain
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, WorkbenchError, did_you_mean
+from workbench.events.account import Reporter
 from workbench.events.clock import Clock
 from workbench.events.files import is_stream, readable, shown_name
 from workbench.events.read import opened_log
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.executors.table import Start
 from workbench.logs.rule_choice import engine_name
 from workbench.named_files import allow, find_named
@@ -209,16 +210,16 @@ class RuleControl:
         """The changes as they are written, mistakes as errors."""
         columns = (Port(name, STR, optional=name != "do") for name in COLUMNS)
         ports = Ports("rules-control", (Port(self._clock.column, self._clock.of_rows()), *columns), kind="control file")
-        reading, tally = Reading(strict=True), Tally()
+        reading, reporter = Reading(strict=True), Reporter()
         if not isinstance(given, str | Path):
             from workbench.logs.data import RowsReader
 
-            rows = RowsReader(ports, reading, tally, given)
+            rows = RowsReader(ports, reading, reporter, given)
             yield from self._located(rows, enumerate(given, 1), self._shown, Path())
             return
         stdin = open(0, "rb", closefd=False) if str(given) == "-" else None  # noqa: SIM115 - until the process ends
         folder = Path() if self.live else Path(given).parent
-        with opened_log(given, ports, reading, tally, stdin) as (reader, lines, shown), readable(shown):
+        with opened_log(given, ports, reading, reporter, stdin) as (reader, lines, shown), readable(shown):
             yield from self._located(reader, reader.rows(lines, shown), shown, folder)
 
     def _located(

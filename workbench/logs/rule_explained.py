@@ -95,7 +95,7 @@ class RuleQuestion:
 def explain_rules(rules: RuleSet, data: Any, question: RuleQuestion, options: dict[str, Any]) -> RuleExplanation:
     """The answer to a question about a run on data, with the options of `workbench.run`."""
     start = started(data, None, options)
-    with start.tally.doing:
+    with start.reporter.doing:
         return explained(rules, start, question, events_of(data))
 
 
@@ -176,7 +176,7 @@ class RecordedRun(RuleRun):
             for piece in self._taken(self._pieces):
                 for _ in self._of_block(piece) if isinstance(piece, EventBlock) else self._singly(piece, wait=0):
                     pass
-                self._start.tally.tell()
+                self._start.reporter.after()
             told, until = None, self._start.options.until
             if until is not None and not self._stopped:
                 told = instant(self._clock, str(until))

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError, did_you_mean
+from workbench.events.account import Reporter
 from workbench.events.clock import Clock
 from workbench.events.read import read_blocks
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
 from workbench.logs.rule_columns import TYPE, EventColumns
@@ -45,7 +46,7 @@ class RuleLog:
     rules: RuleSet
     clock: Clock
     reading: Reading
-    tally: Tally
+    reporter: Reporter
     unknown: Counter[str] = field(default_factory=Counter)
     seen: set[tuple[str, str]] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
@@ -58,7 +59,7 @@ class RuleLog:
         """
         if len(inputs) == 1:
             return self._file(*self.named(inputs[0]))
-        self.tally.exact &= self.reading.head is None
+        self.reporter.account.is_exact &= self.reading.head is None
         head, self.reading = self.reading.head, replace(self.reading, head=None)  # which rows are the first, times tell
         streams = [self._file(*self.named(each)) for each in inputs]
         found = merged(streams, self.rules, in_order=self.clock.late is None)
@@ -77,12 +78,14 @@ class RuleLog:
 
     def _file(self, declared: Declaration | None, path: Any) -> Iterator[EventPiece]:
         ports = log_ports(self.rules, self.clock, declared, self.key)
-        return self.of_blocks(read_blocks(path, ports, self.reading, tally=self.tally), ports, declared, str(path))
+        return self.of_blocks(
+            read_blocks(path, ports, self.reading, reporter=self.reporter), ports, declared, str(path)
+        )
 
-    def of_data(self, blocks: Callable[[Ported, Reading, Tally], Iterator[LogBlock]]) -> Iterator[EventPiece]:
+    def of_data(self, blocks: Callable[[Ported, Reading, Reporter], Iterator[LogBlock]]) -> Iterator[EventPiece]:
         """The events in data that are no files."""
         ports = log_ports(self.rules, self.clock, key=self.key)
-        return self.of_blocks(blocks(ports, self.reading, self.tally), ports, shown="row")
+        return self.of_blocks(blocks(ports, self.reading, self.reporter), ports, shown="row")
 
     def of_blocks(
         self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None = None, shown: str = ""
@@ -101,7 +104,7 @@ class RuleLog:
     ) -> Iterator[Occurrence]:
         time = self.clock.column
         for row in rows:
-            self.tally.events += 1 - len(row)  # a row is one event, however many columns it has
+            self.reporter.account.events_in += 1 - len(row)  # a row is one event, however many columns it has
             name = declared.name if declared else str(row.get(TYPE, "")).strip()
             if name not in readers:
                 self.unknown[name] += 1
@@ -119,8 +122,9 @@ class RuleLog:
         block, unknown = found
         self.unknown += unknown
         rows = len(block) + unknown.total()
-        self.tally.rows += rows
-        self.tally.events += rows
+        account = self.reporter.account
+        account.rows += rows
+        account.events_in += rows
         for type in set(block.types.tolist()):
             name = block.names[type]
             there = (each.nulls is None or not each.nulls.all() for each in block.columns[type])

@@ -118,32 +118,32 @@ class MatchRun(RuleRun):
                 if left is not None:
                     part = part.part(0, left)
                     left -= len(part)
-                self._start.tally.made += len(part)
+                self._start.reporter.account.events_out += len(part)
                 yield part
                 if left == 0:
                     return
-        self._start.tally.made += 0 if self._numbers else sum(self.counts)
+        self._start.reporter.account.events_out += 0 if self._numbers else sum(self.counts)
         self._tell()
 
     def _all(self) -> Iterator[MatchColumns]:
         engine = cast(Any, self._engine)
-        tally = self._start.tally
+        reporter, account = self._start.reporter, self._start.reporter.account
         for piece in self._pieces:
             if isinstance(piece, EventBlock):
-                tally.computed += len(piece)
+                account.computed += len(piece)
                 for first in range(0, len(piece), STRETCH):
                     yield from engine.matches(piece.part(first, first + STRETCH))
-                    tally.tell(max(0, len(piece) - first - STRETCH))
+                    reporter.after(max(0, len(piece) - first - STRETCH))
             elif self._numbers:  # what comes of an event is told before the next one is asked for
                 for event in piece:
                     yield from engine.matches_singly([event])
-                    tally.computed += 1
-                    tally.tell()
+                    account.computed += 1
+                    reporter.after()
             else:
                 for some in itertools.takewhile(bool, (list(itertools.islice(piece, TOLD)) for _ in itertools.count())):
                     yield from self._of_some(engine, some)
-                    tally.computed += len(some)
-                    tally.tell()
+                    account.computed += len(some)
+                    reporter.after()
         self._settle()
         until = self._start.options.until
         if until is not None:

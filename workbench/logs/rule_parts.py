@@ -17,13 +17,14 @@ from typing import Any
 
 from workbench.core.domain import BOOL, INT, STR, Domain, Value
 from workbench.errors import InputError
+from workbench.events.account import UNDECLARED
 from workbench.events.clock import Clock
 from workbench.events.columns import arrow_type, kind
 from workbench.events.reading import Reading
 from workbench.events.row_batches import batches
 from workbench.events.rows import LogBlock
 from workbench.executors.spark.counts import Counts
-from workbench.executors.spark.reader import FileReader, LogReader, PartReader, TaskTally
+from workbench.executors.spark.reader import FileReader, LogReader, PartReader, TaskReporter
 from workbench.executors.spark.runner import Layout
 from workbench.logs.rule_columns import attribute_of_rows, coded, text_codes
 from workbench.logs.rule_composites import attribute_values
@@ -222,18 +223,19 @@ class EventReader(LogReader):
         self.events, self.clock, self.input, self.declared = layout, clock, input, declared
 
     @contextmanager
-    def counting(self, task: int | str) -> Iterator[TaskTally]:
+    def counting(self, task: int | str) -> Iterator[TaskReporter]:
         self.rows = log_ports(self.events.rules, self.clock, self.declared)  # times begin anew
-        with super().counting(task) as tally:
-            self.log = RuleLog(self.events.rules, self.clock, self.reading, tally)
+        with super().counting(task) as reporter:
+            self.log = RuleLog(self.events.rules, self.clock, self.reading, reporter)
             self.note = LogNote(self.input, self.log.unknown, self.log.seen, self.log.types)
             self.given = 0
-            yield tally
-            tally.taken, tally.apart = tally.events, self.log.unknown.total()
+            yield reporter
+            reporter.taken = reporter.account.events_in
+            reporter.account.ignored[UNDECLARED] = self.log.unknown.total()
         self.counts.note(task, self.note)
 
     def batches(
-        self, blocks: Iterator[LogBlock], shown: str, place: Mapping[str, Value], tally: TaskTally
+        self, blocks: Iterator[LogBlock], shown: str, place: Mapping[str, Value], reporter: TaskReporter
     ) -> Iterator[Any]:  # fmt: skip
         first = self.first_of_place(place)
         self.ends = list[int]()
@@ -281,9 +283,9 @@ class EventPartReader(EventReader, PartReader):
         return task.to_bytes(4)
 
     def batches(
-        self, blocks: Iterator[LogBlock], shown: str, place: Mapping[str, Value], tally: TaskTally
+        self, blocks: Iterator[LogBlock], shown: str, place: Mapping[str, Value], reporter: TaskReporter
     ) -> Iterator[Any]:  # fmt: skip
-        yield from super().batches(blocks, shown, place, tally)
+        yield from super().batches(blocks, shown, place, reporter)
         yield from map(self.events.cut, self.ends[:: -(-len(self.ends) // CUTS) or 1])
 
 

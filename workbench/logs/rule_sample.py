@@ -7,8 +7,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from workbench.events.account import Reporter
 from workbench.events.clock import Clock
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.executors.compiled.rules.search_sample import sampled_orders
 from workbench.logs.rule_log import RuleLog
 from workbench.logs.rule_order import begun
@@ -22,7 +23,7 @@ SAMPLE = 10_000
 
 
 def sampled_log(
-    rules: RuleSet, inputs: Sequence[Any], reading: Reading, clock: Clock, facts: Facts, tally: Tally
+    rules: RuleSet, inputs: Sequence[Any], reading: Reading, clock: Clock, facts: Facts, reporter: Reporter
 ) -> RulesSampled:
     """What each rule finds in the first events of a log.
 
@@ -31,7 +32,7 @@ def sampled_log(
     InputError: a row cannot be read, times go back, or a window has a unit that the times have not.
     """
     count = SAMPLE if reading.head is None else reading.head
-    log = RuleLog(rules, clock, replace(reading, head=count), tally)
+    log = RuleLog(rules, clock, replace(reading, head=count), reporter)
     pieces = begun(log.pieces(inputs))  # now it is known what times are
     made = in_units(rules, clock.unit, dates=bool(clock.dates))
 

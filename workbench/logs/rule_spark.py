@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError
+from workbench.events.account import Reporter
 from workbench.events.clock import Clock
 from workbench.events.inputs import expected_rows, log_files
 from workbench.events.parts import WHOLE
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.events.write import kept_rows, write_events
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.spark.counts import Counts
@@ -75,7 +76,7 @@ def run_batch(log: SparkRuleLog, spark: SparkSession, written: str) -> None:
 
     start, counts = log.start, Counts.on(spark)
     log.choose()
-    with stages_shown(start, spark) as progress, kept_rows(log.reading, start.tally):
+    with stages_shown(start, spark) as progress, kept_rows(log.reading, start.reporter):
         tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
         job = log.job(BUCKETS_PER_TASK * tasks)
         runner = BucketRunner(job, counts, tasks)
@@ -114,7 +115,7 @@ class SparkRuleLog:
         self.engine = engine_name(self.start.options)
         self.clock = self.start.options.clock()
         self.reading = self.start.options.reading()
-        self.log = RuleLog(self.rules, self.clock, self.reading, Tally())
+        self.log = RuleLog(self.rules, self.clock, self.reading, Reporter())
         self.inputs = [self.log.named(each) for each in _inputs(self.start.options)]
         for each in _inputs(self.start.options):
             if self.clock.dates is None:
@@ -176,7 +177,7 @@ class SparkRuleLog:
             if odd := next((each for each in files or [path] if not Path(each).is_file()), None):
                 raise InputError("rules on the spark backend read files, and no pipes", where=str(odd))
             reader = EventPartReader(job.events, self.clock, number, declared, self.reading, counts)
-            reader.tasks = dict(enumerate(read_tasks(files, reader, self.start.tally, wanted), first))
+            reader.tasks = dict(enumerate(read_tasks(files, reader, self.start.reporter, wanted), first))
             first += len(reader.tasks)
             self.parts |= Counter(str(file) for task in reader.tasks.values() for file, part in task if part != WHOLE)
             made.append(reader)
@@ -184,8 +185,8 @@ class SparkRuleLog:
 
     def settle(self, counts: Counts) -> None:
         """See that times do not go back, and tell what is worth knowing; InputError where they do."""
-        tally, last = self.start.tally, dict[int, int]()
-        told = RuleLog(self.rules, self.clock, self.reading, tally)
+        reporter, last = self.start.reporter, dict[int, int]()
+        told = RuleLog(self.rules, self.clock, self.reading, reporter)
         for note in counts.notes:
             before = last.get(note.input)
             if before is not None and note.first is not None and note.first < before:
@@ -196,8 +197,8 @@ class SparkRuleLog:
             told.unknown += note.unknown
             told.seen |= note.seen
             told.types |= note.types
-        counts.settle(tally, self.parts)
-        tally.settle()
+        counts.settle(reporter, self.parts)
+        reporter.account.check()
         told.tell(self.start.say)
 
     def settle_stream(self, counts: Counts) -> None:
@@ -206,7 +207,7 @@ class SparkRuleLog:
             if new := note.unknown.keys() - self.log.unknown.keys():
                 self.start.say(f"rows of types that are not declared are passed over: {', '.join(sorted(new))}")
             self.log.unknown += note.unknown
-        counts.settle(self.start.tally, {})
+        counts.settle(self.start.reporter, {})
 
 
 def _inputs(options: RunOptions) -> Sequence[Any]:

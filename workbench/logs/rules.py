@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from workbench.core.domain import ANY, INT
 from workbench.core.program import Port
 from workbench.errors import InputError, WorkbenchError
+from workbench.events.account import UNDECLARED
 from workbench.events.clock import Clock
 from workbench.events.inputs import expected_rows
 from workbench.executors.run_options import AUTO, RunOptions
@@ -133,11 +134,11 @@ class RuleRun:
         self._seen: int | None = None
         self._clock = start.options.clock(start.options.late)
         reading = start.options.reading()
-        self._log = RuleLog(self.rules, self._clock, reading, start.tally, key=self._key or "")
+        self._log = RuleLog(self.rules, self._clock, reading, start.reporter, key=self._key or "")
         self._late = _Late(start, self.rules, self._clock)
         self._sources = Sources() if start.options.with_sources else None
         with start.closing:  # what has been opened is closed, with nothing left behind, should anything go wrong here
-            start.closing.enter_context(kept_rows(reading, start.tally, live=start.live))
+            start.closing.enter_context(kept_rows(reading, start.reporter, live=start.live))
             pieces = read(self._log)
             if self._clock.late is not None:
                 pieces = LateEvents(self.rules, self._clock, self._late).ordered(pieces)
@@ -191,7 +192,7 @@ class RuleRun:
         with self._closing:
             for piece in self._pieces:
                 yield from self._of_block(piece) if isinstance(piece, EventBlock) else self._singly(piece, wait=0)
-                self._start.tally.tell()
+                self._start.reporter.after()
             self._settle()
             until = self._start.options.until
             if until is not None:
@@ -203,9 +204,9 @@ class RuleRun:
 
     def _settle(self) -> None:
         """All events have been taken, or came too late, or are of types that no rule knows."""
-        tally = self._start.tally
-        tally.late, tally.apart = self._late.count, self._log.unknown.total()
-        tally.settle()
+        account = self._start.reporter.account
+        account.late, account.ignored[UNDECLARED] = self._late.count, self._log.unknown.total()
+        account.check()
 
     def _of_block(self, block: EventBlock) -> Iterator[RowsMade]:
         engine: Any = self._engine
@@ -216,7 +217,7 @@ class RuleRun:
             with getattr(self._facts, "together", nullcontext)():
                 yield from self._singly(events, WAIT)
             first += TOLD
-            self._start.tally.tell(max(0, len(block) - first))
+            self._start.reporter.after(max(0, len(block) - first))
         if first < len(block):
             yield from self._as_columns(block.part(first, len(block)) if first else block)
 
@@ -229,8 +230,8 @@ class RuleRun:
                 blocks += [each] if len(each) else []
         except WorkbenchError as error:  # what came before it is there
             wrong = error
-        self._start.tally.made += sum(map(len, blocks))
-        self._start.tally.computed += len(block)
+        self._start.reporter.account.events_out += sum(map(len, blocks))
+        self._start.reporter.account.computed += len(block)
         if self._sources is not None:
             self._sources.add([number for each in blocks for number in _numbers(each)], len(block))
         for found in blocks:
@@ -256,7 +257,7 @@ class RuleRun:
                     yield self._rows(found, seen)
                     found, seen, begun = [], 0, monotonic()
                     if not wait:
-                        self._start.tally.tell()
+                        self._start.reporter.after()
         except WorkbenchError:  # what came before it is there
             yield self._rows(found, seen)
             raise
@@ -281,8 +282,8 @@ class RuleRun:
 
     def _rows(self, found: Sequence[Occurrence], events: int) -> list[RuleRow]:
         """The rows of composites that so many events have caused."""
-        self._start.tally.made += len(found)
-        self._start.tally.computed += events
+        self._start.reporter.account.events_out += len(found)
+        self._start.reporter.account.computed += events
         if self._sources is not None:
             self._sources.add([each.number for each in found], events)
         if hasattr(self._facts, "release"):  # it may take long until they are written

@@ -157,7 +157,7 @@ class LogRun:
         """Bad rows are kept where the user wants them, if the run comes to its end."""
         from workbench.events.write import kept_rows
 
-        self.closing.enter_context(kept_rows(self.reading, self.start.tally, live=self.start.live))
+        self.closing.enter_context(kept_rows(self.reading, self.start.reporter, live=self.start.live))
 
     def made(self, blocks: Iterator[LogBlock], *, reuse: bool = False, exact: bool = True) -> Iterator[BlockOutputs]:
         """What comes out of blocks of rows, each before the next one is read.
@@ -171,7 +171,7 @@ class LogRun:
             self.keep()
             for block in blocks:
                 yield self.of_block(block, reuse=reuse, exact=exact)
-                self.start.tally.tell()
+                self.start.reporter.after()
                 checkpoint()
             yield self.ended()
 
@@ -191,9 +191,9 @@ class LogRun:
 
     def ended(self) -> BlockOutputs:
         """What comes out at the end of the log, each row of which has been run."""
-        tally = self.start.tally
-        tally.computed = getattr(self.backend, "steps", tally.rows - tally.bad)
-        tally.settle()
+        account = self.start.reporter.account
+        account.computed = getattr(self.backend, "steps", account.rows - account.bad)
+        account.check()
         try:
             last = self.backend.end()
         except WorkbenchError as error:
@@ -211,15 +211,15 @@ class LogRun:
         """What comes out of a block, also before an error."""
         backend = cast("Reference", self.backend)
         made: dict[str, list[Value]] = {name: [] for name in self.program.ports.shown}
-        before, tally = backend.steps, self.start.tally
+        before, account = backend.steps, self.start.reporter.account
         try:
             backend.lockstep(lists, made)
         except WorkbenchError:
             yield made
             raise
         finally:
-            tally.rows += backend.steps - before
-            tally.events += (backend.steps - before) * len(lists)
+            account.rows += backend.steps - before
+            account.events_in += (backend.steps - before) * len(lists)
         yield made
 
     def _columns(self, block: LogBlock, reuse: bool, exact: bool) -> Mapping[str, OutputColumn] | None:
@@ -238,7 +238,7 @@ class LogRun:
             if exact or self.fallback.is_for(error):
                 return None
             raise
-        self.start.tally.take(columns)
+        self.start.reporter.account.take(columns)
         return made
 
     def _outputs(self, events: Iterator[Mapping[str, Any]]) -> Iterator[Mapping[str, list[Any]]]:
@@ -288,8 +288,8 @@ def blocks_of(path: LogPath | Sequence[LogPath], run: LogRun, program: Ported | 
 
     read_from = partial(read_blocks, path, program or run.program)
     if run.auto and not run.start.live:
-        run.fallback.read_again = lambda tally: read_from(run.reading, tally=tally)
-    read = read_from(run.reading, tally=run.start.tally)
+        run.fallback.read_again = lambda reporter: read_from(run.reading, reporter=reporter)
+    read = read_from(run.reading, reporter=run.start.reporter)
     run.closing.callback(read.close)
     return _started(read)
 
@@ -306,7 +306,7 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     options = run.start.options
     _ = run.backend  # nothing is written before the input is known to be there, and the program to run
     written = output_format(options.output, run.reading.format, read)
-    tally = run.start.tally
+    reporter = run.start.reporter
     own = any(each.flag == "--threads" for each in run.row.options)  # those of a GPU carry no blocks of a log
     threads = getattr(run.backend, "threads", 1) if own else 1
     with (
@@ -321,24 +321,24 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
         for block in given:
             _write(run, run.of_block(block, reuse=threads == 1), writer)
             writer.flush()
-            tally.tell()
+            reporter.after()
             checkpoint()
         _write(run, run.ended(), writer)
 
 
 def _write(run: LogRun, made: BlockOutputs, writer: RowWriter | OverlappedWriter) -> None:
     """Write what comes out of a block."""
-    tally = run.start.tally
+    account = run.start.reporter.account
     if isinstance(made, Mapping):
         from workbench.events.arrays import shown_table
 
         table = shown_table(made, run.program.ports.shown)
-        tally.made += sum(len(column) - column.null_count for column in table.columns)
+        account.events_out += sum(len(column) - column.null_count for column in table.columns)
         if table.num_rows:
             writer.table(table)
     else:
         for outputs in made:
-            tally.made += sum(map(len, outputs.values()))
+            account.events_out += sum(map(len, outputs.values()))
             writer.write(outputs)
             if run.start.oracle:
                 writer.flush()  # a fault is told behind the rows of its step

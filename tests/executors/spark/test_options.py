@@ -91,7 +91,7 @@ def outcome(backend, text, files, options, folder, run):
     if "bad_rows" in given and given["bad_rows"] != "skip":
         given["bad_rows"] = str(folder / f"{backend}.{given['bad_rows']}")
     start = started(files, output, {"backend": backend, "key": "k", **given})
-    start.tally.say = said.append
+    start.reporter.say = said.append
     try:
         run(parse(text).get().pipeline, start)
     except WorkbenchError as error:
@@ -104,8 +104,20 @@ def outcome(backend, text, files, options, folder, run):
                    for name, each in json.loads(line).items() if name != "step"}  # fmt: skip
             made.setdefault(row.pop("k"), []).append(row)
     kept = [path.read_text() for path in folder.glob(f"{backend}.*")]
-    tally = start.tally
-    return made, kept, said, (tally.rows, tally.bad, tally.events, tally.made, tally.computed, str(tally.first))
+    reporter = start.reporter
+    return (
+        made,
+        kept,
+        said,
+        (
+            reporter.account.rows,
+            reporter.account.bad,
+            reporter.account.events_in,
+            reporter.account.events_out,
+            reporter.account.computed,
+            str(reporter.account.first_bad),
+        ),
+    )
 
 
 def test_all_is_as_without_spark(spark_session, logs, monkeypatch, tmp_path):

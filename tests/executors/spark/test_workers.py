@@ -13,7 +13,8 @@ from tests.executors.spark.logs import LAST, SUMS, expected, pipeline, rows_of
 from workbench.core.domain import STR
 from workbench.core.program import Port, Ports
 from workbench.errors import DomainError, InputError, LostRows, Overflow, Refused, SparkError, StateError
-from workbench.events.reading import Reading, Tally
+from workbench.events.account import KEYLESS, Account, Reporter
+from workbench.events.reading import Reading
 from workbench.events.values import Words
 from workbench.language import parse
 
@@ -59,7 +60,7 @@ def ours(function, *given):
     """The error that a worker raises, as the driver gets it, which knows of 100 rows that task 0 has read."""
     with pytest.raises(CarriedError) as caught:
         list(function(*given))
-    read = TaskRows(100, 0, 0, (), None, (), {}, 100, 0, True)
+    read = TaskRows(Account(read=100, rows=100), (), (), {})
     log = Log(None, PLACED, "string", Counts(Kept({("read", 0): read})), "the log")
     return found_in(RuntimeError(f"Java says: {caught.value}\n at org.apache.spark"), log.placed)
 
@@ -237,16 +238,16 @@ def test_rows_without_a_key_go_on_and_rows_without_anything_do_not(tmp_path):
     rows, counts = read([tmp_path / "a.csv"])
     found, name = tuples(rows), f"{tmp_path}/a.csv"
     assert found == [("a", name, 1, 1, None), ("b, c", name, 3, None, True), (None, name, 4, 7, False)]
-    tally = Tally()
-    counts.settle(tally, {})
-    assert (tally.rows, tally.events) == (4, 4)
+    reporter = Reporter()
+    counts.settle(reporter, {})
+    assert (reporter.account.rows, reporter.account.events_in) == (4, 4)
     batch = pa.RecordBatch.from_pylist([dict(zip("abcde", found[2], strict=True))])
-    assert (tally.read, tally.apart) == (4, 1)
+    assert (reporter.account.read, reporter.account.ignored[KEYLESS]) == (4, 1)
     with pytest.raises(LostRows, match="4 were read, 0 were computed"):
-        tally.settle()
+        reporter.account.check()
     counts.computed(0, 3)
-    counts.settle(tally, {})
-    tally.settle()
+    counts.settle(reporter, {})
+    reporter.account.check()
     error = ours(Runner(choose(pipeline()), FILED), [batch])
     assert (error.what, str(error.where)) == ("row 4 has no 'k', so that it belongs to no key", name)
 

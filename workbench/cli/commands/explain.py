@@ -10,8 +10,8 @@ from workbench.cli import options as o
 from workbench.cli.rule_runs import all_fact_options, explained_run_options, types_of_log
 from workbench.cli.run_options import backend_option, reading_options, run_options
 from workbench.cli.written_runs import check_writable
+from workbench.events.account import Reporter
 from workbench.events.files import write_atomically
-from workbench.events.reading import Tally
 
 if TYPE_CHECKING:
     from workbench.tesla.rule_explanation import RuleExplanation
@@ -72,6 +72,6 @@ def _answer(args: argparse.Namespace) -> RuleExplanation:
     rules = o.rules(args.file, types_of_log(run, o.note))
     output = int(args.output) if (args.output or "").isdigit() else args.output
     question = RuleQuestion(args.event, output, args.missing, args.most)
-    tally = Tally(o.note)
-    with tally.doing:
-        return explained(rules, Start(run, say=o.note, tally=tally), question, lambda log: log.pieces(args.input))
+    reporter = Reporter(o.note)
+    with reporter.doing:
+        return explained(rules, Start(run, say=o.note, reporter=reporter), question, lambda log: log.pieces(args.input))

@@ -138,15 +138,15 @@ def _plan(rules: RuleSet, args: argparse.Namespace) -> None:
 
 def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
     """What predicates find in the first events of a log."""
-    from workbench.events.reading import Tally
+    from workbench.events.account import Reporter
     from workbench.executors.table import Start
     from workbench.logs.rule_facts import facts_of
     from workbench.logs.rule_sample import sampled_log
 
-    tally, options = Tally(o.note), run_options(args, output=None)
+    reporter, options = Reporter(o.note), run_options(args, output=None)
     facts = facts_of(rules, Start(options))
-    with tally.doing:
-        return sampled_log(rules, args.input, options.reading(), options.clock(), facts, tally)
+    with reporter.doing:
+        return sampled_log(rules, args.input, options.reading(), options.clock(), facts, reporter)
 
 
 def _asked(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | None:

@@ -23,7 +23,7 @@ from workbench.cli.run_options import (
     show_formats,
 )
 from workbench.errors import WorkbenchError, printable
-from workbench.events.reading import Tally
+from workbench.events.account import Reporter
 from workbench.executors.table import Start
 
 if TYPE_CHECKING:
@@ -77,10 +77,10 @@ def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     begun, options = time.monotonic(), run_options(args)
     found = o.program(args.file, args.param, args.fault, types_of_log(options, o.note))
-    tally = Tally(o.note)
+    reporter = Reporter(o.note)
     try:
-        with tally.doing:
-            _run(found, args, options, tally)
+        with reporter.doing:
+            _run(found, args, options, reporter)
     except BaseException as error:
         notes = "; ".join(getattr(error, "__notes__", ()))
         if isinstance(error, WorkbenchError):
@@ -88,20 +88,22 @@ def execute(args: argparse.Namespace) -> int:
         elif notes:
             o.note(notes)
         raise
-    if tally.first:
-        first = f"{tally.first.where}: {tally.first.what}"
-        o.note(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")
-    if tally.rows and (args.progress or sys.stderr.isatty()):
-        o.note(tally.summary(time.monotonic() - begun))
+    account = reporter.account
+    if account.first_bad:
+        first = account.first_bad
+        place = f"{first.file}:{first.number}"
+        o.note(f"{account.bad:,} of {account.rows:,} rows were passed over; the first one: {place}: {first.reason}")
+    if account.rows and (args.progress or sys.stderr.isatty()):
+        o.note(reporter.summary(time.monotonic() - begun))
     return 0
 
 
-def _run(found: Pipeline | RuleSet, args: argparse.Namespace, options: RunOptions, tally: Tally) -> None:
+def _run(found: Pipeline | RuleSet, args: argparse.Namespace, options: RunOptions, reporter: Reporter) -> None:
     from workbench.cli.progress import Progress
 
     rules = cast("RuleSet", found) if found.kind == "rule set" else None  # to ask for its class would import it
     pipeline = cast("Pipeline", found)
-    start = Start(options, say=o.note, progress=partial(Progress, always=args.progress), tally=tally)
+    start = Start(options, say=o.note, progress=partial(Progress, always=args.progress), reporter=reporter)
     if args.list_columns:
         from workbench.events.look import look
 

@@ -95,7 +95,7 @@ class CsvReader(RowReader):
                 return
             except csv.Error as error:
                 problem = InputError(f"not a line of CSV: {error}")
-                self.tally.exact = False  # its lines are rows, or none
+                self.account.is_exact = False  # its lines are rows, or none
                 if kept is None:
                     raise problem.retold(where=f"{shown}:{first + found.line_num}") from error
                 if kept.over and not whole:
@@ -213,7 +213,7 @@ class CsvReader(RowReader):
 
     def _pieced(self, pieces: Sequence[bytes], shown: str, first: int) -> Iterator[Iterator[InputEvents]]:
         for piece in pieces:
-            if self.tally.rows == self.reading.head:  # the last row that is asked for was a bad one
+            if self.account.rows == self.reading.head:  # the last row that is asked for was a bad one
                 return
             yield self._steps(piece, shown, first)
             first += piece.count(b"\n")

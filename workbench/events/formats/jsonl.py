@@ -19,13 +19,14 @@ from workbench.core.fields import Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events import lines as lines_of
+from workbench.events.account import Reporter
 from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type, as_json
 from workbench.events.line_rows import RecordReader
 from workbench.events.lines import braced_lines, is_text
 from workbench.events.packing import ready_bytes
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowWriter
 from workbench.events.table import FormatRow
 from workbench.events.values import Unheld, Words, dump_json, from_json, parse_json, short, short_json, to_json
@@ -43,8 +44,8 @@ class JsonReader(RecordReader):
 
     typed = True
 
-    def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
-        super().__init__(program, reading, tally)
+    def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
+        super().__init__(program, reading, reporter)
         columns = self.reading.columns
         self._texts = [columns.get(name, name) for name, each in self.domains.items() if isinstance(each, Words)]
 
@@ -104,7 +105,7 @@ class JsonReader(RecordReader):
         if table is None or table.num_rows != count:
             return None, None
         columns = self.matched([*table.column_names, *others])
-        self.tally.pass_over(columns.ignored)
+        self.reporter.ignore_columns(columns.ignored)
         self._seen.update(others, found)
         return table, columns
 
@@ -112,7 +113,7 @@ class JsonReader(RecordReader):
         """Keys that no input needs, of the first line, or of lines before; None where the rows must tell."""
         if not first:
             return None
-        known = list(self.tally.ignored)  # which other threads may add to
+        known = list(self.reporter.columns)  # which other threads may add to
         others = [key for key in first if key not in wanted] or [key for key in known if key not in wanted]
         return None if others and self.reading.strict else others
 

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from workbench.core.domain import Domain, Value
 from workbench.core.program import Ported
 from workbench.errors import InputError
+from workbench.events.account import Reporter
 from workbench.events.line_rows import LineReader
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.events.table import FormatRow
 from workbench.events.values import from_text, short
 
@@ -23,8 +24,8 @@ class TextReader(LineReader):
 
     noun = "group"
 
-    def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
-        super().__init__(program, reading, tally)
+    def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
+        super().__init__(program, reading, reporter)
         if not self.reading.pattern:
             hint = "for example --pattern '(?P<user>\\w+) (?P<ms>\\d+)'"
             raise InputError("lines of text have no columns of their own: --pattern says what is in them", hint=hint)

@@ -22,8 +22,9 @@ from workbench.core.domain import Anything, Bool, Domain, Value
 from workbench.core.fields import FrozenMap, Map, Nullable, Tuple, within
 from workbench.core.program import Ported
 from workbench.errors import InputError, did_you_mean
+from workbench.events.account import Reporter
 from workbench.events.lines import BOM, arriving
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.events.rows import BLOCK, LogBlock, RowReader
 from workbench.events.table import FormatRow
 from workbench.events.values import DEEPEST, UnreadableError, from_text, short
@@ -50,8 +51,8 @@ class XmlReader(RowReader):
 
     noun = "path"
 
-    def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
-        super().__init__(program, reading, tally)
+    def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
+        super().__init__(program, reading, reporter)
         self.tag = self.reading.xml
         if not self.tag:
             hint = "for example --xml message --column x=position/x"

@@ -28,7 +28,7 @@ def _make(pipeline: Program, start: Start) -> Dataflow:
         oracle=start.oracle,
         ahead=start.options.phases or AHEAD,
     )
-    start.tally.notes.append(running.summary)
+    start.reporter.notes.append(running.summary)
     return running
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 from workbench.errors import InputError
-from workbench.events.reading import Tally
+from workbench.events.account import Account, BadRow, Reporter
 
 ErrorText = tuple[str, str, str]
 """An error: what is wrong, where, and what to do."""
@@ -21,22 +21,15 @@ class TaskRows(NamedTuple):
 
     Attributes
     ----------
-    rows, bad, events, ignored, read, apart, exact: as in `Tally`; those that are late or blank count as apart.
-    first: the first bad row.
-    kept: the bad rows, where they are kept: file, number, what is wrong, text.
+    columns: those that no input needs.
+    kept: the bad rows, where they are kept.
     unended: what is wrong at the end of parts of files, unless other parts tell otherwise; by the files.
     """
 
-    rows: int
-    bad: int
-    events: int
-    ignored: tuple[str, ...]
-    first: ErrorText | None
-    kept: tuple[tuple[str, int, str, str], ...]
+    account: Account
+    columns: tuple[str, ...]
+    kept: tuple[BadRow, ...]
     unended: Mapping[str, ErrorText]
-    read: int
-    apart: int
-    exact: bool
 
 
 class _Named:
@@ -90,9 +83,9 @@ class Counts:
     def before(self, task: int) -> int:
         """How many rows the tasks before this one have read, which all of them have by now."""
         found = self._accumulator.value.items()
-        return sum(rows.rows for (what, number), rows in found if what == "read" and number < task)
+        return sum(rows.account.rows for (what, number), rows in found if what == "read" and number < task)
 
-    def settle(self, tally: Tally, parts: Mapping[str, int]) -> None:
+    def settle(self, reporter: Reporter, parts: Mapping[str, int]) -> None:
         """Tell what has been counted since this was asked last.
 
         Parameters
@@ -108,19 +101,13 @@ class Counts:
             if told and len(told) == count:
                 raise _error(told[0])
         for rows in self._tasks:
-            tally.rows += rows.rows
-            tally.bad += rows.bad
-            tally.events += rows.events
-            tally.read += rows.read
-            tally.apart += rows.apart
-            tally.exact &= rows.exact
-            tally.first = tally.first or (_error(rows.first) if rows.first else None)
-            tally.pass_over(rows.ignored)
+            reporter.account.add(rows.account)
+            reporter.ignore_columns(rows.columns)
             for bad in rows.kept:
-                tally.keep(*bad)
+                reporter.keep(bad)
         for (what, _), count in self._accumulator.value.items():
-            tally.made += count if what == "made" else 0
-            tally.computed += count if what == "computed" else 0
+            reporter.account.events_out += count if what == "made" else 0
+            reporter.account.computed += count if what == "computed" else 0
         self._accumulator.value = {}
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import Domain
 from workbench.core.program import Ported, Program
 from workbench.errors import InputError, WorkbenchError, did_you_mean
+from workbench.events.account import Reporter
 from workbench.events.columns import kind
-from workbench.events.reading import Tally
 from workbench.executors.keyed import keyless, told
 from workbench.executors.spark.columns import output_schema
 from workbench.executors.spark.counts import Counts
@@ -89,10 +89,10 @@ class Log:
             return keyless(self.layout.key, number, self.shown)
         return told(self.layout.key, str(key), number, self.shown, error)
 
-    def settle(self, tally: Tally) -> None:
+    def settle(self, reporter: Reporter) -> None:
         """Tell what workers have counted; InputError where some files had nothing of what was asked for."""
         if self.counts is not None:
-            self.counts.settle(tally, self.parts)
+            self.counts.settle(reporter, self.parts)
 
 
 def run_located(choice: Choice, log: Log) -> DataFrame:

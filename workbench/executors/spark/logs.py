@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from workbench.core.domain import Bool, Domain
 from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError, SparkError
+from workbench.events.account import Reporter
 from workbench.events.columns import as_json, kind
 from workbench.events.files import format_of, opened, shown_name
 from workbench.events.inputs import LogPath, log_files, named_files
@@ -25,7 +26,7 @@ from workbench.events.order import ORDER_TYPES
 from workbench.events.packing import Decompressed
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.read import key_domain, log_reader
-from workbench.events.reading import Reading, Tally
+from workbench.events.reading import Reading
 from workbench.events.table import format_row
 from workbench.events.values import Words, in_words
 from workbench.executors.spark.carry import brought_back
@@ -45,7 +46,7 @@ BINARY = "path string, modificationTime timestamp, length long, content binary"
 
 def read_log(
     spark: SparkSession, path: LogPath | Sequence[LogPath], program: Ported, *, key: str, order: str | None = None,
-    reading: Reading | None = None, tally: Tally | None = None,
+    reading: Reading | None = None, reporter: Reporter | None = None,
 ) -> Log:  # fmt: skip
     """A log: a file, several, a folder or a pattern; or what Spark itself has a name for (`hdfs://`).
 
@@ -53,7 +54,7 @@ def read_log(
     ----------
     key, order: columns; without `order` the log's own order counts. Among rows that agree in `order` it counts, too.
     reading: what the user says about columns and rows.
-    tally: is told which columns no input needs.
+    reporter: is told which columns no input needs.
 
     Raises
     ------
@@ -73,7 +74,7 @@ def read_log(
         if not Path(file).is_file():
             raise InputError("the spark backend reads files, not the standard input or pipes", where=str(file))
     reader = _reader(spark, PartReader, program, reading, key, order, files[0], ("task", "row"))
-    tasks = read_tasks(files, reader, tally or Tally(), 2 * spark.sparkContext.defaultParallelism)
+    tasks = read_tasks(files, reader, reporter or Reporter(), 2 * spark.sparkContext.defaultParallelism)
     if len(tasks) == 1:
         reader.layout = replace(reader.layout, places=("row",))
     reader.tasks = dict(enumerate(tasks))
@@ -182,27 +183,27 @@ def _order_types(name: str, domain: Domain) -> str:
     return ORDER_TYPES if kind(domain) == "string" else f"o0 {kind(domain)}"
 
 
-def read_tasks(files: Sequence[LogPath], reader: PartReader, tally: Tally, wanted: int) -> list[LogTask]:
+def read_tasks(files: Sequence[LogPath], reader: PartReader, reporter: Reporter, wanted: int) -> list[LogTask]:
     """What tasks read: parts of large files, or several small ones; all, if the first rows only are asked for."""
     sizes = [os.path.getsize(file) for file in files]
     size = min(max(sum(sizes) // wanted, LEAST), MOST)
     tasks: list[list[tuple[str, FilePart]]] = [[]]
     used = 0.0
     for file, weight in zip(files, sizes, strict=True):
-        parts = _parts(file, reader, tally, size) if file == files[0] or weight > size else [WHOLE]
+        parts = _parts(file, reader, reporter, size) if file == files[0] or weight > size else [WHOLE]
         for part in [WHOLE] if reader.reading.head is not None else parts:
             if tasks[-1] and used + weight / len(parts) > size and reader.reading.head is None:
                 tasks.append([])
                 used = 0
             tasks[-1].append((str(file), part))
             used += weight / len(parts)
-        tally = Tally()
+        reporter = Reporter()
     return [tuple(task) for task in tasks]
 
 
-def _parts(file: LogPath, reader: PartReader, tally: Tally, size: int) -> list[FilePart]:
+def _parts(file: LogPath, reader: PartReader, reporter: Reporter, size: int) -> list[FilePart]:
     with opened(file) as stream:
         if isinstance(stream.raw, Decompressed):
             return [WHOLE]
-        with log_reader(stream, file, reader.rows, reader.reading, tally) as (found, _, shown):
+        with log_reader(stream, file, reader.rows, reader.reading, reporter) as (found, _, shown):
             return list(found.parts(stream, shown, size)) or [WHOLE]

@@ -18,6 +18,7 @@ from typing import Any
 from workbench.core.domain import INT, Value
 from workbench.core.program import Ports
 from workbench.errors import DomainError, InputError
+from workbench.events.account import KEYLESS, BadRow, Reporter
 from workbench.events.arrays import EventArray, shown_events
 from workbench.events.buffers import shown_column
 from workbench.events.columns import to_column
@@ -25,8 +26,8 @@ from workbench.events.files import opened, readable
 from workbench.events.order import order_columns
 from workbench.events.packing import decompressed
 from workbench.events.parts import WHOLE, FilePart, part_stream
-from workbench.events.read import enough, log_reader, told_blocks
-from workbench.events.reading import Reading, Tally
+from workbench.events.read import counted_blocks, enough, log_reader
+from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.events.values import Words
 from workbench.executors.spark.carry import carried
@@ -66,58 +67,53 @@ class LogReader(ABC):
         """The same, where errors are ours."""
 
     @contextmanager
-    def counting(self, task: int | str) -> Iterator[TaskTally]:
-        """A tally that is told in the end under this name."""
-        tally = TaskTally()
+    def counting(self, task: int | str) -> Iterator[TaskReporter]:
+        """A reporter whose account is sent to the driver in the end, under this name."""
+        reporter = TaskReporter()
         if self.reading.bad_rows != "skip":
-            tally.keep = lambda *bad: tally.kept.append(bad)
-        yield tally
-        first = told_of(tally.first) if tally.first else None
-        kept = tuple(tally.kept)
-        apart = tally.blank + tally.apart
-        found = TaskRows(
-            tally.rows, tally.bad, tally.taken, tuple(tally.ignored), first, kept, tally.unended, tally.read, apart,
-            tally.exact,
-        )  # fmt: skip
+            reporter.keep = reporter.kept.append
+        yield reporter
+        account = replace(reporter.account, events_in=reporter.taken)
+        found = TaskRows(account, tuple(reporter.columns), tuple(reporter.kept), reporter.unended)
         self.counts.read(task, found)
 
     def file(
-        self, stream: io.BufferedReader, path: str, part: FilePart, place: Mapping[str, Value], tally: TaskTally
+        self, stream: io.BufferedReader, path: str, part: FilePart, place: Mapping[str, Value], reporter: TaskReporter
     ) -> Iterator[Any]:
-        """The rows of a part of a file, which have this place, and are numbered as the tally counts them."""
+        """The rows of a part of a file, which have this place, and are numbered as the account counts them."""
         with (
-            readable(path), log_reader(part_stream(stream, part), path, self.rows, self.reading, tally) as (
+            readable(path), log_reader(part_stream(stream, part), path, self.rows, self.reading, reporter) as (
                 reader, lines, shown,
             )
         ):  # fmt: skip
             reader.part = part
-            blocks = told_blocks(reader.blocks(lines, shown), shown, self.reading, tally)
-            yield from self.batches(blocks, shown, place, tally)
-            if not enough(self.reading, tally):
+            blocks = counted_blocks(reader.blocks(lines, shown), shown, self.reading, reporter.account)
+            yield from self.batches(blocks, shown, place, reporter)
+            if not enough(self.reading, reporter.account):
                 try:
                     reader.end()
                 except InputError as error:
                     if part == WHOLE:
                         raise error.retold(where=shown) from error
-                    tally.unended[path] = told_of(error.retold(where=shown))
+                    reporter.unended[path] = told_of(error.retold(where=shown))
 
     def batches(
-        self, blocks: Iterator[LogBlock], shown: str, place: Mapping[str, Value], tally: TaskTally
+        self, blocks: Iterator[LogBlock], shown: str, place: Mapping[str, Value], reporter: TaskReporter
     ) -> Iterator[Any]:  # fmt: skip
         """The rows of blocks, of a file that messages call `shown`, as columns."""
         for block in blocks:
-            yield from self._block(block, shown, place, tally)
+            yield from self._block(block, shown, place, reporter)
 
-    def _block(self, block: LogBlock, shown: str, place: Mapping[str, Value], tally: TaskTally) -> Iterator[Any]:
+    def _block(self, block: LogBlock, shown: str, place: Mapping[str, Value], reporter: TaskReporter) -> Iterator[Any]:
         import numpy as np
 
-        first, columns = tally.rows, block.columns()
+        first, columns = reporter.account.rows, block.columns()
         if columns is not None:
-            tally.take(columns)
+            reporter.account.take(columns)
             found = {name: self._column(name, each) for name, each in columns.items()}
-            yield self._batch(found, np.arange(first + 1, tally.rows + 1), shown, place, tally)
+            yield self._batch(found, np.arange(first + 1, reporter.account.rows + 1), shown, place, reporter)
             return
-        steps = ((step, tally.rows) for step in block.steps())
+        steps = ((step, reporter.account.rows) for step in block.steps())
         while some := list(itertools.islice(steps, BATCH)):
             found = {}
             for name, domain in self.rows.domains.items():
@@ -125,14 +121,14 @@ class LogReader(ABC):
                     found[name] = to_column(domain, [step.get(name) for step, _ in some], f"input '{name}'")
                 except DomainError as error:
                     raise InputError(error.what, where=shown, hint=error.hint) from error
-            yield self._batch(found, np.array([row for _, row in some]), shown, place, tally)
+            yield self._batch(found, np.array([row for _, row in some]), shown, place, reporter)
 
     def _column(self, name: str, given: EventArray) -> Any:
         domain = self.rows.domains[name]
         return given.events if isinstance(domain, Words) else shown_events(domain, given.fields, given.present)
 
     def _batch(
-        self, columns: Mapping[str, Any], numbers: Any, shown: str, place: Mapping[str, Value], tally: TaskTally
+        self, columns: Mapping[str, Any], numbers: Any, shown: str, place: Mapping[str, Value], reporter: TaskReporter
     ) -> Any:  # fmt: skip
         """The columns of the layout; rows in which there is nothing are left out."""
         import pyarrow as pa
@@ -146,7 +142,7 @@ class LogReader(ABC):
         known: dict[str, Any] = {name: pa.repeat(pa.scalar(each), count) for name, each in place.items()}
         known["row"] = shown_column(INT, numbers)
         inputs = [columns[name] for name in self.inputs]
-        tally.taken += sum(count - each.null_count for each in inputs)
+        reporter.taken += sum(count - each.null_count for each in inputs)
         places = [known[name] for name in self.layout.places]
         titles = replace(self.layout, parts=len(orders)).names(len(inputs))
         made = pa.RecordBatch.from_arrays([key, *orders, *places, *inputs], names=titles)
@@ -158,7 +154,7 @@ class LogReader(ABC):
         for each in inputs:
             there = pc.or_(there, each.is_valid())
         kept = made.filter(there)
-        tally.apart += len(made) - len(kept)
+        reporter.account.ignored[KEYLESS] += len(made) - len(kept)
         return kept
 
 
@@ -174,12 +170,12 @@ class PartReader(LogReader):
 
     def read(self, batches: Iterator[Any]) -> Iterator[Any]:
         for number in itertools.chain(*(batch.column(0).to_pylist() for batch in batches)):
-            with self.counting(number) as tally:
+            with self.counting(number) as reporter:
                 for path, part in self.tasks[number]:
-                    if enough(self.reading, tally):
+                    if enough(self.reading, reporter.account):
                         break
                     with opened(path) as stream:
-                        yield from self.file(stream, path, part, {"task": number}, tally)
+                        yield from self.file(stream, path, part, {"task": number}, reporter)
 
 
 class FileReader(LogReader):
@@ -191,10 +187,10 @@ class FileReader(LogReader):
                 path = re.sub(LOCAL_FILE, "/", name)
                 if self.reading.head == 0:
                     return
-                with self.counting(path) as tally, self._opened(path, *given) as stream:
-                    yield from self.file(stream, path, WHOLE, {"file": path}, tally)
+                with self.counting(path) as reporter, self._opened(path, *given) as stream:
+                    yield from self.file(stream, path, WHOLE, {"file": path}, reporter)
                 if self.reading.head is not None:
-                    self.reading = replace(self.reading, head=self.reading.head - tally.rows)
+                    self.reading = replace(self.reading, head=self.reading.head - reporter.account.rows)
 
     @contextmanager
     def _opened(self, path: str, data: bytes | None = None) -> Iterator[io.BufferedReader]:
@@ -206,13 +202,13 @@ class FileReader(LogReader):
                 yield decompressed(io.BufferedReader(io.BytesIO(data)))
 
 
-class TaskTally(Tally):
-    """What becomes of the rows of a task; `taken` are the events for inputs alone."""
+class TaskReporter(Reporter):
+    """Keeps what is to be sent of a task; `taken` are the events for inputs alone."""
 
     def __init__(self) -> None:
         super().__init__()
         self.taken = 0
-        self.kept: list[tuple[str, int, str, str]] = []
+        self.kept: list[BadRow] = []
         self.unended: dict[str, ErrorText] = {}
 
 

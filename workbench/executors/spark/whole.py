@@ -108,21 +108,21 @@ def written_format(args: RunOptions) -> str:
 
 
 def _batch(start: Start, spark: Any, choice: Choice, written: str) -> None:
-    args, tally = start.options, start.tally
+    args, reporter = start.options, start.reporter
     from workbench.executors.spark.carry import brought_back
     from workbench.executors.spark.keyed import run_located
     from workbench.executors.spark.logs import read_log
 
     reading = args.reading(choice.pipeline)
-    with stages_shown(start, spark) as progress, kept_rows(reading, tally):
+    with stages_shown(start, spark) as progress, kept_rows(reading, reporter):
         log = read_log(
-            spark, args.input, choice.pipeline, key=args.key or "", order=args.order, reading=reading, tally=tally
+            spark, args.input, choice.pipeline, key=args.key or "", order=args.order, reading=reading, reporter=reporter
         )  # fmt: skip
         made = run_located(choice, log)
 
         def settle() -> None:
-            log.settle(tally)
-            tally.settle()
+            log.settle(reporter)
+            reporter.account.check()
 
         ports = row_ports(made, choice.pipeline.ports.shown)
         with brought_back(placed=log.placed):
@@ -167,7 +167,7 @@ def _stream(begin: Start, spark: Any, choice: Choice, written: str) -> None:
     )
 
     def wrote(number: int) -> None:
-        log.settle(begin.tally)
+        log.settle(begin.reporter)
         print(f"micro-batch {number} is there", file=sys.stderr, flush=True)
 
     query = start(

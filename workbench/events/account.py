@@ -1,0 +1,147 @@
+"""What becomes of the rows of a log, and who is told.
+
+The rule of this module: rows read = computed + bad + late + ignored. Readers count what is read and bad, who runs a
+program counts the rest, and a run whose account does not balance ends with an error.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+from workbench.budget import phase
+from workbench.errors import LostRows, listed
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
+
+BLANK, KEYLESS, UNDECLARED = "blank lines", "rows without a key", "rows of undeclared types"
+"""Why rows are ignored."""
+_REPORTING = Lock()
+"""Held while ignored columns are reported, which several threads may read at the same time."""
+
+
+class BadRow(NamedTuple):
+    """A row that cannot be read: its file, its number, what is wrong with it, its text."""
+
+    file: str
+    number: int
+    reason: str
+    text: str
+
+
+@dataclass
+class Account:
+    """The rows of a log, counted.
+
+    Attributes
+    ----------
+    read: the rows that readers have handed out, whoever takes them.
+    rows: those that have been decoded so far, the bad ones among them.
+    computed, bad, late: those on which a program has run, that could not be decoded, and that came too late.
+    ignored: those that nothing runs on, by the reason.
+    events_in, events_out: the events that have come in and out.
+    first_bad: the first of the bad rows.
+    is_exact: whether all rows are read, and their number is known before they are decoded.
+    """
+
+    read: int = 0
+    rows: int = 0
+    computed: int = 0
+    bad: int = 0
+    late: int = 0
+    ignored: Counter[str] = field(default_factory=Counter)
+    events_in: int = 0
+    events_out: int = 0
+    first_bad: BadRow | None = None
+    is_exact: bool = True
+
+    def __add__(self, other: Account) -> Account:
+        """The account of two parts of a log, one after the other."""
+        return Account(
+            self.read + other.read, self.rows + other.rows, self.computed + other.computed, self.bad + other.bad,
+            self.late + other.late, self.ignored + other.ignored, self.events_in + other.events_in,
+            self.events_out + other.events_out, self.first_bad or other.first_bad, self.is_exact and other.is_exact,
+        )  # fmt: skip
+
+    def add(self, other: Account) -> None:
+        """Count the rows of another part of the log, too."""
+        self.__dict__.update(vars(self + other))
+
+    def take(self, columns: Mapping[str, EventArray]) -> None:
+        """Count rows that have been decoded as columns."""
+        for i, each in enumerate(columns.values()):
+            count = each.rows
+            self.rows += 0 if i else count
+            self.events_in += count if each.present is None else int(each.present.sum())
+
+    def check(self) -> None:
+        """Raise LostRows where rows are missing, or are there twice."""
+        ignored = self.ignored.total()
+        if self.is_exact and self.read != self.computed + self.bad + self.late + ignored:
+            raise LostRows(
+                f"not all rows are accounted for: {self.read:,} were read, {self.computed:,} were computed,"
+                f" {self.bad:,} are bad, {self.late:,} came too late, {ignored:,} were ignored",
+                hint="do not use the output; this is a defect of workbench, please report it with the command",
+            )
+
+    def progress(self) -> str:
+        """How far it is, for a line of progress; empty before the first row."""
+        return f"{self.rows:,} rows, {self.events_out:,} events out" if self.rows else ""
+
+    def summary(self, seconds: float, notes: Sequence[str] = ()) -> str:
+        """A line that sums up a run of so many seconds."""
+        counts = f"{self.rows:,} rows, {self.events_in:,} events in, {self.events_out:,} events out"
+        rate = f"{seconds:.2f} s, {self.rows / max(seconds, 1e-9):,.0f} rows a second"
+        return ", ".join(filter(None, (counts, f"{self.bad:,} bad rows", *notes, rate)))
+
+
+@dataclass
+class Reporter:
+    """Reports on a run beside its output, and has its account.
+
+    Parameters
+    ----------
+    say: shows the user a line.
+    keep: takes the bad rows.
+
+    Attributes
+    ----------
+    doing: what is being done, which an error of a limit names.
+    notes: what else the summary says; empty where there is nothing to say.
+    columns: those that no input needs.
+    """
+
+    say: Callable[[str], object] = lambda _: None
+    keep: Callable[[BadRow], object] = lambda _: None
+    account: Account = field(default_factory=Account)
+    doing: phase = field(default_factory=lambda: phase("running the log"))
+    notes: list[Callable[[], str]] = field(default_factory=list)
+    columns: dict[str, None] = field(default_factory=dict)
+
+    def after(self, left: int = 0) -> None:
+        """Note that all output of the rows so far has been given away, but for that of so many of the last ones."""
+        self.doing.now(f"running the log, after row {self.account.rows - left:,}")
+
+    def report_bad(self, row: BadRow) -> None:
+        """Count a bad row, and keep it where bad rows are kept."""
+        account = self.account
+        account.bad += 1
+        account.rows += 1
+        account.first_bad = account.first_bad or row
+        self.keep(row)
+
+    def ignore_columns(self, names: Iterable[str]) -> None:
+        """Report columns that feed no input, once, when the first of them are met."""
+        with _REPORTING:
+            known = bool(self.columns)
+            self.columns |= dict.fromkeys(names)
+        if self.columns and not known:
+            self.say(f"columns that no input needs are passed over: {listed(self.columns)} (--strict refuses them)")
+
+    def summary(self, seconds: float) -> str:
+        """The account as a line, with the notes."""
+        return self.account.summary(seconds, [note() for note in self.notes])
