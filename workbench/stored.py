@@ -13,7 +13,7 @@ from pathlib import Path
 
 from workbench.errors import StateError
 
-FORM = 5
+FORM = 6
 MAGIC = b"WBS"
 SIZE = 16
 DAMAGED = "take an earlier copy of it, or start afresh"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from workbench.core.domain import BOOL, INT, STR, Domain, Value
+from workbench.core.domain import BOOL, INT, Domain, Value
 from workbench.errors import InputError
 from workbench.events.account import UNDECLARED
 from workbench.events.clock import Clock
@@ -30,6 +30,7 @@ from workbench.logs.rule_columns import attribute_of_rows, coded, text_codes
 from workbench.logs.rule_composites import attribute_values
 from workbench.logs.rule_log import RuleLog, log_ports
 from workbench.tesla.event_block import EventBlock, dense_places, event_block
+from workbench.tesla.key_hash import hash_keys
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.partial_run import OrderPlace
 from workbench.tesla.partition import RulePartition
@@ -42,7 +43,6 @@ CUTS, EARLIEST = 8, -(2**63)
 """Such times that a part of a file tells at most; and the time of these rows, so that they come first."""
 SIZE = 4096
 """Events that are made columns at a time."""
-_MIX = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True)
@@ -128,21 +128,15 @@ class EventLayout:
         """The bucket of each event: that of its key, or any."""
         import numpy as np
 
-        found: Any = np.arange(len(block)).astype(np.uint64)
+        found: Any = hash_keys(np.arange(len(block)), None, INT)
         for type in set(block.types.tolist()):
             declared = self.rules.declarations[block.names[type]]
-            key = self.partition.keys.get(declared.name)
-            if key is not None:
+            if (key := self.partition.keys.get(declared.name)) is not None:
                 rows = block.types == type
                 column, places = block.columns[type][declared.positions[key]], block.places[rows]
-                values: Any = column.values[places]
-                if declared.domains[key] not in (STR, BOOL):
-                    values = values.astype(np.float64) + 0.0
-                    values = np.where(np.isnan(values), 0.0, values).view(np.int64)
-                if column.nulls is not None:
-                    values = np.where(column.nulls[places], 0, values)
-                found[rows] = values.astype(np.int64).view(np.uint64)
-        return ((found * np.uint64(_MIX)) >> np.uint64(32)).astype(np.int64) % self.buckets
+                nulls = None if column.nulls is None else column.nulls[places]
+                found[rows] = hash_keys(column.values[places], nulls, declared.domains[key])
+        return (found >> np.uint64(32)).astype(np.int64) % self.buckets
 
     def block(self, batch: Any) -> tuple[EventBlock, Any] | None:
         """The events in a record batch as columns, and their places as one; None where two texts have one number."""

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.domain import FLOAT, INT, STR, Domain
+from workbench.core.domain import FLOAT, STR, Domain
 from workbench.executors.compiled.code import llvm_program
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.rules import dealing
 from workbench.executors.compiled.rules.program import program_head
-from workbench.executors.compiled.rules.words import ODD
 from workbench.tesla.engines.rule_split import shared
 from workbench.tesla.event_block import AttributeColumn, CodesOfTexts, EventBlock, joined
+from workbench.tesla.key_hash import hash_keys
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.operators import as_float
 from workbench.tesla.rule_set import RuleSet
@@ -134,13 +134,6 @@ def _machine_deal() -> MachineLoop:
     return MachineLoop(source, llvm_program.__name__)
 
 
-def _buckets(values: Any, nothing: Any | None, domain: Domain) -> Any:
-    """The buckets of keys; numbers that are equal as floats have the same, and those that are none have the first."""
-    if domain == FLOAT:
-        values = values + 0.0  # both zeros are the same
-        nothing = np.isnan(values) if nothing is None else nothing | np.isnan(values)
-    words = values.astype(np.float64 if domain in (INT, FLOAT) else np.int64, copy=False).view(np.uint64)
-    words = words ^ (words >> np.uint64(32))
-    words *= np.uint64(ODD)
-    words >>= np.uint64(64 - BUCKETS.bit_length() + 1)
-    return words if nothing is None else np.where(nothing, np.uint64(0), words)
+def _buckets(values: Any, nulls: Any | None, domain: Domain) -> Any:
+    """The buckets of keys."""
+    return hash_keys(values, nulls, domain) >> np.uint64(64 - BUCKETS.bit_length() + 1)
