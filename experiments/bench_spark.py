@@ -37,8 +37,8 @@ from workbench.executors.spark.executors import choose
 from workbench.executors.spark.keyed import run_located
 from workbench.executors.spark.logs import read_log
 from workbench.executors.spark.output import row_ports, write_rows
+from workbench.executors.spark.run import SETTINGS
 from workbench.executors.spark.session import session
-from workbench.executors.spark.whole import SETTINGS
 from workbench.lab.measure.tree import cpu_with_ended, descendants, resident_mb
 
 ROOT = Path(__file__).resolve().parent.parent

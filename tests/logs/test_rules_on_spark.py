@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from workbench.errors import InputError, LostRows, PipelineError, Refused, StateError
+from workbench.events.account import Account
 from workbench.logs.options import started
 from workbench.logs.rules import run_rules
 from workbench.tesla.check import rules
@@ -19,10 +20,11 @@ from pyarrow import parquet  # noqa: E402
 
 from workbench.executors.spark.carry import CarriedError  # noqa: E402
 from workbench.executors.spark.counts import Counts  # noqa: E402
+from workbench.executors.spark.run import run_batch, run_stream  # noqa: E402
+from workbench.executors.spark.worker import GroupStepper, PartitionRunner, pack_groups, unpack  # noqa: E402
 from workbench.logs.rule_parts import EventFileReader  # noqa: E402
-from workbench.logs.rule_spark import SparkRuleLog, run_batch, run_rules_on_spark  # noqa: E402
-from workbench.logs.rule_stream import BucketStepper, packed_buckets, run_stream  # noqa: E402
-from workbench.logs.rule_workers import PLACE, RANGE, BucketRunner  # noqa: E402
+from workbench.logs.rule_spark import RuleRun, run_rules_on_spark  # noqa: E402
+from workbench.logs.rule_workers import PLACE, RANGE  # noqa: E402
 
 FIRES = rules("""
 declare Temp(area: int, value: float)
@@ -94,7 +96,7 @@ def test_all_is_as_without_spark(form, spark_session, files, tmp_path, monkeypat
     """Its text, too: a whole time is no float, though Spark has a column of floats."""
     monkeypatch.setattr("workbench.executors.spark.logs.LEAST", 20_000)
     start, said = begun(files, tmp_path / f"spark.{form}", until=100_000)
-    run_batch(SparkRuleLog(FIRES, start), spark_session, form)
+    run_batch(RuleRun(FIRES, start), spark_session, form)
     alone, also = begun(files, tmp_path / f"alone.{form}", until=100_000, backend="cdp")
     run_rules(FIRES, alone)
     parts = sorted((tmp_path / f"spark.{form}").glob("part-*"))
@@ -124,21 +126,21 @@ class Added:
 def by_hand(files, buckets, program=FIRES, lost=0, **options):
     """The composites of all buckets in order, as rows; what Spark does between workers is done here."""
     start, _ = begun(files, **options)
-    log, counts = SparkRuleLog(program, start), Counts(Added())
-    job = log.job(buckets)
+    run = RuleRun(program, start)
+    run.begin(Counts(Added()), buckets, ranges=3)
     found = [
         row
-        for reader in log.readers(4, job, counts)
+        for reader in run.readers(4)
         for task in reader.tasks
         for batch in reader.read(iter([pa.record_batch({"id": pa.array([task])})]))
         for row in batch.to_pylist()
     ]
     found.sort(key=lambda row: (row["bucket"], row["time"], row["place"]))
-    batch = pa.RecordBatch.from_pylist(found, schema=job.events.clock(0).schema)
-    runner = BucketRunner(job, counts, ranges=3)
-    made = pa.Table.from_batches(runner.made(batch.slice(i, 100) for i in range(0, len(batch), 100)))
-    counts.computed(0, runner.computed - lost)
-    log.settle(counts)
+    batch = pa.RecordBatch.from_pylist(found, schema=run.job.events.clock(0).schema)
+    runner = PartitionRunner(run.job)
+    made = pa.Table.from_batches(runner.run(batch.slice(i, 100) for i in range(0, len(batch), 100)))
+    run.counts.ran(0, runner.account + Account(computed=-lost))
+    run.settle()
     made = made.sort_by(PLACE)
     ranges = made[RANGE].to_pylist()
     assert ranges == sorted(ranges)
@@ -195,22 +197,24 @@ def test_micro_batches_tell_what_one_run_tells(files, tmp_path):
     alone, _ = begun([whole], tmp_path / "alone.jsonl", backend="cdp")
     run_rules(FIRES, alone)
     wanted = [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
-    log, counts, made = SparkRuleLog(FIRES, begun([whole])[0]), Counts(Added()), []
-    job = log.job(3)
-    reader = EventFileReader(job.events, log.clock, 0, None, log.reading, counts)
+    run, made = RuleRun(FIRES, begun([whole])[0]), []
+    run.begin(Counts(Added()), 3)
+    reader = EventFileReader(run.job.events, run.clock, 0, None, run.reading, run.counts)
     states = {bucket: State() for bucket in range(3)}
 
     def micro_batch(some):
         paths = pa.record_batch({"path": pa.array(map(str, some))})
-        frame = pa.Table.from_batches(packed_buckets(reader.read(iter([paths])))).to_pandas()
-        packets = [
-            row.made
+        frame = pa.Table.from_batches(pack_groups(reader.read(iter([paths])))).to_pandas()
+        stepper = GroupStepper(run.job)
+        batches = [
+            batch
             for bucket, found in frame.groupby("bucket")
-            for made in BucketStepper(job)((bucket,), iter([found]), states[bucket])
-            for row in made.itertuples()
+            for packets in stepper((bucket,), iter([found]), states[bucket])
+            for batch in unpack(iter([pa.RecordBatch.from_pandas(packets)]))
         ]
-        tables = [pa.ipc.open_stream(packet).read_all() for packet in packets]
-        made.extend(plain(pa.concat_tables(tables).sort_by(PLACE).to_pylist()) if tables else [])
+        made.extend(plain(pa.Table.from_batches(batches).sort_by(PLACE).to_pylist()) if batches else [])
+        run.counts.ran(0, stepper.account)
+        run.settle_batch()
 
     for i in range(0, len(names), 2):
         micro_batch(names[i : i + 2][::-1])
@@ -228,7 +232,7 @@ def test_a_stream_that_goes_on_where_it_was(spark_session, tmp_path):
     for number, some in enumerate((rows[:300], rows[300:])):
         (folder / f"{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
         start, _ = begun([str(folder)], tmp_path / "out", **options)
-        run_stream(SparkRuleLog(FIRES, start), spark_session, "jsonl")
+        run_stream(RuleRun(FIRES, start), spark_session, "jsonl")
     made = [
         json.loads(line)
         for part in sorted((tmp_path / "out").glob("batch=*/part-*"))
@@ -239,7 +243,7 @@ def test_a_stream_that_goes_on_where_it_was(spark_session, tmp_path):
     assert made == [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
     start, _ = begun([str(folder)], tmp_path / "out", **options, worker_backend="aip")
     with pytest.raises(StateError, match="with another engine: 'cdp' there, 'aip' now"):
-        run_stream(SparkRuleLog(FIRES, start), spark_session, "jsonl")
+        run_stream(RuleRun(FIRES, start), spark_session, "jsonl")
 
 
 def test_what_is_refused(files, tmp_path, monkeypatch):

@@ -24,8 +24,8 @@ from workbench.events.reading import Reading
 from workbench.events.row_batches import batches
 from workbench.events.rows import LogBlock
 from workbench.executors.spark.counts import Counts
+from workbench.executors.spark.layout import Layout
 from workbench.executors.spark.reader import FileReader, LogReader, PartReader, TaskReporter
-from workbench.executors.spark.runner import Layout
 from workbench.logs.rule_columns import attribute_of_rows, coded, text_codes
 from workbench.logs.rule_composites import attribute_values
 from workbench.logs.rule_log import RuleLog, log_ports

@@ -5,22 +5,19 @@ The rule of this module: an engine is started as it is without Spark, and told t
 
 from __future__ import annotations
 
-import base64
-import itertools
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.program import Ports
+from workbench.errors import InputError
 from workbench.events.clock import Clock
 from workbench.events.columns import arrow_type, kind, to_column
 from workbench.events.row_batches import batches as batched
-from workbench.executors.spark.carry import carried
-from workbench.executors.spark.counts import Counts
-from workbench.executors.spark.runner import task_number
+from workbench.executors.spark.job import GroupRun, Job, StoredRun, join_state, split_groups, split_state
 from workbench.logs.rule_composites import composite_table, event_row
 from workbench.logs.rule_parts import EventLayout
+from workbench.stored import checksum
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
@@ -35,14 +32,15 @@ PlacedComposite = tuple[OrderPlace, Occurrence]
 
 
 @dataclass(frozen=True)
-class RuleJob:
-    """What is run on the events of a bucket.
+class RuleJob(Job):
+    """Rules on the events of buckets.
 
-    Attributes
+    Parameters
     ----------
     scaled: the rules, windows in the unit of times.
     ports: the columns of composites.
     until: the time to which the clock moves in the end.
+    ranges: so many ranges of times, about as long, have their composites told apart; 0 where nobody asks for them.
     """
 
     events: EventLayout
@@ -53,57 +51,39 @@ class RuleJob:
     clock: Clock
     ports: Ports
     until: int | None = None
+    ranges: int = 0
+
+    group, group_type = "bucket", "long"
+    orders = ("time", "place")
 
     @property
     def schema(self) -> str:
-        """The columns of composites as Spark writes them, their places first."""
+        """The columns of composites as Spark writes them, their places first, and their ranges last."""
         columns = (f"`{name}` {kind(domain)}" for name, domain in self.ports.shown.items())
-        return ", ".join([f"`{PLACE}` binary", *columns])
+        ranges = [f"`{RANGE}` int"] if self.ranges else []
+        return ", ".join([f"`{PLACE}` binary", *columns, *ranges])
+
+    def open_groups(self) -> BucketRuns:
+        return BucketRuns(self)
+
+    def open_group(self) -> BucketRun:
+        return BucketRun(self)
+
+    def about(self) -> Mapping[str, Any]:
+        keys = sorted(self.events.partition.keys.items())
+        same = (str(self.scaled), self.facts, self.settings, self.clock, keys, self.events.buckets)
+        mark = checksum(repr(same).encode()).hex()
+        return {"rules": self.scaled.name, "engine": self.engine, "fingerprint": mark}
+
+    def count_rows(self, rows: Any) -> int:
+        return self.events.count_events(rows)
+
+    def count_events(self, outputs: Any) -> int:
+        return len(outputs)
 
     def start(self) -> PartialRun:
-        """A run from the beginning."""
+        """Start an engine; Refused where it does not run the rules."""
         return PartialRun(rule_engine(self.scaled, self.engine, self.facts, self.settings))
-
-    def made(self, run: PartialRun, rows: Any) -> Iterator[Any]:
-        """What comes of some rows of a bucket, as record batches."""
-        import pyarrow as pa
-
-        block = self.events.block(rows) if run.in_blocks else None
-        if block is not None:
-            events, places = block
-            for at, behind, found in run.process_block(events):
-                yield self._batch(composite_places(events.times[at], places.take(pa.array(at)), behind), found)
-        else:
-            yield from map(self.batch, batched(self._singly(run, rows), SIZE))
-
-    def _singly(self, run: PartialRun, rows: Any) -> Iterator[PlacedComposite]:
-        for event, time, place in self.events.events(rows):
-            yield from run.advance(time - 1) if event is None else run.process(event, place)
-
-    def _batch(self, places: Any, found: EventBlock | list[Occurrence]) -> Any:
-        import pyarrow as pa
-
-        shown = self.ports.shown
-        table = None if isinstance(found, list) else composite_table(found, shown, self.scaled, self.clock, None)
-        if table is None:
-            singly = found if isinstance(found, list) else found.occurrences(self.scaled)
-            return self.batch(list(zip(places.to_pylist(), singly, strict=True)))
-        kinds = pa.schema([(name, arrow_type(domain)) for name, domain in shown.items()])  # times are texts there
-        (batch,) = table.cast(kinds).combine_chunks().to_batches()
-        return pa.RecordBatch.from_arrays([places, *batch.columns], names=[PLACE, *shown])
-
-    def saved(self, run: PartialRun, time: int) -> bytes:
-        """The state of a run at a time, for `restored`."""
-        engine = base64.b64encode(run.engine.snapshot()).decode()
-        return json.dumps([time, engine, run.state()]).encode()
-
-    def restored(self, state: bytes) -> tuple[PartialRun, int]:
-        """A run that goes on from a state, and the time."""
-        time, engine, others = json.loads(state)
-        run = self.start()
-        run.engine.restore(base64.b64decode(engine))
-        run.set_state(others)
-        return run, time
 
     def batch(self, found: Sequence[PlacedComposite]) -> Any:
         """Composites as a record batch."""
@@ -115,6 +95,104 @@ class RuleJob:
         )
         places = pa.array([place for place, _ in found], pa.binary())
         return pa.RecordBatch.from_arrays([places, *columns], names=[PLACE, *self.ports.shown])
+
+    def batch_of(self, places: Any, found: EventBlock | list[Occurrence]) -> Any:
+        """Composites as an engine gives them, and their places as a column, as a record batch."""
+        import pyarrow as pa
+
+        shown = self.ports.shown
+        table = None if isinstance(found, list) else composite_table(found, shown, self.scaled, self.clock, None)
+        if table is None:
+            singly = found if isinstance(found, list) else found.occurrences(self.scaled)
+            return self.batch(list(zip(places.to_pylist(), singly, strict=True)))
+        kinds = pa.schema([(name, arrow_type(domain)) for name, domain in shown.items()])  # times are texts there
+        (batch,) = table.cast(kinds).combine_chunks().to_batches()
+        return pa.RecordBatch.from_arrays([places, *batch.columns], names=[PLACE, *shown])
+
+
+class BucketRun(StoredRun):
+    """The engine of a bucket, which goes on from one micro-batch to the next."""
+
+    def __init__(self, job: RuleJob) -> None:
+        self.job, self.run = job, job.start()
+        self._time: int | None = None
+        """The time of the last row of an earlier micro-batch."""
+
+    def feed(self, rows: Any) -> Iterator[Any]:
+        if self._time is not None:
+            self._refuse_late(rows["time"][0].as_py(), self._time)
+        yield from self.step(rows)
+        self._time = rows["time"][-1].as_py()
+
+    def step(self, rows: Any) -> Iterator[Any]:
+        """Run on rows that go on in the order of time."""
+        import pyarrow as pa
+
+        block = self.job.events.block(rows) if self.run.in_blocks else None
+        if block is not None:
+            events, places = block
+            for at, behind, found in self.run.process_block(events):
+                yield self.job.batch_of(composite_places(events.times[at], places.take(pa.array(at)), behind), found)
+        else:
+            yield from map(self.job.batch, batched(self._singly(rows), SIZE))
+
+    def _singly(self, rows: Any) -> Iterator[PlacedComposite]:
+        for event, time, place in self.job.events.events(rows):
+            yield from self.run.advance(time - 1) if event is None else self.run.process(event, place)
+
+    def _refuse_late(self, time: int, before: int) -> None:
+        """Refuse an event that comes before the last one of an earlier micro-batch."""
+        if time < before:
+            show = self.job.clock.show
+            what = f"an event of {show(time)} comes late: {show(before)} has been there, in an earlier micro-batch"
+            hint = "correct the file and run the same command again: the micro-batch is done anew"
+            raise InputError(what, hint=hint)
+
+    def end(self) -> Iterator[Any]:
+        if self.job.until is not None:
+            yield from map(self.job.batch, batched(iter(self.run.advance(self.job.until)), SIZE))
+
+    def save(self) -> bytes:
+        return join_state([self._time, self.run.state()], self.run.engine.snapshot())
+
+    def restore(self, state: bytes) -> None:
+        (self._time, others), snapshot = split_state(state)
+        self.run.engine.restore(snapshot)
+        self.run.set_state(others)
+
+
+class BucketRuns(GroupRun):
+    """The engines of successive buckets, each of which comes as a whole, and the range of each composite."""
+
+    def __init__(self, job: RuleJob) -> None:
+        self.job = job
+        self._run: BucketRun | None = None
+        self._bucket = -1
+        self._cuts = set[int]()
+
+    def feed(self, rows: Any) -> Iterator[Any]:
+        for some in split_groups(rows):
+            if self._run is None or some["bucket"][0].as_py() != self._bucket:
+                yield from self.end()
+                self._run, self._bucket = BucketRun(self.job), some["bucket"][0].as_py()
+            cuts, events = self.job.events.cuts_of(some)
+            self._cuts |= cuts  # those of other buckets are the same
+            if len(events):
+                yield from map(self._ranged, self._run.step(events))
+
+    def end(self) -> Iterator[Any]:
+        if self._run is not None:
+            yield from map(self._ranged, self._run.end())
+
+    def _ranged(self, batch: Any) -> Any:
+        """Composites with the range of each, by its time, with which its place begins."""
+        import numpy as np
+        import pyarrow as pa
+
+        cuts, ranges = sorted(self._cuts), self.job.ranges
+        bounds: Any = np.array([cuts[len(cuts) * i // ranges] for i in range(1, ranges) if cuts], np.int64)
+        chosen: Any = np.searchsorted(bounds, times_of(batch.column(0))).astype(np.int32)
+        return pa.RecordBatch.from_arrays([*batch.columns, pa.array(chosen)], names=[*batch.schema.names, RANGE])
 
 
 def composite_places(times: Any, places: Any, behind: Any) -> Any:
@@ -142,78 +220,3 @@ def times_of(places: Any) -> Any:
     at = np.frombuffer(begins, np.int32)[places.offset :][: len(places)]
     first: Any = np.frombuffer(letters or b"", np.uint8)[at[:, None] + np.arange(8)]
     return (first.view(">u8").ravel().astype(np.uint64) ^ np.uint64(1 << 63)).view(np.int64)
-
-
-class BucketRunner:
-    """Runs rules on the buckets of a partition: the function for `mapInArrow`.
-
-    Parameters
-    ----------
-    counts: are told how many composites come out.
-    ranges: so many ranges of times, about as long, have their composites told apart.
-
-    Attributes
-    ----------
-    computed: how many events of this partition it has run on.
-    """
-
-    def __init__(self, job: RuleJob, counts: Counts, ranges: int = 1) -> None:
-        self.job, self.counts, self.ranges = job, counts, ranges
-        self._cuts = set[int]()
-        self.computed = 0
-
-    @property
-    def schema(self) -> str:
-        """The columns as Spark writes them."""
-        return f"{self.job.schema}, `{RANGE}` int"
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The composites of all buckets, each of which comes as a whole and in order."""
-        events = self.computed = 0
-        with carried():
-            for some in self.made(batches):
-                events += len(some)
-                yield some
-        self.counts.made(task_number(), events)
-        self.counts.computed(task_number(), self.computed)
-
-    def made(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The same before they are counted."""
-        run: PartialRun | None = None
-        bucket = -1
-        for batch in batches:
-            for some in buckets_of(batch):
-                if run is None or some.column(0)[0].as_py() != bucket:
-                    yield from map(self._ranged, self._end(run))
-                    run, bucket = self.job.start(), some.column(0)[0].as_py()
-                cuts, rows = self.job.events.cuts_of(some)
-                self._cuts |= cuts  # those of other buckets are the same
-                if len(rows):
-                    yield from map(self._ranged, self.job.made(run, rows))
-                    self.computed += self.job.events.count_events(rows)
-        yield from map(self._ranged, self._end(run))
-
-    def _ranged(self, batch: Any) -> Any:
-        """Composites with the range of each, by its time, with which its place begins."""
-        import numpy as np
-        import pyarrow as pa
-
-        cuts = sorted(self._cuts)
-        bounds: Any = np.array([cuts[len(cuts) * i // self.ranges] for i in range(1, self.ranges) if cuts], np.int64)
-        chosen: Any = np.searchsorted(bounds, times_of(batch.column(0))).astype(np.int32)
-        return pa.RecordBatch.from_arrays([*batch.columns, pa.array(chosen)], names=[*batch.schema.names, RANGE])
-
-    def _end(self, run: PartialRun | None) -> Iterator[Any]:
-        if run is not None and self.job.until is not None:
-            yield from map(self.job.batch, batched(iter(run.advance(self.job.until)), SIZE))
-
-
-def buckets_of(batch: Any) -> Iterator[Any]:
-    """The rows of each bucket in a record batch, where those of one stand together."""
-    import numpy as np
-
-    from workbench.events.buffers import numbers_of
-
-    cuts: list[int] = (np.flatnonzero(np.diff(numbers_of(batch.column(0)))) + 1).tolist()
-    for first, last in itertools.pairwise([0, *cuts, len(batch)] if len(batch) else []):
-        yield batch.slice(first, last - first)

@@ -31,9 +31,11 @@ pytest.importorskip("numba")
 from workbench.executors.spark.carry import brought_back
 from workbench.executors.spark.executors import choose
 from workbench.executors.spark.keyed import run_located
-from workbench.executors.spark.logs import follow_log, read_log
+from workbench.executors.spark.logs import read_log
 from workbench.executors.spark.output import print_rows, row_ports, write_rows
-from workbench.executors.spark.stream import start
+from workbench.executors.spark.run import start_query
+from workbench.executors.spark.whole import PipelineRun
+from workbench.logs.options import started
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
 ROWS = rows_of(400)
@@ -132,13 +134,12 @@ def test_a_query_that_is_interrupted_goes_on(session, tmp_path):
             if number == stop_at:
                 raise Killed
 
-        runs = pipeline(text)
-        log = follow_log(session, str(tmp_path / "in"), runs, key="k", order=order, files=1)
+        options = {"key": "k", "order": order, "files": 1, "checkpoint": str(tmp_path / "ck"), "once": True}
+        start = started([str(tmp_path / "in")], tmp_path / "out", {"backend": "spark", "stream": True, **options})
         with brought_back():
-            start(
-                log, choose(runs), output=str(tmp_path / "out"), checkpoint=str(tmp_path / "ck"), format="jsonl",
-                once=True, wrote=wrote,
-            ).awaitTermination()  # fmt: skip
+            start_query(PipelineRun(choose(pipeline(text)), start), session, "jsonl", wrote).awaitTermination()
+        account = start.reporter.account
+        assert account.computed == account.read > 0
 
     with pytest.raises(SparkError, match="Killed"):
         go(stop_at=1)
@@ -364,7 +365,7 @@ def test_spark_writes_values_as_all_backends_do(kind, form, session, tmp_path, c
         return
     text = part.read_text()
     assert without_steps(text, form) == (tmp_path / f"o.{form}").read_text()
-    print_rows(made, ports, form, sys.stdout)
+    print_rows(made, ports, form)
     assert capsys.readouterr().out == text
 
 

@@ -26,13 +26,15 @@ Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 from pyspark import cloudpickle  # noqa: E402
 
 from workbench.executors.spark.carry import CarriedError, brought_back, found_in  # noqa: E402
+from workbench.executors.spark.checkpoint import see_checkpoint  # noqa: E402
 from workbench.executors.spark.counts import Counts, TaskRows  # noqa: E402
 from workbench.executors.spark.executors import OnKeys, choose  # noqa: E402
+from workbench.executors.spark.key_streams import PipelineJob  # noqa: E402
 from workbench.executors.spark.keyed import Log  # noqa: E402
+from workbench.executors.spark.layout import Layout  # noqa: E402
 from workbench.executors.spark.output import RowLines, write_rows  # noqa: E402
 from workbench.executors.spark.reader import FileReader  # noqa: E402
-from workbench.executors.spark.runner import Layout, Runner  # noqa: E402
-from workbench.executors.spark.stream import BatchStepper, same_as_before, unpacked  # noqa: E402
+from workbench.executors.spark.worker import GroupStepper, PartitionRunner, pack_groups, unpack  # noqa: E402
 from workbench.stored import FORM  # noqa: E402
 
 FILED = Layout("k", (), places=("file", "row"))
@@ -50,6 +52,16 @@ class Kept:
 
     def add(self, more):
         self.value |= more
+
+
+def runner(choice, layout):
+    """What runs a pipeline on a partition."""
+    return PartitionRunner(PipelineJob(choice, layout))
+
+
+def see_query(checkpoint, choice, layout=TIMED, output="out", format="csv"):
+    """What a stream sees to before it begins."""
+    see_checkpoint(checkpoint, PipelineJob(choice, layout).about(), output, format)
 
 
 def tuples(batches):
@@ -82,7 +94,7 @@ def batches(rows, size, order=lambda i, row: [row[1]]):
 def test_each_key_is_a_run_of_its_own(text, backend, size):
     rows = rows_of(300)
     runs = pipeline(text)
-    made = Runner(choose(runs, backend), BY_TIME)(batches(rows, size))
+    made = runner(choose(runs, backend), BY_TIME)(batches(rows, size))
     assert sorted(tuples(made), key=str) == expected(rows, runs)
 
 
@@ -95,9 +107,9 @@ def test_machine_code_goes_on_in_the_next_batch(text, size):
     executor = choice.executor()
     assert isinstance(executor, OnKeys)
     executor.keys._patience = 0
-    given_up = Runner(choice, BY_TIME)(batches(rows, size))
+    given_up = runner(choice, BY_TIME)(batches(rows, size))
     next(given_up)
-    assert sorted(tuples(Runner(choice, BY_TIME)(batches(rows, size))), key=str) == expected(rows, runs)
+    assert sorted(tuples(runner(choice, BY_TIME)(batches(rows, size))), key=str) == expected(rows, runs)
     assert executor is choice.executor()
     assert any(machine for _, _, machine in executor.keys._loops)
 
@@ -108,7 +120,7 @@ def test_texts_of_earlier_keys_are_forgotten(monkeypatch):
     choice, count = choose(runs), 500
     keys, texts = [f"k{i // 3:03}" for i in range(count)], [f"t{i}" for i in range(count)]
     table = pa.table({"key": keys, "o0": range(count), "x0": texts})
-    made = tuples(Runner(choice, BY_TIME)(iter(table.to_batches(10))))
+    made = tuples(runner(choice, BY_TIME)(iter(table.to_batches(10))))
     assert made == [(key, i % 3, text) for i, (key, text) in enumerate(zip(keys, texts, strict=True)) if i % 3]
     executor = choice.executor()
     assert isinstance(executor, OnKeys)
@@ -121,7 +133,7 @@ def test_keys_of_other_kinds():
         batch = pa.RecordBatch.from_arrays(
             [pa.array(keys), pa.array([1, 2, 3]), pa.array([5, 6, 7])], names=list("abc")
         )
-        made = tuples(Runner(choose(runs), BY_TIME)(iter([batch])))
+        made = tuples(runner(choose(runs), BY_TIME)(iter([batch])))
         assert [row[0] for row in made] == keys
         assert [row[2] for row in made] == ([5, 11, 7] if keys[0] == keys[1] else [5, 6, 13])
 
@@ -145,7 +157,7 @@ def test_values_of_every_kind_pass_through(domain):
         [pa.array(["k"] * len(given)), pa.array(range(len(given))), given], names=list("abc")
     )
     for backend in ("reference", "auto"):
-        made = tuples(Runner(choose(runs, backend), BY_TIME)(iter([rows])))
+        made = tuples(runner(choose(runs, backend), BY_TIME)(iter([rows])))
         assert [value for _, _, value in made] == wanted
     assert choose(runs).backend == "compiled"
 
@@ -165,11 +177,11 @@ def test_which_executor_is_said():
 @pytest.mark.parametrize("size", [1, 2, 50])
 def test_the_order_is_verified(size):
     rows = [("a", t, 1, None) for t in (1, 2, 5, 4)]
-    error = ours(Runner(choose(pipeline()), BY_TIME), batches(rows, size))
+    error = ours(runner(choose(pipeline()), BY_TIME), batches(rows, size))
     assert isinstance(error, InputError)
     assert error.what == "key 'a': the rows are not in the order of t at 4"
     rows = [("a", 1, 1, None), ("b", 0, 1, None), ("b", 0, 2, None)]
-    error = ours(Runner(choose(pipeline()), BY_TIME), batches(rows, size))
+    error = ours(runner(choose(pipeline()), BY_TIME), batches(rows, size))
     assert "key 'b': two rows have the same t (0)" in error.what
     assert "order=['time', 'number']" in error.hint
 
@@ -183,12 +195,12 @@ def placed(i, row):
 def test_an_error_names_key_step_and_row_of_the_log(backend, size):
     checked = parse("pipeline p(x: 0..9, q: bool) -> y: 0..9 { return trim(x, 1) }").get().pipeline
     rows = [("a", t, 1, None) for t in range(4)] + [("b", 10 + t, 12 if t == 2 else 3, None) for t in range(5)]
-    error = ours(Runner(choose(checked, backend), PLACED), batches(rows, size, placed))
+    error = ours(runner(choose(checked, backend), PLACED), batches(rows, size, placed))
     assert isinstance(error, DomainError)
     assert error.what == "k 'b', row 113 of the log: step 2: 12 on input 'x' is not a value of 0..9"
     queue = parse("pipeline p(x: int, q: bool) -> y: bool { both = (x > 0) and q return both"
                   " capacity queue(both.left) = 2 capacity queue(both.right) = 2 }").get().pipeline  # fmt: skip
-    error = ours(Runner(choose(queue, backend), PLACED), batches(rows, size, placed))
+    error = ours(runner(choose(queue, backend), PLACED), batches(rows, size, placed))
     assert isinstance(error, Overflow)
     assert error.what.startswith("k 'a', row 103 of the log: step 2: queue 'both.left'")
 
@@ -197,10 +209,10 @@ def test_a_row_without_key_or_order():
     rows = [("a", 1, 1, None), (None, 2, 1, None)]
     columns = [pa.array(c) for c in zip(*[(*r[:2], r[2]) for r in rows], strict=True)]
     batch = pa.RecordBatch.from_arrays([*columns, pa.nulls(2, pa.bool_())], names=list("abcd"))
-    assert ours(Runner(choose(pipeline()), BY_TIME), [batch]).what == "a row has no key 'k'"
+    assert ours(runner(choose(pipeline()), BY_TIME), [batch]).what == "a row has no key 'k'"
     columns[0], columns[1] = pa.array(["a", "a"]), pa.array([1, None])
     batch = pa.RecordBatch.from_arrays([*columns, pa.nulls(2, pa.bool_())], names=list("abcd"))
-    assert ours(Runner(choose(pipeline()), BY_TIME), [batch]).what == "key 'a': a row has no 't'"
+    assert ours(runner(choose(pipeline()), BY_TIME), [batch]).what == "key 'a': a row has no 't'"
 
 
 def test_json_in_a_column_that_is_none():
@@ -208,7 +220,7 @@ def test_json_in_a_column_that_is_none():
     rows = pa.RecordBatch.from_arrays(
         [pa.array(["k", "k"]), pa.array([1, 1]), pa.array([7, 8]), pa.array(["[1, 2]", "[1]"])], names=list("abcd")
     )
-    error = ours(Runner(choose(runs), PLACED), [rows])
+    error = ours(runner(choose(runs), PLACED), [rows])
     assert error.what == "k 'k', row 108 of the log: input 'x': expected an array (int, int), not [1]"
 
 
@@ -217,8 +229,8 @@ def test_integers_that_spark_has_not():
     rows = pa.RecordBatch.from_arrays(
         [pa.array(["k"] * 3), pa.array([1, 2, 3]), pa.array([2**40] * 3)], names=list("abc")
     )
-    assert "64 bits" in ours(Runner(choose(runs), BY_TIME), [rows]).what
-    assert "64 bits, which a column has for int" in ours(Runner(choose(runs, "reference"), BY_TIME), [rows]).what
+    assert "64 bits" in ours(runner(choose(runs), BY_TIME), [rows]).what
+    assert "64 bits, which a column has for int" in ours(runner(choose(runs, "reference"), BY_TIME), [rows]).what
 
 
 # --- logs -----------------------------------------------------------------------------------------------------
@@ -245,10 +257,10 @@ def test_rows_without_a_key_go_on_and_rows_without_anything_do_not(tmp_path):
     assert (reporter.account.read, reporter.account.ignored[KEYLESS]) == (4, 1)
     with pytest.raises(LostRows, match="4 were read, 0 were computed"):
         reporter.account.check()
-    counts.computed(0, 3)
+    counts.ran(0, Account(computed=3))
     counts.settle(reporter, {})
     reporter.account.check()
-    error = ours(Runner(choose(pipeline()), FILED), [batch])
+    error = ours(runner(choose(pipeline()), FILED), [batch])
     assert (error.what, str(error.where)) == ("row 4 has no 'k', so that it belongs to no key", name)
 
 
@@ -276,7 +288,7 @@ def test_a_key_is_not_ordered_by_numbers_and_texts(tmp_path, size):
         rows = pa.Table.from_batches(read([tmp_path / "a.csv"], layout=TIMED)[0])
         return rows.sort_by([(name, "ascending") for name in rows.column_names[:6]]).to_batches(size)
 
-    run, name = Runner(choose(pipeline()), TIMED), f"{tmp_path}/a.csv"
+    run, name = runner(choose(pipeline()), TIMED), f"{tmp_path}/a.csv"
     error = ours(run, made("k,t,x,q\na,1,1,\na,noon,1,\na,2.5,1,\n"))
     assert isinstance(error, InputError)
     assert error.what == f"k 'a', row 2 of {name}: 't' is a text here (noon), and a number before (2.5)"
@@ -303,26 +315,24 @@ class State:
         self.get = value
 
 
-def frame(rows, layout=TIMED):
-    pd = pytest.importorskip("pandas")
-    found = {
-        "key": [r[0] for r in rows],
-        "o0": [float(r[1]) for r in rows],
-        "o1": [r[1] for r in rows],
-        "o2": [""] * len(rows),
-    }
-    found |= {"o3": ["/logs/a.csv"] * len(rows), "o4": [r[1] for r in rows]}
-    found |= {"x0": [r[2] or 0 for r in rows], "x1": [bool(r[3]) for r in rows]}
-    return pd.DataFrame(found | {"p0": [r[2] is not None for r in rows], "p1": [r[3] is not None for r in rows]})
+def frame(rows, **others):
+    """Rows as workers get them in a micro-batch: packed by key, in the frames of pandas."""
+    pytest.importorskip("pandas")
+    columns = {
+        "key": [r[0] for r in rows], "o0": [float(r[1]) for r in rows], "o1": [r[1] for r in rows],
+        "o2": [""] * len(rows), "o3": ["/logs/a.csv"] * len(rows), "o4": [r[1] for r in rows],
+        "x0": pa.array([r[2] for r in rows], pa.int64()), "x1": pa.array([r[3] for r in rows], pa.bool_()),
+    }  # fmt: skip
+    return pa.Table.from_batches(pack_groups(iter([pa.RecordBatch.from_pydict(columns | others)]))).to_pandas()
 
 
 def micro_batches(backend, parts, state, layout=TIMED, runs=None):
     """What comes out of one key over several micro-batches."""
     found = []
     for part in parts:
-        stepper = BatchStepper(choose(runs or pipeline(), backend), layout)
+        stepper = GroupStepper(PipelineJob(choose(runs or pipeline(), backend), layout))
         for packed in stepper((part[0][0],), iter([frame(part[::-1][:3]), frame(part[::-1][3:])]), state):
-            found += tuples(unpacked(iter([pa.RecordBatch.from_pandas(packed)])))
+            found += tuples(unpack(iter([pa.RecordBatch.from_pandas(packed)])))
     return found
 
 
@@ -336,8 +346,8 @@ def test_micro_batches_go_on_from_the_state(backend):
 def test_a_text_orders_after_a_number_of_an_earlier_micro_batch():
     rows, state = rows_of(10, keys=1), State()
     micro_batches("compiled", [rows[:5]], state)
-    later = frame(rows[5:6]).assign(o0=math.inf, o1=0, o2="noon")
-    error = ours(BatchStepper(choose(pipeline()), TIMED), ("u0",), iter([later]), state)
+    later = frame(rows[5:6], o0=[math.inf], o1=[0], o2=["noon"])
+    error = ours(GroupStepper(PipelineJob(choose(pipeline()), TIMED)), ("u0",), iter([later]), state)
     said = "'t' is a text here (noon), and a number in an earlier micro-batch (4)"
     assert error.what == f"k 'u0', row 5 of /logs/a.csv: {said}"
 
@@ -361,8 +371,8 @@ def test_rows_that_come_late_or_with_the_state_of_others():
 
 def test_a_checkpoint_belongs_to_one_query(tmp_path):
     choice = choose(pipeline())
-    same_as_before(tmp_path / "ck", choice, TIMED, "out", "csv")
-    same_as_before(tmp_path / "ck", choice, TIMED, "out", "csv")
+    see_query(tmp_path / "ck", choice)
+    see_query(tmp_path / "ck", choice)
     for other, layout, output, what in (
         (choose(pipeline(), "reference"), TIMED, "out", "backend: 'compiled' there, 'reference' now"),
         (choose(pipeline(SUMS.replace("3)", "4)"))), TIMED, "out", "another code"),
@@ -371,19 +381,19 @@ def test_a_checkpoint_belongs_to_one_query(tmp_path):
         (choice, TIMED, "elsewhere", "another output"),
     ):
         with pytest.raises(StateError, match=what):
-            same_as_before(tmp_path / "ck", other, layout, output, "csv")
+            see_query(tmp_path / "ck", other, layout, output, "csv")
     with pytest.raises(StateError, match="another format: 'csv' there, 'jsonl' now"):
-        same_as_before(tmp_path / "ck", choice, TIMED, "out", "jsonl")
+        see_query(tmp_path / "ck", choice, TIMED, "out", "jsonl")
     about = json.loads((tmp_path / "ck" / "workbench.json").read_text())
     for form, said in ((about.pop("form") + 1, f"{FORM + 1}"), (None, "of an earlier version")):
         (tmp_path / "ck" / "workbench.json").write_text(json.dumps(about | ({"form": form} if form else {})))
         with pytest.raises(StateError, match=f"the form {said}, and this version of workbench reads {FORM}") as caught:
-            same_as_before(tmp_path / "ck", choice, TIMED, "out", "csv")
+            see_query(tmp_path / "ck", choice)
         assert "the version of workbench that it was made by; or start afresh, with a new" in caught.value.hint
     for text in ("{", "[]", "", "[" * 100_000):
         (tmp_path / "ck" / "workbench.json").write_text(text)
         with pytest.raises(StateError, match="damaged") as caught:
-            same_as_before(tmp_path / "ck", choice, TIMED, "out", "csv")
+            see_query(tmp_path / "ck", choice)
         assert "a new --checkpoint and a new --output" in caught.value.hint
 
 
@@ -395,9 +405,9 @@ def test_what_a_checkpoint_says_is_there_whole_or_not_at_all(tmp_path, monkeypat
     with monkeypatch.context() as patched:
         patched.setattr(Path, "write_text", full)
         with pytest.raises(OSError, match="No space"):
-            same_as_before(tmp_path / "ck", choose(pipeline()), TIMED, "out", "csv")
+            see_query(tmp_path / "ck", choose(pipeline()))
     assert list((tmp_path / "ck").iterdir()) == []
-    same_as_before(tmp_path / "ck", choose(pipeline()), TIMED, "out", "csv")
+    see_query(tmp_path / "ck", choose(pipeline()))
     assert [path.name for path in (tmp_path / "ck").iterdir()] == ["workbench.json"]
 
 
@@ -410,7 +420,7 @@ def test_an_output_belongs_to_one_checkpoint(tmp_path):
             (checkpoint / "offsets" / str(number)).touch()
             (checkpoint / "offsets" / f".{number}.crc").touch()
             (out / f"batch={number:08}").mkdir(parents=True)
-        same_as_before(checkpoint, choose(pipeline()), TIMED, str(out), "csv")
+        see_query(checkpoint, choose(pipeline()), TIMED, str(out), "csv")
 
     for number in (None, 0, 1, 12):
         begin(number)

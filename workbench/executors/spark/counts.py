@@ -59,13 +59,9 @@ class Counts:
         """In a worker: a task of this name has read rows."""
         self._accumulator.add({("read", task): rows})
 
-    def made(self, task: int, events: int) -> None:
-        """In a worker: so many events came out of a task."""
-        self._accumulator.add({("made", task): events})
-
-    def computed(self, task: int, rows: int) -> None:
-        """In a worker: a program has been run on so many rows of a task."""
-        self._accumulator.add({("computed", task): rows})
+    def ran(self, partition: int, account: Account) -> None:
+        """In a worker: of the rows of a partition so many have been computed, and so many events came out."""
+        self._accumulator.add({("ran", partition): account})
 
     def note(self, task: int | str, what: Any) -> None:
         """In a worker: something else that a task has to tell."""
@@ -105,9 +101,9 @@ class Counts:
             reporter.ignore_columns(rows.columns)
             for bad in rows.kept:
                 reporter.keep(bad)
-        for (what, _), count in self._accumulator.value.items():
-            reporter.account.events_out += count if what == "made" else 0
-            reporter.account.computed += count if what == "computed" else 0
+        for (what, _), account in self._accumulator.value.items():
+            if what == "ran":
+                reporter.account.add(account)
         self._accumulator.value = {}
 
 

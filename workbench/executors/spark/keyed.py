@@ -16,10 +16,11 @@ from workbench.errors import InputError, WorkbenchError, did_you_mean
 from workbench.events.account import Reporter
 from workbench.events.columns import kind
 from workbench.executors.keyed import keyless, told
-from workbench.executors.spark.columns import output_schema
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.executors import Choice, choose
-from workbench.executors.spark.runner import Layout, Runner
+from workbench.executors.spark.key_streams import PipelineJob
+from workbench.executors.spark.layout import Layout
+from workbench.executors.spark.worker import run_groups
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -81,6 +82,10 @@ class Log:
     shown: str = ""
     parts: Mapping[str, int] = field(default_factory=dict)
 
+    def job(self, choice: Choice) -> PipelineJob:
+        """What runs a pipeline on each key of these rows."""
+        return PipelineJob(choice, self.layout, self.key_type)
+
     def placed(self, error: WorkbenchError, key: str | None, task: int, row: int | None) -> WorkbenchError:
         """An error that a worker met, with the row of the log that it is about."""
         assert self.counts is not None
@@ -97,9 +102,7 @@ class Log:
 
 def run_located(choice: Choice, log: Log) -> DataFrame:
     """Run a pipeline on the rows of a log."""
-    schema = output_schema(choice.pipeline, log.layout.key, log.key_type)
-    ordered = log.rows.repartition("key").sortWithinPartitions("key", *(f"o{i}" for i in range(log.layout.width)))
-    return ordered.mapInArrow(Runner(choice, log.layout, log.counts), schema)
+    return run_groups(log.job(choice), log.rows, log.counts)
 
 
 def laid_out(frame: DataFrame, program: Ported, layout: Layout) -> Log:

@@ -32,11 +32,11 @@ from workbench.events.values import Words, in_words
 from workbench.executors.spark.carry import brought_back
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.keyed import Log, see_key
+from workbench.executors.spark.layout import Layout
 from workbench.executors.spark.reader import LOCAL_FILE, FileReader, LogReader, LogTask, PartReader
-from workbench.executors.spark.runner import Layout
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 LEAST, MOST = 1 << 22, 1 << 25
 """Bytes that a task reads."""
@@ -107,12 +107,17 @@ def follow_log(
             hint="put one there first" if format else "add --format csv",
         )  # fmt: skip
     reader = _reader(spark, FileReader, program, reading, key, order, first, ("file", "row"))
+    found = follow_files(spark, name, files)
+    return _log(found.select("path", *["content"][:remote]), reader, name)
+
+
+def follow_files(spark: SparkSession, folder: str, files: int | None) -> DataFrame:
+    """The files in a folder as they come: their paths, and what is in them; so many at a time."""
     source = spark.readStream.format("binaryFile").schema(BINARY)
     if files:
         source = source.option("maxFilesPerTrigger", str(files))
-    with readable(name):
-        found = source.load(name)
-    return _log(found.select("path", *["content"][:remote]), reader, name)
+    with readable(folder):
+        return source.load(folder)
 
 
 def named(path: LogPath | Sequence[LogPath]) -> list[str]:

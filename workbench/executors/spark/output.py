@@ -19,11 +19,10 @@ from workbench.errors import InputError
 from workbench.events.columns import as_json
 from workbench.events.table import format_row, format_rows
 from workbench.events.values import from_text
+from workbench.events.write import write_events
 from workbench.executors.spark.carry import carried
-from workbench.executors.spark.columns import STEP
 
 if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
     from pyspark.sql import DataFrame
 
     from workbench.events.rows import RowWriter
@@ -73,9 +72,9 @@ class RowLines:
 
 
 def _writer(ports: Ports, stream: IO[str], format: str) -> RowWriter:
-    made = format_row(format).writer
-    assert made is not None
-    return made(ports, stream)
+    make = format_row(format).writer
+    assert make is not None
+    return make(ports, stream)
 
 
 def _taken(text: io.StringIO) -> Iterator[Any]:
@@ -131,24 +130,20 @@ def write_rows(
 
 
 def print_rows(
-    rows: DataFrame, ports: Ports, format: str, stream: SupportsWrite[str],
-    settle: Callable[[], object] = lambda: None,
+    rows: DataFrame, ports: Ports, format: str, *, time: str = "", settle: Callable[[], object] = lambda: None,
+    clear: Callable[[], object] = lambda: None,
 ) -> None:  # fmt: skip
-    """Write rows as text, in the order of keys and steps; `settle` comes before the first one."""
-    ordered = _ordered(rows)
-    first = list(itertools.islice(ordered, 1))  # nothing is written before it is known that there is something
+    """Write rows as text on the standard output, as they are written without Spark.
+
+    Parameters
+    ----------
+    time, settle: as in `write_rows`; `settle` comes before the first row.
+    clear: takes away what stands where a row is to be printed.
+    """
+    found = (events_of_row(row.asDict(), ports, time) for row in rows.toLocalIterator())
+    first = list(itertools.islice(found, 1))  # nothing is written before it is known that there is something
     settle()
-    writer = _writer(ports, cast("IO[str]", stream), format)
-    for row in itertools.chain(first, ordered):
-        writer.row(events_of_row(row, ports))
-    writer.end()
-
-
-def _ordered(rows: DataFrame) -> Iterator[Mapping[str, Any]]:
-    """The rows; those of one step stay as they came."""
-    from pyspark.sql import functions as F
-
-    key = f"`{rows.columns[0]}`"
-    numbered = rows.withColumn("workbench_row", F.monotonically_increasing_id())
-    ordered = numbered.orderBy(key, STEP, "workbench_row").drop("workbench_row")
-    return (row.asDict() for row in ordered.toLocalIterator())
+    with write_events("-", ports, format=format) as writer:
+        for row in itertools.chain(first, found):
+            clear()
+            writer.row(row)

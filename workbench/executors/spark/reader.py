@@ -32,7 +32,7 @@ from workbench.events.rows import LogBlock
 from workbench.events.values import Words
 from workbench.executors.spark.carry import carried
 from workbench.executors.spark.counts import Counts, ErrorText, TaskRows, told_of
-from workbench.executors.spark.runner import Layout
+from workbench.executors.spark.layout import Layout
 
 LOCAL_FILE = "^file:/+"
 """How Spark begins the names of local files, in more than one way; here they begin with a slash."""

@@ -1,181 +1,100 @@
-"""What a worker of Spark's does with its part of a log: one stream per key, one after the other.
+"""A pipeline on the rows of successive keys: a stream of each key, one after the other.
 
 The rule of this module: the rows of a key come together and in order, and that is verified row by row, not believed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from workbench.core.domain import BOOL, INT
 from workbench.errors import InputError, WorkbenchError
-from workbench.executors.keyed import keyless, told
-from workbench.executors.spark.carry import PlacedError, carried
-from workbench.executors.spark.columns import STEP
-from workbench.executors.spark.counts import Counts
-from workbench.executors.spark.executors import Choice, Executor, Made, SegmentError
+from workbench.executors.spark.columns import STEP, output_schema
+from workbench.executors.spark.executors import Choice, Executor, Made, OneByOne, SegmentError
+from workbench.executors.spark.job import GroupRun, Job, StoredRun, group_starts, join_state, split_state
+from workbench.executors.spark.layout import Layout, mixed
 
 
 @dataclass(frozen=True)
-class Layout:
-    """The columns of the rows that a worker gets: the key, what they are ordered by, and one per input.
-
-    Attributes
-    ----------
-    key: what the user calls the key.
-    orders: what the user calls the columns that order the rows; those of the place in the log come after them.
-    places: what the last columns of the order are: a row's `file`, or the `task` that has read it (or neither, where
-        there is one), and its number among those, `row`.
-    parts: how many columns of the layout stand for `orders`; None if each stands for itself.
-    """
-
-    key: str
-    orders: tuple[str, ...]
-    places: tuple[str, ...] = ()
-    parts: int | None = None
-
-    @property
-    def named(self) -> int:
-        """How many columns stand for what the user orders by."""
-        return len(self.orders) if self.parts is None else self.parts
-
-    @property
-    def texts(self) -> int | None:
-        """Which column of the order holds a text, unless a number orders the row; None where it cannot be both."""
-        return 2 if self.places and self.named == 3 else None
-
-    @property
-    def width(self) -> int:
-        """How many columns order the rows."""
-        return self.named + len(self.places)
-
-    def shown(self, order: Sequence[Any]) -> str:
-        """What a row is ordered by, as the user wrote it, from its columns of order."""
-        if self.texts is not None:  # a text, a whole number, or a number
-            number, whole, text = order[:3]
-            return text or str(whole if whole == number else number)
-        return ", ".join(map(str, order[: self.named]))
-
-    def names(self, inputs: int) -> list[str]:
-        """The names of the columns."""
-        return ["key", *(f"o{i}" for i in range(self.width)), *(f"x{i}" for i in range(inputs))]
-
-    def located(self, key: Any, order: Sequence[Any] | None, error: WorkbenchError) -> Exception:
-        """An error as it is raised, with the row that it is about.
-
-        Parameters
-        ----------
-        key: that of the row; None where it has none.
-        order: the columns of order of the row; None for the end of the key's streams.
-        """
-        if not self.places:
-            return error if key is None else error.retold(f"key {key!r}: {error.what}", where=error.where)
-        group, row = (0, None) if order is None else (0, *order[-len(self.places) :])[-2:]
-        if self.places[0] != "file":
-            return PlacedError(error, (None if key is None else repr(key), group, row))
-        file = group or "the log"
-        return keyless(self.key, row, file) if key is None else told(self.key, repr(key), row, file, error)
-
-
-def mixed(layout: Layout, key: Any, number: Sequence[Any], text: Sequence[Any], before: str) -> Exception:
-    """The error for two rows of a key, one ordered by a number (that was there `before`), one by a text."""
-    what = f"'{layout.orders[0]}' is a text here ({layout.shown(text)}), and a number {before}"
-    hint = "numbers and texts have no order between them: correct the column, or order by another one"
-    return layout.located(key, text, InputError(f"{what} ({layout.shown(number)})", hint=hint))
-
-
-class Runner:
-    """Runs a pipeline on the rows of a partition: the function for `mapInArrow`.
+class PipelineJob(Job):
+    """A pipeline for each key, of which a step is a row of the output where something comes out.
 
     Parameters
     ----------
     choice: what runs.
     layout: what the columns are.
-    counts: are told how many events come out.
-
-    Attributes
-    ----------
-    computed: how many rows of this partition it has run on.
+    key_type: Spark's type of the key.
     """
 
-    def __init__(self, choice: Choice, layout: Layout, counts: Counts | None = None) -> None:
-        self.choice, self.layout, self.counts = choice, layout, counts
-        self.computed = 0
+    choice: Choice
+    layout: Layout
+    key_type: str = "string"
 
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The rows of the outputs, a batch for each batch; at the end those of the last key's end."""
-        self.computed = 0
-        with carried():
-            yield from counted(self._made(KeyStreams(self.choice.executor(), self.layout), batches), self.counts)
-        if self.counts is not None:
-            self.counts.computed(task_number(), self.computed)
+    group = "key"
 
-    def _made(self, streams: KeyStreams, batches: Iterator[Any]) -> Iterator[Any]:
-        for batch in batches:
-            if batch.num_rows:
-                yield from streams.batch(batch)
-                self.computed += batch.num_rows
-        yield from streams.end()
+    @property
+    def group_type(self) -> str:
+        return self.key_type
 
+    @property
+    def orders(self) -> Sequence[str]:
+        return self.layout.names(0)[1:]
 
-def counted(batches: Iterator[Any], counts: Counts | None, *, again: bool = False) -> Iterator[Any]:
-    """The rows of outputs, whose events are counted.
+    @cached_property
+    def schema(self) -> str:
+        return output_schema(self.choice.pipeline, self.layout.key, self.key_type)
 
-    Parameters
-    ----------
-    again: whether the same partition comes again, with other rows, in the next micro-batch.
-    """
-    events = 0
-    for batch in batches:
-        events += sum(len(column) - column.null_count for column in batch.columns[2:])
-        yield batch
-    if counts is not None:
-        counts.made(task_number(again=again), events)
+    def open_groups(self) -> KeyStreams:
+        return KeyStreams(self.choice.executor(), self.layout)
 
+    def open_group(self) -> StoredStreams:
+        return StoredStreams(self.choice.one_by_one(), self.layout)
 
-def task_number(*, again: bool = False) -> int:
-    """The number of the partition that this worker is at, or of the attempt where the partition comes `again`."""
-    from pyspark import TaskContext
+    def about(self) -> Mapping[str, Any]:
+        return {
+            "pipeline": self.choice.pipeline.name, "backend": self.choice.backend, "fingerprint": self.choice.mark,
+            "key": self.layout.key, "order": list(self.layout.orders),
+        }  # fmt: skip
 
-    task: Any = TaskContext.get()
-    number: int = task.taskAttemptId() if again else task.partitionId()
-    return number
+    def count_rows(self, rows: Any) -> int:
+        return len(rows)
+
+    def count_events(self, outputs: Any) -> int:
+        return sum(len(column) - column.null_count for column in outputs.columns[2:])
 
 
-class KeyStreams:
+class KeyStreams(GroupRun):
     """The streams of successive keys: the executor, with the state of the last one, which may go on."""
 
     def __init__(self, executor: Executor, layout: Layout) -> None:
         self.executor, self.layout = executor, layout
         self.key: Any = None
-        """An Arrow scalar."""
+        """An Arrow scalar; None where the state is that of whatever key comes."""
         self.before: tuple[Any, ...] | None = None
         """The order of the last row of this key, () where it is not known; None where no key is open."""
 
-    def batch(self, batch: Any) -> Iterator[Any]:
-        """What comes out of the rows of some keys, the first of which may go on where the last batch stopped."""
+    def feed(self, rows: Any) -> Iterator[Any]:
         import numpy as np
-        import pyarrow.compute as pc
 
         width = 1 + self.layout.width
-        keys, *orders = batch.columns[:width]
-        self._refuse_nulls(batch, orders)
-        changes = truths(pc.not_equal(keys[1:], keys[:-1]))
-        further = self.before is not None and keys[0] == self.key
-        self._check(keys, orders, ~changes, further=further)
-        events = self._events(batch.columns[width:], keys, orders)
+        keys, *orders = rows.columns[:width]
+        self._refuse_nulls(rows, orders)
+        starts = group_starts(keys)
+        further = self.before is not None and (self.key is None or keys[0] == self.key)
+        self._check(keys, orders, starts, further=further)
+        events = self._events(rows.columns[width:], keys, orders)
         if not further:
             yield from self.end()
         start = self.executor.steps if further else 0
-        cuts = np.concatenate([[0], np.flatnonzero(changes) + 1, [len(keys)]])
+        cuts: Any = np.append(starts, len(keys))
         made = self._made(lambda: self.executor.feed(events, cuts, further=further), keys, cuts, orders)
         self.key, self.before = keys[-1], _at(orders, len(keys) - 1)
         yield from self._shown(made, keys, cuts, start)
 
     def end(self) -> Iterator[Any]:
-        """What comes out of the end of the last key's streams, if there is one."""
         if self.before is not None:
             import numpy as np
             import pyarrow as pa
@@ -245,26 +164,29 @@ class KeyStreams:
 
     # --- what is verified -------------------------------------------------------------------------------------
 
-    def _refuse_nulls(self, batch: Any, orders: Sequence[Any]) -> None:
+    def _refuse_nulls(self, rows: Any, orders: Sequence[Any], *, nan: bool = False) -> None:
+        """Refuse a row without a key or without what orders it, which `nan` says that NaN does not."""
         for number, what in enumerate([f"key '{self.layout.key}'", *(f"'{n}'" for n in self.layout.orders)]):
-            column = batch.column(number)
-            if column.null_count:
-                row = column.is_null().to_pylist().index(True)
+            missing = rows.column(number).is_null(nan_is_null=nan)
+            if missing.true_count:
+                row = missing.index(True).as_py()
                 hint = "each row needs its key, and what it is ordered by; filter the others out"
-                key, found = batch.column(0)[row].as_py(), InputError(f"a row has no {what}", hint=hint)
+                key, found = rows.column(0)[row].as_py(), InputError(f"a row has no {what}", hint=hint)
                 raise self.layout.located(key, _at(orders, row), found)
 
-    def _check(self, keys: Any, orders: Sequence[Any], same: Any, *, further: bool) -> None:
+    def _check(self, keys: Any, orders: Sequence[Any], starts: Any, *, further: bool) -> None:
         """See that the rows of each key go up, and are not ordered by numbers and texts.
 
         Parameters
         ----------
-        same: whether each row but the first has the key of the one before.
-        further: whether the first row has that of the last batch.
+        starts: where the rows of each key begin.
+        further: whether the first row has the key of the last batch.
         """
         import numpy as np
         import pyarrow.compute as pc
 
+        same: Any = np.ones(len(keys) - 1, bool)
+        same[starts[1:] - 1] = False
         later: Any = np.zeros(len(same), bool)
         equal = same.copy()
         for column in orders:
@@ -297,6 +219,48 @@ class KeyStreams:
         else:
             error = InputError(f"the rows are not in the order of {names or 'the log'} at {shown}")
         return self.layout.located(key, two, error)
+
+
+class StoredStreams(KeyStreams, StoredRun):
+    """The stream of one key, which goes on from one micro-batch to the next."""
+
+    executor: OneByOne
+
+    def __init__(self, executor: OneByOne, layout: Layout) -> None:
+        super().__init__(executor, layout)
+        self._last: list[Any] = []
+        """What orders the last row of an earlier micro-batch, but for its place."""
+        executor.begin()
+
+    def feed(self, rows: Any) -> Iterator[Any]:
+        orders = rows.columns[1 : 1 + self.layout.width]
+        self._refuse_nulls(rows, orders, nan=True)
+        self._refuse_late(rows.column(0)[0].as_py(), _at(orders, 0))
+        yield from super().feed(rows)
+        self._last = list(_at(orders[: self.layout.named], -1))
+
+    def save(self) -> bytes:
+        return join_state(self._last, self.executor.running.snapshot())
+
+    def restore(self, state: bytes) -> None:
+        self._last, snapshot = split_state(state)
+        self.executor.running.restore(snapshot)
+        self.before = ()
+
+    def _refuse_late(self, key: Any, first: tuple[Any, ...]) -> None:
+        """Refuse a row that comes before the last one of an earlier micro-batch."""
+        at, before = self.layout.texts, (*self._last, *first[len(self._last) :])
+        if self._last and at is not None and first[at] and not before[at]:
+            raise mixed(self.layout, key, before, first, "in an earlier micro-batch")
+        if before <= first:
+            return
+        error = InputError(
+            f"a row with {', '.join(self.layout.orders)} = {self.layout.shown(first)} comes late:"
+            f" {self.layout.shown(before)} has been there already, in an earlier micro-batch",
+            hint="correct the file and run the same command again: the micro-batch is done anew. Without --order"
+            " rows are taken as they come",
+        )
+        raise self.layout.located(key, first, error)
 
 
 def _at(columns: Sequence[Any], row: int) -> tuple[Any, ...]:

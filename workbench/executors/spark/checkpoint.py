@@ -1,0 +1,90 @@
+"""The checkpoint of a stream, beside Spark's own notes: what query it is of, and which output is its own.
+
+The rule of this module: one checkpoint, one query, one output. Whoever goes on with another of them is refused before
+anything is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import StateError
+from workbench.events.files import replacing
+from workbench.executors.spark.carry import AFRESH
+from workbench.stored import FORM, other_form
+
+ABOUT = "workbench.json"
+
+
+def see_checkpoint(checkpoint: Path, job: Mapping[str, Any], output: str, format: str) -> None:
+    """See that a checkpoint is that of the same query, or note what this one is; and that the output is its own.
+
+    Parameters
+    ----------
+    job: what may not change of what workers run (`Job.about`).
+    output, format: the folder of the output, and how it is written.
+
+    Raises
+    ------
+    StateError: it is another's, or the output has what the checkpoint knows nothing of.
+    """
+    file = checkpoint / ABOUT
+    about = {"form": FORM, **job, "output": str(Path(output).resolve()), "format": format}
+    before = _read(file)
+    _read(checkpoint / "metadata")  # Spark's
+    if before is not None:
+        _refuse_change(before, about, checkpoint)
+    _refuse_others(Path(output), checkpoint)
+    if before is None:
+        checkpoint.mkdir(parents=True, exist_ok=True)
+        with replacing(file) as aside:
+            aside.write_text(json.dumps(about, indent=1) + "\n")
+
+
+def _refuse_change(before: Mapping[str, Any], about: Mapping[str, Any], checkpoint: Path) -> None:
+    """Refuse the checkpoint of another query, or of another form."""
+    if before.get("form") != FORM:
+        hint = f"go on with the version of workbench that it was made by; or {AFRESH}"
+        raise other_form("the checkpoint", before.get("form", "of an earlier version"), hint, checkpoint)
+    for name, value in about.items():
+        if before.get(name) != value:
+            what = "code" if name == "fingerprint" else name
+            shown = "" if name == "fingerprint" else f": {before.get(name)!r} there, {value!r} now"
+            raise StateError(
+                f"the checkpoint is of a query with another {what}{shown}",
+                where=str(checkpoint),
+                hint="go on with the same pipeline and options, or give a new --checkpoint and a new --output",
+            )
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    """What a checkpoint says that it is of; None where it is new."""
+    try:
+        before = json.loads(file.read_text())
+        if not isinstance(before, dict):
+            raise ValueError("this is no JSON object")
+    except FileNotFoundError:
+        return None
+    except (ValueError, RecursionError) as error:
+        raise StateError(f"the checkpoint is damaged: {error}", where=str(file), hint=AFRESH) from error
+    return before
+
+
+def _refuse_others(output: Path, checkpoint: Path) -> None:
+    """Refuse an output in which there is more than the micro-batches that the checkpoint has begun.
+
+    Spark notes a micro-batch in `offsets` before it does it, and begins with 0 where there is no note: it would write
+    over some of what is there, and leave the rest.
+    """
+    begun = max((int(path.name) for path in (checkpoint / "offsets").glob("*") if path.name.isdigit()), default=-1)
+    for path in sorted(output.glob("[!._]*")):
+        name, _, number = path.name.partition("=")
+        if (int(number) if name == "batch" and number.isdigit() else 0) > begun:
+            raise StateError(
+                f"there is something already that does not come from the checkpoint {checkpoint}: {path.name}",
+                where=str(output),
+                hint=f"go on with the checkpoint that the output was made with; or {AFRESH}",
+            )

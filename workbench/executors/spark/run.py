@@ -1,0 +1,231 @@
+"""`workbench run --backend spark`: a program on a large log, or on one that grows.
+
+The rule of this module: a run is the same for pipelines and for rules. The log is read by workers, a job runs on its
+groups, outputs are written in their order, and every row is accounted for. What differs is a `SparkRun`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.program import Ports
+from workbench.errors import InputError, WorkbenchError
+from workbench.events.files import ending, format_of
+from workbench.events.inputs import named_files
+from workbench.events.reading import Reading
+from workbench.events.table import PIPED, USUAL, endings, format_row
+from workbench.events.write import kept_rows
+from workbench.executors.run_options import RunOptions
+from workbench.executors.spark.carry import brought_back, carried
+from workbench.executors.spark.checkpoint import see_checkpoint
+from workbench.executors.spark.job import Job
+from workbench.executors.spark.output import print_rows, write_rows, written_formats
+from workbench.executors.table import Start
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "50000"}
+_TASKS_PER_CORE = 2
+_POLL = 0.3
+
+
+class SparkRun(ABC):
+    """A program that is to run on a log, as the options of the command say.
+
+    Attributes
+    ----------
+    reading: what the user says about columns and rows.
+    job: what workers run; it is there when the log has been opened.
+    time: the column of times in the outputs, if there is one.
+    """
+
+    start: Start
+    reading: Reading
+    job: Job
+    time: str = ""
+
+    @abstractmethod
+    def read(self, spark: SparkSession) -> DataFrame:
+        """The outputs of a whole log, in the order in which they are written."""
+
+    @abstractmethod
+    def follow(self, spark: SparkSession) -> DataFrame:
+        """The outputs of a folder to which files are added, as a stream."""
+
+    @abstractmethod
+    def ports(self, outputs: DataFrame) -> Ports:
+        """The columns of the outputs, and what they hold."""
+
+    def sort_printed(self, outputs: DataFrame) -> DataFrame:
+        """The outputs of a whole log in the order in which they are printed."""
+        return outputs
+
+    def sort_batch(self, outputs: DataFrame) -> DataFrame:
+        """The outputs of a micro-batch in their order."""
+        return outputs
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Report what workers have counted in a whole log; an error where some rows are not accounted for."""
+
+    @abstractmethod
+    def settle_batch(self) -> None:
+        """Report what workers have counted in a micro-batch; an error as in `settle`."""
+
+    def locate(self, error: WorkbenchError, key: str | None, task: int, row: int | None) -> WorkbenchError:
+        """Say of an error which row of the log it is about, given its `RowPlace`."""
+        del key, task, row
+        return error
+
+
+def run_on_spark(run: Callable[[], SparkRun], start: Start, written: str, otherwise: str) -> None:
+    """Run a program on a log, and write its outputs in a format.
+
+    Parameters
+    ----------
+    run: makes the run, when there is a session.
+    otherwise: what can be done without Java, for the hint.
+    """
+    with started_session(start.options, otherwise) as spark:
+        (run_stream if start.options.stream else run_batch)(run(), spark, written)
+
+
+@contextlib.contextmanager
+def started_session(args: RunOptions, otherwise: str) -> Iterator[Any]:
+    """A session for a run, whose errors come back as ours."""
+    from workbench.executors.spark.session import LOCAL, session
+
+    spark = session(args.master or LOCAL, name="workbench run", otherwise=otherwise, **SETTINGS)
+    try:
+        spark.sparkContext.setLogLevel("OFF")
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        spark.conf.set("spark.sql.shuffle.partitions", str(_TASKS_PER_CORE * spark.sparkContext.defaultParallelism))
+        with brought_back(where=args.checkpoint or ""):
+            yield spark
+    finally:
+        with contextlib.suppress(Exception):
+            spark.stop()
+
+
+def run_batch(run: SparkRun, spark: SparkSession, written: str) -> None:
+    """Run a program on a log that is there."""
+    start = run.start
+    stages = start.progress(partial(_show_stages, spark.sparkContext.statusTracker()))
+    with stages as progress, kept_rows(run.reading, start.reporter):
+        outputs = run.read(spark)
+        ports = run.ports(outputs)
+        with brought_back(placed=run.locate):
+            if start.options.output == "-":
+                clear = progress.clear if sys.stdout.isatty() else lambda: None
+                print_rows(run.sort_printed(outputs), ports, written, time=run.time, settle=run.settle, clear=clear)
+            else:
+                write_rows(outputs, ports, start.options.output, written, time=run.time, settle=run.settle)
+
+
+def _show_stages(tracker: Any) -> str:
+    """Show how many tasks of the stages that are running have been done."""
+    infos = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
+    stages = [f"stage {i.stageId}: {i.numCompletedTasks} of {i.numTasks} tasks" for i in infos if i]
+    return ", ".join(stages) or "Spark is getting ready"
+
+
+# --- a log that grows -----------------------------------------------------------------------------------------
+
+
+def run_stream(run: SparkRun, spark: SparkSession, written: str) -> None:
+    """Run a program on a log that grows, until it is stopped."""
+    query = start_query(run, spark, written)
+    try:
+        while not query.awaitTermination(_POLL):
+            pass
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from there", file=sys.stderr)
+        raise
+    finally:
+        with contextlib.suppress(Exception):
+            query.stop()
+
+
+def start_query(
+    run: SparkRun, spark: SparkSession, written: str, wrote: Callable[[int], object] = lambda _: None
+) -> StreamingQuery:
+    """Start a query of Structured Streaming; it goes on from its checkpoint if there is one.
+
+    The outputs of a micro-batch are a folder of their own, `batch=00000007`, which is overwritten when Spark does the
+    batch again, so that after any interruption each output is there once. Streams do not end.
+
+    Parameters
+    ----------
+    wrote: called with the number of each batch when it is in the output, before Spark notes that it is done.
+
+    Raises
+    ------
+    StateError: the checkpoint is that of another program, key, order or output.
+    """
+    args = run.start.options
+    outputs = run.follow(spark)
+    ports = run.ports(outputs)
+    see_checkpoint(Path(args.checkpoint), run.job.about(), args.output, written)
+
+    def each(frame: DataFrame, number: int) -> None:
+        with carried():
+            folder = f"{args.output}/batch={number:08}"
+            write_rows(run.sort_batch(frame), ports, folder, written, mode="overwrite", time=run.time)
+            run.settle_batch()
+        print(f"micro-batch {number} is there", file=sys.stderr, flush=True)
+        wrote(number)
+
+    writer = outputs.writeStream.foreachBatch(each).option("checkpointLocation", args.checkpoint)
+    return (writer.trigger(availableNow=True) if args.once else writer).start()
+
+
+def check_files(args: RunOptions) -> None:
+    """InputError where the options of a batch or a stream do not go together."""
+    names = named_files(args.input)
+    if names is None or "-" in names:
+        raise InputError("the spark backend reads files, not the standard input", hint="give a file or a folder")
+    if args.stream:
+        if not args.checkpoint:
+            raise InputError("a stream needs a place for its state", hint="add --checkpoint DIR")
+        if args.output == "-":
+            raise InputError("a stream writes into a folder", hint="add --output DIR")
+        if len(names) > 1:
+            raise InputError("a stream reads one folder", hint="give the folder into which files come")
+        if args.head is not None:
+            raise InputError("a stream that goes on has no first rows: --head", hint="leave --stream out")
+        if args.bad_rows not in ("error", "skip"):
+            what = f"the bad rows of a stream are not kept, which may never end: --bad-rows {args.bad_rows}"
+            raise InputError(what, hint="--bad-rows skip passes them over, and counts them")
+        if args.files is not None and args.files < 1:
+            raise InputError(f"--files {args.files}: at least one")
+        return
+    if streams := args.given("--checkpoint", "--once", "--files"):
+        raise InputError(f"for a stream only: {streams}", hint="add --stream")
+
+
+def written_format(args: RunOptions) -> str:
+    """The format that is written: what the output's name tells, or `--format`, or the input."""
+    from workbench.executors.spark.logs import first_file, is_remote, named
+
+    named_so = None if args.output == "-" else endings().get(ending(args.output))
+    known = written_formats()
+    if named_so not in (None, *known):
+        hint = f"it writes {', '.join(known)}"
+        raise InputError(f"the spark backend does not write {named_so}", where=args.output, hint=hint)
+    name = named(args.input)[0]
+    read = None if is_remote([name]) else first_file(name)
+    found = named_so or args.reading().format or format_of(read or name) or USUAL
+    if format_row(found).writer is None:
+        found = USUAL
+    if args.output == "-":
+        return found if format_row(found).text else PIPED
+    return found if found in known else next(name for name in known if not format_row(name).text)

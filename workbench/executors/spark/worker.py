@@ -1,0 +1,143 @@
+"""What a worker of Spark's does: it runs a job on the groups of a partition, or goes on with those of a stream.
+
+The rule of this module: it is the same for every job. Workers count under the number of their partition, so that a task
+that Spark does twice counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from workbench.events.account import Account
+from workbench.executors.spark.carry import carried
+from workbench.executors.spark.counts import Counts
+from workbench.executors.spark.job import Job, group_starts, split_groups
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def run_groups(job: Job, rows: DataFrame, counts: Counts | None = None) -> DataFrame:
+    """Run a job on all groups of a log."""
+    ordered = rows.repartition(job.group).sortWithinPartitions(job.group, *job.orders)
+    return ordered.mapInArrow(PartitionRunner(job, counts), job.schema)
+
+
+def step_groups(job: Job, rows: DataFrame, counts: Counts | None = None) -> DataFrame:
+    """Run a job on a log that grows: in each micro-batch groups go on from their states."""
+    packed = rows.mapInArrow(pack_groups, f"{job.group} {job.group_type}, rows binary")
+    made = packed.groupBy(job.group).applyInPandasWithState(
+        GroupStepper(job, counts), "outputs binary", "state binary", "append", "NoTimeout"
+    )
+    return made.mapInArrow(unpack, job.schema)
+
+
+class Worker:
+    """Runs a job, and has an account of the rows that it has computed and the events that came out."""
+
+    def __init__(self, job: Job, counts: Counts | None = None) -> None:
+        self.job, self.counts = job, counts
+        self.account = Account()
+
+    def _counted(self, outputs: Iterable[Any]) -> Iterator[Any]:
+        for batch in outputs:
+            self.account.events_out += self.job.count_events(batch)
+            yield batch
+
+    def _report(self) -> None:
+        """Report the account, in place of what was reported of this partition before."""
+        if self.counts is not None:
+            self.counts.ran(_partition(), self.account)
+
+
+class PartitionRunner(Worker):
+    """Runs a job on the groups of a partition, each of which is there as a whole: the function for `mapInArrow`."""
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The outputs of all groups."""
+        with carried():
+            yield from self.run(batches)
+        self._report()
+
+    def run(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The same, where errors are ours."""
+        run = self.job.open_groups()
+        for batch in filter(len, batches):
+            yield from self._counted(run.feed(batch))
+            self.account.computed += self.job.count_rows(batch)
+        yield from self._counted(run.end())
+
+
+class GroupStepper(Worker):
+    """Goes on with a group from its state: the function for `applyInPandasWithState`."""
+
+    def __call__(self, group: tuple[Any, ...], frames: Iterator[Any], state: Any) -> Iterator[Any]:
+        """Run on the packed rows of a micro-batch in their order, and pack the outputs."""
+        import pandas as pd
+
+        del group  # rows have it
+        with carried():
+            rows, run = self._sorted(frames), self.job.open_group()
+            if state.exists:
+                run.restore(*state.get)
+            outputs = [pack(batch) for batch in self._counted(run.feed(rows))]
+            self.account.computed += self.job.count_rows(rows)
+            state.update((run.save(),))
+        self._report()
+        if outputs:
+            yield pd.DataFrame({"outputs": outputs})
+
+    def _sorted(self, frames: Iterator[Any]) -> Any:
+        """The rows in packets as one record batch in their order."""
+        import pyarrow as pa
+
+        table = pa.Table.from_batches(unpacked(packet for frame in frames for packet in frame["rows"]))
+        (rows,) = table.sort_by([(name, "ascending") for name in self.job.orders]).combine_chunks().to_batches()
+        return rows
+
+
+def pack_groups(batches: Iterator[Any]) -> Iterator[Any]:
+    """Pack the rows of each group in a batch: the function for `mapInArrow` before rows are grouped.
+
+    What is grouped goes through pandas, which has no null for whole numbers.
+    """
+    import pyarrow as pa
+
+    for batch in filter(len, batches):
+        rows = batch.sort_by(batch.schema.names[0])
+        groups = rows.column(0).take(pa.array(group_starts(rows.column(0))))
+        packets = pa.array(map(pack, split_groups(rows)), pa.binary())
+        yield pa.RecordBatch.from_arrays([groups, packets], names=[batch.schema.names[0], "rows"])
+
+
+def pack(batch: Any) -> bytes:
+    """A record batch as bytes."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def unpacked(packets: Iterable[Any]) -> Iterator[Any]:
+    """The record batches in packets."""
+    import pyarrow as pa
+
+    for packet in packets:
+        yield from pa.ipc.open_stream(packet)
+
+
+def unpack(batches: Iterator[Any]) -> Iterator[Any]:
+    """Unpack outputs: the function for `mapInArrow` behind `GroupStepper`."""
+    for batch in batches:
+        yield from unpacked(packet.as_buffer() for packet in batch.column(0))
+
+
+def _partition() -> int:
+    """The number of the partition that this worker is at."""
+    from pyspark import TaskContext
+
+    task: Any = TaskContext.get()
+    return int(task.partitionId())
