@@ -32,7 +32,7 @@ from experiments.rule_loads import EventChain, EventLog
 from workbench.executors.spark.run import SETTINGS, run_batch
 from workbench.executors.spark.session import session
 from workbench.logs.options import started
-from workbench.logs.rule_spark import RuleRun
+from workbench.logs.rule_spark import SparkRuleRun
 from workbench.tesla.check import rules
 from workbench.tesla.rule_set import RuleSet
 
@@ -81,7 +81,7 @@ def ways(spark: Any, path: Path, count: int, engine: str) -> dict[str, Callable[
 
     def ours(folder: str) -> None:
         start = started([str(path)], Path(folder), {"backend": "spark", "engine": engine, "format": "parquet"})
-        run_batch(RuleRun(made(count), start), spark, "parquet")
+        run_batch(SparkRuleRun(made(count), start), spark, "parquet")
 
     return {FLOOR: floor, OURS: ours}
 

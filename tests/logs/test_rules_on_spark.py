@@ -23,7 +23,7 @@ from workbench.executors.spark.counts import Counts  # noqa: E402
 from workbench.executors.spark.run import run_batch, run_stream  # noqa: E402
 from workbench.executors.spark.worker import GroupStepper, PartitionRunner, pack_groups, unpack  # noqa: E402
 from workbench.logs.rule_parts import EventFileReader  # noqa: E402
-from workbench.logs.rule_spark import RuleRun, run_rules_on_spark  # noqa: E402
+from workbench.logs.rule_spark import SparkRuleRun, run_rules_on_spark  # noqa: E402
 from workbench.logs.rule_workers import PLACE, RANGE  # noqa: E402
 
 FIRES = rules("""
@@ -96,7 +96,7 @@ def test_all_is_as_without_spark(form, spark_session, files, tmp_path, monkeypat
     """Its text, too: a whole time is no float, though Spark has a column of floats."""
     monkeypatch.setattr("workbench.executors.spark.logs.LEAST", 20_000)
     start, said = begun(files, tmp_path / f"spark.{form}", until=100_000)
-    run_batch(RuleRun(FIRES, start), spark_session, form)
+    run_batch(SparkRuleRun(FIRES, start), spark_session, form)
     alone, also = begun(files, tmp_path / f"alone.{form}", until=100_000, backend="cdp")
     run_rules(FIRES, alone)
     parts = sorted((tmp_path / f"spark.{form}").glob("part-*"))
@@ -126,7 +126,7 @@ class Added:
 def by_hand(files, buckets, program=FIRES, lost=0, **options):
     """The composites of all buckets in order, as rows; what Spark does between workers is done here."""
     start, _ = begun(files, **options)
-    run = RuleRun(program, start)
+    run = SparkRuleRun(program, start)
     run.begin(Counts(Added()), buckets, ranges=3)
     found = [
         row
@@ -197,7 +197,7 @@ def test_micro_batches_tell_what_one_run_tells(files, tmp_path):
     alone, _ = begun([whole], tmp_path / "alone.jsonl", backend="cdp")
     run_rules(FIRES, alone)
     wanted = [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
-    run, made = RuleRun(FIRES, begun([whole])[0]), []
+    run, made = SparkRuleRun(FIRES, begun([whole])[0]), []
     run.begin(Counts(Added()), 3)
     reader = EventFileReader(run.job.events, run.clock, 0, None, run.reading, run.counts)
     states = {bucket: State() for bucket in range(3)}
@@ -232,7 +232,7 @@ def test_a_stream_that_goes_on_where_it_was(spark_session, tmp_path):
     for number, some in enumerate((rows[:300], rows[300:])):
         (folder / f"{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
         start, _ = begun([str(folder)], tmp_path / "out", **options)
-        run_stream(RuleRun(FIRES, start), spark_session, "jsonl")
+        run_stream(SparkRuleRun(FIRES, start), spark_session, "jsonl")
     made = [
         json.loads(line)
         for part in sorted((tmp_path / "out").glob("batch=*/part-*"))
@@ -243,7 +243,7 @@ def test_a_stream_that_goes_on_where_it_was(spark_session, tmp_path):
     assert made == [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
     start, _ = begun([str(folder)], tmp_path / "out", **options, worker_backend="aip")
     with pytest.raises(StateError, match="with another engine: 'cdp' there, 'aip' now"):
-        run_stream(RuleRun(FIRES, start), spark_session, "jsonl")
+        run_stream(SparkRuleRun(FIRES, start), spark_session, "jsonl")
 
 
 def test_what_is_refused(files, tmp_path, monkeypatch):

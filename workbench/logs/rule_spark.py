@@ -56,7 +56,7 @@ def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
         raise InputError("a stream that goes on has no end: --until", hint="leave --stream out")
     rule_partition(rules).see(f"the spark backend has no key by which {rules.name} is split")
     refuse_circles(rules)
-    run = RuleRun(rules, start)
+    run = SparkRuleRun(rules, start)
     if args.head is not None and len(run.inputs) > 1:
         raise InputError("--head is of one input on the spark backend", hint="leave it out, or give one --input")
     files = replace(args, input=[str(path) for _, path in run.inputs])
@@ -65,7 +65,7 @@ def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
 
 
 @dataclass
-class RuleRun(SparkRun):
+class SparkRuleRun(SparkRun):
     """Rules that are to run on a log of events.
 
     Attributes

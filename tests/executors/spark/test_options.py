@@ -21,7 +21,7 @@ from pyarrow import feather, parquet  # noqa: E402
 from tests.executors.spark.logs import rows_of  # noqa: E402
 from workbench.executors.spark.executors import choose  # noqa: E402
 from workbench.executors.spark.run import run_batch  # noqa: E402
-from workbench.executors.spark.whole import PipelineRun  # noqa: E402
+from workbench.executors.spark.whole import SparkPipelineRun  # noqa: E402
 
 SUMS = "pipeline p(x: int, q: bool) -> y: int, z: bool { s = cumulate(x, +) return decimate(s, 3), trim(q, 2) }"
 RECORDS = "pipeline p(e: {x: int, q: bool}) -> y: {x: int, q: bool} { return keep_last(e) }"
@@ -126,7 +126,7 @@ def test_all_is_as_without_spark(spark_session, logs, monkeypatch, tmp_path):
     monkeypatch.setattr("workbench.events.lines.FEW", 100)  # columns, where rows are plain
 
     def on_spark(pipeline, start):
-        run_batch(PipelineRun(choose(pipeline, backend), start), spark_session, "jsonl")
+        run_batch(SparkPipelineRun(choose(pipeline, backend), start), spark_session, "jsonl")
 
     for number, (case, (text, names, options)) in enumerate(CASES.items()):
         (folder := tmp_path / str(number)).mkdir()

@@ -34,7 +34,7 @@ from workbench.executors.spark.keyed import run_located
 from workbench.executors.spark.logs import read_log
 from workbench.executors.spark.output import print_rows, row_ports, write_rows
 from workbench.executors.spark.run import start_query
-from workbench.executors.spark.whole import PipelineRun
+from workbench.executors.spark.whole import SparkPipelineRun
 from workbench.logs.options import started
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
@@ -137,7 +137,7 @@ def test_a_query_that_is_interrupted_goes_on(session, tmp_path):
         options = {"key": "k", "order": order, "files": 1, "checkpoint": str(tmp_path / "ck"), "once": True}
         start = started([str(tmp_path / "in")], tmp_path / "out", {"backend": "spark", "stream": True, **options})
         with brought_back():
-            start_query(PipelineRun(choose(pipeline(text)), start), session, "jsonl", wrote).awaitTermination()
+            start_query(SparkPipelineRun(choose(pipeline(text)), start), session, "jsonl", wrote).awaitTermination()
         account = start.reporter.account
         assert account.computed == account.read > 0
 

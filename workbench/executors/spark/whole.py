@@ -30,16 +30,16 @@ def run_whole(pipeline: Program, start: Start) -> None:
     check_files(args)
     written, choice = written_format(args), choose(pipeline)
 
-    def run() -> PipelineRun:
+    def run() -> SparkPipelineRun:
         if choice.why:
             start.say(f"run by the reference executor: {choice.why}")
-        return PipelineRun(choice, start)
+        return SparkPipelineRun(choice, start)
 
     run_on_spark(run, start, written, otherwise="use --backend compiled")
 
 
 @dataclass
-class PipelineRun(SparkRun):
+class SparkPipelineRun(SparkRun):
     """A pipeline that is to run for each key of a log."""
 
     choice: Choice

@@ -33,7 +33,7 @@ def step_groups(job: Job, rows: DataFrame, counts: Counts | None = None) -> Data
     return made.mapInArrow(unpack, job.schema)
 
 
-class Worker:
+class JobWorker:
     """Runs a job, and has an account of the rows that it has computed and the events that came out."""
 
     def __init__(self, job: Job, counts: Counts | None = None) -> None:
@@ -51,7 +51,7 @@ class Worker:
             self.counts.ran(_partition(), self.account)
 
 
-class PartitionRunner(Worker):
+class PartitionRunner(JobWorker):
     """Runs a job on the groups of a partition, each of which is there as a whole: the function for `mapInArrow`."""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
@@ -69,7 +69,7 @@ class PartitionRunner(Worker):
         yield from self._counted(run.end())
 
 
-class GroupStepper(Worker):
+class GroupStepper(JobWorker):
     """Goes on with a group from its state: the function for `applyInPandasWithState`."""
 
     def __call__(self, group: tuple[Any, ...], frames: Iterator[Any], state: Any) -> Iterator[Any]:
