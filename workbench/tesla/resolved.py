@@ -137,13 +137,18 @@ def with_expressions(rule: t.Rule, of: Callable[[t.Expression], t.Expression]) -
     )
 
 
-def written(rule: t.Rule) -> t.Rule:
-    """A resolved rule as it is written."""
+def as_written(expression: t.Expression) -> t.Expression:
+    """A resolved expression as it is written."""
 
     def leaf(each: t.Expression) -> t.Expression:
         return replace(each.source, where=each.where) if isinstance(each, RuleSlot) else each
 
-    return with_expressions(rule, lambda each: changed(each, leaf))
+    return changed(expression, leaf)
+
+
+def written(rule: t.Rule) -> t.Rule:
+    """A resolved rule as it is written."""
+    return with_expressions(rule, as_written)
 
 
 def domain_of(expression: t.Expression) -> Domain:

@@ -27,6 +27,7 @@ from workbench.tesla.model.shown import COMES, Shown, pauses_shown
 from workbench.tesla.model.time_degrees import deciding, time_degree
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.operators import is_comparison
+from workbench.tesla.resolved import TIME, slots
 from workbench.tesla.rule_processor import RuleGraph
 from workbench.tesla.rule_set import RuleSet
 
@@ -329,7 +330,7 @@ def rates_of(
 
 def _amounts(rules: RuleSet) -> Iterator[int]:
     """How long windows and pauses are, and what times are compared with."""
-    for rule in rules.rules:
+    for rule in rules.resolved:
         for window in (part.window for part in rule.predicates):
             found = (getattr(window, "most", None), getattr(window, "least", None))
             yield from (int(each.amount) for each in found if each is not None and not each.counts)
@@ -338,12 +339,8 @@ def _amounts(rules: RuleSet) -> Iterator[int]:
         for each in (each for expression in rule.expressions for each in t.within(expression)):
             if not isinstance(each, t.Operation) or not (is_comparison(each) or each.operator in ("+", "-")):
                 continue
-            if _of_times(each):
+            if any(slot.name == TIME for slot in slots(each)):
                 yield from (o.value for o in each.operands if isinstance(o, t.Literal) and type(o.value) is int)
-
-
-def _of_times(expression: t.Expression) -> bool:
-    return any(isinstance(leaf, t.TimeOf) for leaf in t.within(expression))
 
 
 def _times(rules: RuleSet) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,7 @@ from workbench.core.term import FALSE, TRUE, Term, const, exactly
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.operators import apply_operator, row_of
+from workbench.tesla.resolved import RuleSlot
 
 MOST = 4096
 """The most combinations of values that one operator is tried on."""
@@ -176,7 +177,7 @@ def selected(cases: Sequence[tuple[Term, ChosenValue]]) -> ChosenValue:
     return ChosenValue.of((value, both(when, case)) for when, each in cases for value, case in each.cases.values())
 
 
-Lookup = Callable[[t.Expression], ChosenValue]
+Lookup = Callable[[RuleSlot], ChosenValue]
 """What a parameter or an attribute is."""
 
 
@@ -184,8 +185,9 @@ def evaluated(expression: t.Expression, look: Lookup) -> ChosenValue:
     """What an expression is."""
     if isinstance(expression, t.Literal):
         return ChosenValue.constant(expression.value)
-    if not isinstance(expression, t.Operation):
+    if isinstance(expression, RuleSlot):
         return look(expression)
+    assert isinstance(expression, t.Operation)
     operands = [evaluated(each, look) for each in expression.operands]
     row = row_of(expression)
     if row.holds:

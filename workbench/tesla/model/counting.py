@@ -16,13 +16,17 @@ from types import MappingProxyType
 from typing import TypeGuard
 
 from workbench.core.domain import BOOL, Value
+from workbench.core.term import TRUE
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
+from workbench.tesla.model.chosen import ChosenValue, holds
 from workbench.tesla.model.frame import RuleFrame, waiting_of
 from workbench.tesla.model.layout import KeptColumn
-from workbench.tesla.model.roles import Role, roles_of
+from workbench.tesla.model.roles import Role, is_plain, roles_of
+from workbench.tesla.operators import readings
+from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, expanded, slots
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.values import Attributes, Selected, value
+from workbench.tesla.values import Attributes
 
 WITHOUT_END = math.inf
 """Of what nothing bounds."""
@@ -60,16 +64,16 @@ class RuleCounting:
             rate = self.frame.rates.get(type)
             return WITHOUT_END if rate is None else rate.within(reach)
         with self._inside(f"comes {type}") as again:
-            rules = () if again else [rule for rule in self.rules.rules if rule.emits == type]
+            rules = () if again else [rule for rule in self.rules.resolved if rule.emits == type]
             return WITHOUT_END if again else sum(self._made(rule, reach) for rule in rules)
 
-    def _made(self, rule: t.Rule, reach: int) -> float:
+    def _made(self, rule: ResolvedRule, reach: int) -> float:
         found = _times(min(self.comes(rule.trigger.type, reach), self._apart(rule, reach)), self.matches(rule))
         if rule.pause is not None and rule.pause.amount:
             found = min(found, self._keys(rule) * (reach // int(rule.pause.amount) + 1))
         return found
 
-    def _keys(self, rule: t.Rule) -> float:
+    def _keys(self, rule: ResolvedRule) -> float:
         """For how many values a rule is silent on its own."""
         return max(len(self.frame.keys(rule)), 1) if self.valued or not rule.per else WITHOUT_END
 
@@ -87,12 +91,12 @@ class RuleCounting:
             recent = WITHOUT_END if again else self.comes(column.type, column.limit) if column.limit >= 0 else 0
             return recent + column.places if column.newest is None else min(keys, recent + column.places)
 
-    def waiting(self, rule: t.Rule) -> float:
+    def waiting(self, rule: ResolvedRule) -> float:
         """How many matches of a rule wait for something not to come."""
         most = rule.timeout
         return _times(min(self.comes(rule.trigger.type, most), self._apart(rule, most)), self._found(rule))
 
-    def _apart(self, rule: t.Rule, reach: int) -> float:
+    def _apart(self, rule: ResolvedRule, reach: int) -> float:
         """How many triggers in so many ticks find that no event like them has come up to the deadline."""
         names = _awaited_again(rule)
         if names is None:
@@ -102,14 +106,14 @@ class RuleCounting:
             return WITHOUT_END  # what equals nothing, not even itself
         return self._kinds(rule.trigger.type, names) * (reach // (rule.timeout + 1) + 1)
 
-    def matches(self, rule: t.Rule) -> float:
+    def matches(self, rule: ResolvedRule) -> float:
         """How many composites a rule makes of a trigger."""
         found = self._found(rule) if rule.limit is None else min(rule.limit, self._found(rule))
         if rule.pause is None or not rule.pause.amount:
             return found
         return min(found, 1 if _known_by_trigger(rule) else self._keys(rule))
 
-    def _found(self, rule: t.Rule) -> float:
+    def _found(self, rule: ResolvedRule) -> float:
         """How many matches a trigger has: no more than there are combinations of what each predicate may select."""
         roles = {role.place: role for role in roles_of(rule, self.frame.layout.trex)}
         found, bound = 1.0, [(rule.trigger.type, 0)]
@@ -126,12 +130,12 @@ class RuleCounting:
             found = _times(found, most if part.policy.many else min(most, 1))
         return found
 
-    def _too_few(self, rule: t.Rule, role: Role | None) -> bool:
+    def _too_few(self, rule: ResolvedRule, role: Role | None) -> bool:
         """Whether a rule asks for more events than there are where it counts them."""
         if role is None or not isinstance(role.part, t.Aggregate) or not aggregate_row(role.part).counts:
             return False
-        parameter, most = role.part.parameter, self._candidates(role, [(rule.trigger.type, 0)])
-        return any(_asks_more(each, parameter, most) for each in rule.where_clause)
+        most = self._candidates(role, [(rule.trigger.type, 0)])
+        return any(_asks_more(each, role.place, most) for each in rule.where_clause)
 
     def _candidates(self, role: Role, bound: Sequence[tuple[str, int]]) -> float:
         """How many events a predicate may select where these are bound already: types, and ages that none exceeds."""
@@ -152,14 +156,16 @@ class RuleCounting:
         with self._inside(f"caused {type}") as again:
             if again:
                 return WITHOUT_END
-            rules = [rule for rule in self.rules.rules if rule.trigger.type == type and rule.absence is None]
+            rules = [rule for rule in self.rules.resolved if rule.trigger.type == type and rule.absence is None]
             made = {rule.name: self._with_effects(rule, self.matches(rule)) for rule in rules}
             return max(sum(made[rule.name] for rule in each) for each in self._triggered(rules, type, known))
 
-    def _triggered(self, rules: Sequence[t.Rule], type: str, known: Attributes) -> Iterator[Sequence[t.Rule]]:
+    def _triggered(
+        self, rules: Sequence[ResolvedRule], type: str, known: Attributes
+    ) -> Iterator[Sequence[ResolvedRule]]:
         """For each kind of events of a type those of the rules that one of them may trigger."""
-        own = {rule.name: [each for each in rule.trigger.constraints if _alone(each)] for rule in rules}
-        asked = {leaf.name for all in own.values() for each in all for leaf in t.within(each) if _is_own(leaf)}
+        own = {rule.name: list(filter(is_plain, rule.trigger.constraints)) for rule in rules}
+        asked = {slot.name for constraints in own.values() for slot in slots(*constraints)}
         values: dict[str, Sequence[Value | None]] = {name: [known[name]] for name in asked & set(known)}
         if self.valued and type not in self.rules.composites:
             values |= {name: self.frame.tables[type, name].values for name in asked}
@@ -176,7 +182,7 @@ class RuleCounting:
         triggers = {r.name: min(self.comes(r.trigger.type, 0), self._apart(r, 0)) for r in rules}
         return sum(self._with_effects(r, _times(triggers[r.name], self.matches(r))) for r in rules)
 
-    def _with_effects(self, rule: t.Rule, made: float) -> float:
+    def _with_effects(self, rule: ResolvedRule, made: float) -> float:
         emitted = {each.name: each.value.value for each in rule.evaluations if isinstance(each.value, t.Literal)}
         return _times(made, 1 + self.caused(rule.emits, emitted))
 
@@ -192,64 +198,46 @@ class RuleCounting:
                 self._open.discard(question)
 
 
-def _awaited_again(rule: t.Rule) -> list[str] | None:
+def _awaited_again(rule: ResolvedRule) -> list[str] | None:
     """The attributes in which a trigger equals those before it to which it is what must not come; None: it is not."""
     part, trigger = rule.absence, rule.trigger
     if part is None or part.type != trigger.type or part.assignments:
         return None
-    known = {f"${each.name}": str(each.value) for each in trigger.assignments if isinstance(each.value, t.OwnAttribute)}
     found, own = list[str](), {str(each) for each in trigger.constraints}
     for each in part.constraints:
-        sides = each.operands if isinstance(each, t.Operation) and each.operator == "==" else ()
-        pairs = itertools.permutations(sides, 2)
-        names = [
-            one.name
-            for one, other in pairs
-            if isinstance(one, t.OwnAttribute)
-            and (str(other) == f"{trigger.name}.{one.name}" or known.get(str(other)) == one.name)
-        ]
-        if not names and not (_alone(each) and str(each) in own):
+        sides = [(one, expanded(other)) for sign, one, other in readings(each) if sign == "=="]
+        names = [one.name for one, other in sides if _is_of(one, OWN) and _is_of(other, 0) and one.name == other.name]
+        if not names and not (is_plain(each) and str(each) in own):
             return None
         found += names[:1]
     return found
 
 
-def _asks_more(condition: t.Expression, parameter: str, most: float) -> bool:
-    """Whether a condition holds only where a parameter that is a number is more than this."""
+def _is_of(expression: t.Expression, place: int) -> TypeGuard[RuleSlot]:
+    """Whether an expression is an attribute of the event that a part is about."""
+    return isinstance(expression, RuleSlot) and expression.place == place and expression.is_attribute
+
+
+def _asks_more(condition: t.Expression, place: int, most: float) -> bool:
+    """Whether a condition holds only where an aggregate that is a number is more than this."""
     if not isinstance(condition, t.Operation) or condition.operator not in (">", ">=", "=="):
         return False
     one, other = condition.operands
-    if not isinstance(one, t.BoundParameter) or one.name != parameter or not isinstance(other, t.Literal):
+    if not isinstance(one, RuleSlot) or one.place != place or not isinstance(other, t.Literal):
         return False
     least = other.value
     return isinstance(least, int | float) and (most <= least if condition.operator == ">" else most < least)
 
 
-def _known_by_trigger(rule: t.Rule) -> bool:
+def _known_by_trigger(rule: ResolvedRule) -> bool:
     """Whether all composites that a rule makes of a trigger are of one kind, for which it is silent then."""
-    named = {each.name for each in rule.trigger.assignments}
-    return all(
-        isinstance(leaf, t.Literal | t.Operation)
-        or (isinstance(leaf, t.OtherAttribute) and leaf.of == rule.trigger.name)
-        or (isinstance(leaf, t.BoundParameter) and leaf.name in named)
-        for each in rule.per
-        for leaf in t.within(each)
-    )
-
-
-def _is_own(leaf: t.Expression) -> TypeGuard[t.OwnAttribute]:
-    return isinstance(leaf, t.OwnAttribute)
-
-
-def _alone(constraint: t.Expression) -> bool:
-    """Whether a constraint looks at the event alone."""
-    return all(isinstance(leaf, t.OwnAttribute | t.Literal | t.Operation) for leaf in t.within(constraint))
+    return all(slot.place == 0 for slot in slots(*rule.per))
 
 
 def _may_hold(constraint: t.Expression, event: Attributes) -> bool:
     """Whether a constraint holds of an event, as far as its attributes are known."""
-    unknown = any(_is_own(leaf) and leaf.name not in event for leaf in t.within(constraint))
-    return unknown or value(constraint, Selected(), event) is True
+    unknown = any(slot.name not in event for slot in slots(constraint))
+    return unknown or holds([constraint], lambda slot: ChosenValue.constant(event[slot.name])) is TRUE
 
 
 def _times(one: float, other: float) -> float:

@@ -16,13 +16,13 @@ from typing import Any
 from workbench.core.domain import Domain, Range
 from workbench.core.ops import ADD, EQ, GE, LT, NE, both, either, held_in, ite, negate
 from workbench.core.term import FALSE, TRUE, Term, const, exactly
-from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, evaluated, holds, selected
 from workbench.tesla.model.fact_rows import GivenFacts
 from workbench.tesla.model.frame import RuleFrame, asked_later, memory_of, several, waiting_of
 from workbench.tesla.model.kept import Line, merged
 from workbench.tesla.model.matching import TRIGGER, Partial, RuleMatching
 from workbench.tesla.model.waits import WaitingMatch, first_due, left_of, taken, ticked, with_waiting, without
+from workbench.tesla.resolved import ResolvedRule, RuleSlot
 from workbench.tesla.values import fitted
 
 Values = Mapping[str, ChosenValue]
@@ -151,7 +151,7 @@ class ModelCourse:
             self.recent[type] = [ite(when, a, b) for a, b in zip([0, *ages], ages, strict=False)]
         caused: list[ModelComposite] = []
         used: list[Any] = [FALSE] * self.frame.layout.marks
-        for rule in self.frame.rules.rules:
+        for rule in self.frame.rules.resolved:
             self._satisfied(rule, type, when, values)
             if rule.trigger.type == type:
                 caused += self._triggered(rule, when, values, used, depth)
@@ -173,7 +173,9 @@ class ModelCourse:
             else:
                 self.line = merged(each.when, self.line.followed(), self.line)
 
-    def _triggered(self, rule: t.Rule, when: Term, values: Values, used: list[Any], depth: int) -> list[ModelComposite]:
+    def _triggered(
+        self, rule: ResolvedRule, when: Term, values: Values, used: list[Any], depth: int
+    ) -> list[ModelComposite]:
         """What a rule makes of its trigger, and what it consumes."""
         asked = RuleMatching(self.frame.rules, self.line, self.frame.facts, rule, self.given)
         matches = [
@@ -186,7 +188,7 @@ class ModelCourse:
             return []
         return self._made(rule, [(w, made, keys, self._consumed(rule, group)) for w, made, keys, group in found], used)
 
-    def _emitted(self, rule: t.Rule, group: Sequence[Partial]) -> tuple[Values, list[ChosenValue]]:
+    def _emitted(self, rule: ResolvedRule, group: Sequence[Partial]) -> tuple[Values, list[ChosenValue]]:
         """The attributes of what matches that exclude each other emit, and for which values the rule is then silent."""
         values = {}
         declared = self.frame.rules.declarations[rule.emits].domains
@@ -205,7 +207,7 @@ class ModelCourse:
 
     def _made(
         self,
-        rule: t.Rule,
+        rule: ResolvedRule,
         found: Sequence[tuple[Term, Values, list[ChosenValue], ConsumedSlots]],
         used: list[Any],
     ) -> list[ModelComposite]:
@@ -224,7 +226,7 @@ class ModelCourse:
                 made.append(ModelComposite(when, rule.emits, values, rule.name))
         return made
 
-    def _speaks(self, rule: t.Rule, when: Term, key: Sequence[ChosenValue]) -> Term:
+    def _speaks(self, rule: ResolvedRule, when: Term, key: Sequence[ChosenValue]) -> Term:
         """Whether a match is emitted by a rule that is silent for a while after it has emitted something."""
         assert rule.pause is not None
         most, spoken = int(rule.pause.amount), list[Term]()
@@ -237,7 +239,7 @@ class ModelCourse:
             spoken.append(speaks)
         return either_all(spoken)
 
-    def _consumed(self, rule: t.Rule, group: Sequence[Partial]) -> ConsumedSlots:
+    def _consumed(self, rule: ResolvedRule, group: Sequence[Partial]) -> ConsumedSlots:
         """What matches consume, if that is asked for further on."""
         found: dict[tuple[str, str], list[tuple[int, Term]]] = {}
         for name in rule.consuming:
@@ -262,7 +264,7 @@ class ModelCourse:
 
     def _awaits(
         self,
-        rule: t.Rule,
+        rule: ResolvedRule,
         found: Sequence[tuple[Term, Values, list[ChosenValue], Sequence[Partial]]],
         used: list[Any],
     ) -> None:
@@ -283,7 +285,7 @@ class ModelCourse:
             self.full[waiting_of(rule)] = either(self.full[waiting_of(rule)], full)
             starts = both(starts, negate(when))
 
-    def _held(self, rule: t.Rule, when: Term, group: Sequence[Partial], used: list[Any]) -> Any:
+    def _held(self, rule: ResolvedRule, when: Term, group: Sequence[Partial], used: list[Any]) -> Any:
         """A tag for a match that will consume events, which know it from now on."""
         tags, layout = self.frame.tags(rule), self.frame.layout
         tag: Any = const(0, Range(0, tags - 1))
@@ -297,14 +299,14 @@ class ModelCourse:
                 self._marks(mark, both(when, here), slots, used)
         return tag
 
-    def _released(self, rule: t.Rule) -> None:
+    def _released(self, rule: ResolvedRule) -> None:
         """Events no longer know of matches that do not wait any more."""
         layout = self.frame.layout
         for mark, (of, _, tag) in enumerate(layout.held, len(layout.consuming)):
             if of == rule.name:
                 self._marks(mark, FALSE, (), [], also=taken(self.waiting[rule.name], tag))
 
-    def _consumed_later(self, rule: t.Rule, waiting: WaitingMatch) -> ConsumedSlots:
+    def _consumed_later(self, rule: ResolvedRule, waiting: WaitingMatch) -> ConsumedSlots:
         """What a match that has waited consumes."""
         layout = self.frame.layout
         found: dict[tuple[str, str], list[tuple[int, Term]]] = {}
@@ -314,36 +316,35 @@ class ModelCourse:
                 found.setdefault((of, name), []).extend(known)
         return found
 
-    def _satisfied(self, rule: t.Rule, type: str, when: Term, values: Values) -> None:
+    def _satisfied(self, rule: ResolvedRule, type: str, when: Term, values: Values) -> None:
         """An event after the start that satisfies what must not come: what waits for it is no match."""
         part = rule.absence
         if part is None or part.type != type:
             return
         gone = []
         for each in self.waiting[rule.name]:
-            known = dict(zip(map(str, asked_later(rule)), self._read(rule, each), strict=False))
+            known = dict(zip(asked_later(rule), self._read(rule, each), strict=False))
 
-            def look(expression: t.Expression, known: Mapping[str, ChosenValue] = known) -> ChosenValue:
-                own = isinstance(expression, t.OwnAttribute)
-                return values[expression.name] if own else known[str(expression)]  # type: ignore[attr-defined]
+            def look(slot: RuleSlot, known: Mapping[RuleSlot, ChosenValue] = known) -> ChosenValue:
+                if slot in known:
+                    return known[slot]
+                return values[slot.name] if slot.value is None else evaluated(slot.value, look)
 
-            for assigned in part.assignments:
-                known[f"${assigned.name}"] = evaluated(assigned.value, look)
             gone.append(both(both(when, NE(each.left, 0)), holds(part.constraints, look)))
         self.waiting[rule.name] = without(self.waiting[rule.name], gone)
         self._released(rule)
 
-    def _read(self, rule: t.Rule, waiting: WaitingMatch) -> list[ChosenValue]:
+    def _read(self, rule: ResolvedRule, waiting: WaitingMatch) -> list[ChosenValue]:
         tables = self.frame.remembered(rule)
         return [ChosenValue.at(place, table) for place, (_, table) in zip(waiting.places, tables, strict=True)]
 
-    def _recalled(self, rule: t.Rule, waiting: WaitingMatch) -> tuple[Values, list[ChosenValue]]:
+    def _recalled(self, rule: ResolvedRule, waiting: WaitingMatch) -> tuple[Values, list[ChosenValue]]:
         """What a match that has waited emits, and its values of `per`."""
         found = self._read(rule, waiting)[len(asked_later(rule)) :]
         names = [each.name for each in self.frame.evaluations(rule)]
         return dict(zip(names, found, strict=False)), found[len(names) :]
 
-    def _judged(self, rule: t.Rule, when: Term) -> None:
+    def _judged(self, rule: ResolvedRule, when: Term) -> None:
         """The matches of the first trigger that are due when a tick passes (`meaning._judged`)."""
         line = self.waiting[rule.name]
         due = first_due(line, when, several=several(rule))

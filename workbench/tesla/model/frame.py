@@ -20,6 +20,7 @@ from workbench.tesla.model.kept import Line
 from workbench.tesla.model.layout import KeptLayout, Tables
 from workbench.tesla.model.rates import EventRate
 from workbench.tesla.occurrence import Facts
+from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, slots
 from workbench.tesla.rule_set import RuleSet
 
 MEMORY = "rule "
@@ -84,14 +85,14 @@ class RuleFrame:
         return frozenset(name for rule in self.rules.rules for name in rule.types)
 
     @cached_property
-    def absences(self) -> tuple[t.Rule, ...]:
+    def absences(self) -> tuple[ResolvedRule, ...]:
         """The rules that wait for something not to come."""
-        return tuple(rule for rule in self.rules.rules if rule.absence is not None)
+        return tuple(rule for rule in self.rules.resolved if rule.absence is not None)
 
     @cached_property
-    def pausing(self) -> tuple[t.Rule, ...]:
+    def pausing(self) -> tuple[ResolvedRule, ...]:
         """The rules that are silent for a while."""
-        return tuple(rule for rule in self.rules.rules if rule.pause is not None)
+        return tuple(rule for rule in self.rules.resolved if rule.pause is not None)
 
     @property
     def waits(self) -> Mapping[str, int]:
@@ -126,7 +127,7 @@ class RuleFrame:
         """The values for each of which a rule is silent on its own."""
         return list(product(*(self.table(memory_of(rule), f"per {i}").places for i in range(len(rule.per)))))
 
-    def remembered(self, rule: t.Rule) -> list[tuple[tuple[str, str], ValueTable]]:
+    def remembered(self, rule: ResolvedRule) -> list[tuple[tuple[str, str], ValueTable]]:
         """What a match that waits has to remember: of what it is the value, and its table."""
         found = [(memory_of(rule), f"absent {i}") for i in range(len(asked_later(rule)))]
         found += [(rule.emits, each.name) for each in self.evaluations(rule)]
@@ -190,12 +191,7 @@ def memory_of(rule: t.Rule) -> str:
     return f"{MEMORY}{rule.name}"
 
 
-def asked_later(rule: t.Rule) -> list[t.Expression]:
+def asked_later(rule: ResolvedRule) -> list[RuleSlot]:
     """What the predicate about what must not come asks of the match."""
-    part = rule.absence
-    assert part is not None
-    own = {f"${each.name}" for each in part.assignments}
-    expressions = [*part.constraints, *(each.value for each in part.assignments)]
-    leaves = [leaf for each in expressions for leaf in t.within(each)]
-    kinds = t.OtherAttribute | t.TimeOf | t.BoundParameter
-    return list({str(leaf): leaf for leaf in leaves if isinstance(leaf, kinds) and str(leaf) not in own}.values())
+    assert rule.absence is not None
+    return list(dict.fromkeys(slot for slot in slots(*t.expressions_of(rule.absence)) if slot.place != OWN))

@@ -230,7 +230,7 @@ class Line:
         return slot.where(mine, 0, places)
 
     def _wanted(self, column: KeptColumn, values: Mapping[str, ChosenValue]) -> Term:
-        found: Term = disjunction(holds(each, lambda own: values[own.name]) for each in column.filters)  # type: ignore[attr-defined]
+        found: Term = disjunction(holds(role.plain, lambda own: values[own.name]) for role in column.roles)
         return found
 
     def _same(self, slot: Kept, column: KeptColumn, values: Mapping[str, ChosenValue]) -> Term:

@@ -20,6 +20,8 @@ from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.roles import Role, roles_of
+from workbench.tesla.operators import readings
+from workbench.tesla.resolved import OWN, RuleSlot, as_written, slots
 from workbench.tesla.rule_set import RuleSet
 
 MOST_APART = 16
@@ -72,8 +74,8 @@ class KeptColumn:
 
     @property
     def filters(self) -> Iterator[tuple[t.Expression, ...]]:
-        """An event is kept where the constraints of one of these hold."""
-        return (role.plain for role in self.roles)
+        """An event is kept where the constraints of one of these hold, which are as they are written."""
+        return (tuple(map(as_written, role.plain)) for role in self.roles)
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ def layouts(
     """
     found: dict[str, list[Role]] = {}
     for number, rules in enumerate(rule_sets):
-        for role in (role for rule in rules.rules for role in roles_of(rule, number in trex)):
+        for role in (role for rule in rules.resolved for role in roles_of(rule, number in trex)):
             found.setdefault(role.part.type, []).append(role)
     columns: dict[str, KeptColumn] = {}
     sizes: list[int] = []
@@ -250,14 +252,13 @@ def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
             return None
         if sum(t.binds(p) and p.type == part.type for p in role.rule.predicates) > 1:
             return None
-        own = {each.name for each in part.assignments}
         for constraint in role.linked:
-            key = _equated(constraint, own)
+            key = _equated(constraint)
             if key is None:
                 return None
             found[key] = None
         for constraint in () if _alike(roles) else role.plain:
-            found |= {leaf.name: None for leaf in t.within(constraint) if isinstance(leaf, t.OwnAttribute)}
+            found |= {slot.name: None for slot in slots(constraint)}
     return tuple(found)
 
 
@@ -283,8 +284,7 @@ def _apart(roles: Sequence[Role], newest: tuple[str, ...], tables: Tables) -> bo
         if role.lookback.time is None:
             return False  # such a slot knows only how old its event is
         if not part.policy.forbids:
-            own = {each.name for each in part.assignments}
-            if not _alike(roles) or {_equated(each, own) for each in role.linked} != set(newest):
+            if not _alike(roles) or set(map(_equated, role.linked)) != set(newest):
                 return False
             windows = (each.window for each in role.rule.predicates)
             if any(part.name in (getattr(window, name, "") for name in ("of", "one", "two")) for window in windows):
@@ -292,16 +292,11 @@ def _apart(roles: Sequence[Role], newest: tuple[str, ...], tables: Tables) -> bo
     return all(tables[roles[0].part.type, name].distinct for name in newest)
 
 
-def _equated(constraint: t.Expression, own: set[str]) -> str | None:
+def _equated(constraint: t.Expression) -> str | None:
     """The attribute of the event that a constraint sets equal to something else."""
-    if not isinstance(constraint, t.Operation) or constraint.operator != "==":
-        return None
-    for one, other in (constraint.operands, constraint.operands[::-1]):
-        elsewhere = all(
-            not isinstance(leaf, t.OwnAttribute) and not (isinstance(leaf, t.BoundParameter) and leaf.name in own)
-            for leaf in t.within(other)
-        )
-        if isinstance(one, t.OwnAttribute) and elsewhere:
+    for sign, one, other in readings(constraint):
+        own = isinstance(one, RuleSlot) and one.place == OWN and one.is_attribute
+        if sign == "==" and own and all(slot.place != OWN for slot in slots(other)):
             return one.name
     return None
 
@@ -315,12 +310,7 @@ def _asked(roles: Sequence[Role]) -> set[str]:
         expressions += [each.value for each in role.part.assignments]
         if isinstance(role.part, t.Aggregate) and role.part.attribute:
             found.add(role.part.attribute)
-        found |= {leaf.name for each in expressions for leaf in t.within(each) if isinstance(leaf, t.OwnAttribute)}
-        if t.binds(role.part):
-            found |= {
-                leaf.name
-                for each in role.rule.expressions
-                for leaf in t.within(each)
-                if isinstance(leaf, t.OtherAttribute) and leaf.of == role.part.name
-            }
+        read = [slot for slot in slots(*expressions) if slot.place == OWN]
+        read += [slot for slot in slots(*role.rule.expressions) if slot.place == role.place]
+        found |= {slot.name for slot in read if slot.is_attribute}
     return found | set(_newest(roles) or ())

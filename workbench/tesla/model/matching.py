@@ -19,10 +19,11 @@ from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate import AggregateRow
 from workbench.tesla.aggregate_table import aggregate_row
-from workbench.tesla.model.chosen import ChosenValue, applied, either_of, evaluated, holds
+from workbench.tesla.model.chosen import ChosenValue, Lookup, applied, either_of, evaluated, holds
 from workbench.tesla.model.fact_rows import GivenFacts, ModelRow
 from workbench.tesla.model.kept import Kept, Line
 from workbench.tesla.occurrence import Facts
+from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot
 from workbench.tesla.rule_set import RuleSet
 
 TRIGGER = -1
@@ -37,32 +38,21 @@ class Partial:
     ----------
     when: whether it is one.
     slots: where each event bound lies, by name; `TRIGGER` for the trigger.
-    attributes: of what is bound, by name.
-    parameters: what they are.
-    times: of the events that are bound, less that of the trigger, by name.
+    bound: by part of the rule what its attributes are, its time less that of the trigger, or the parameter.
     choice: what `each` has taken so far; matches with the same choices exclude each other.
     """
 
     when: Term
     slots: Mapping[str, int] = field(default_factory=dict)
-    attributes: Mapping[str, Callable[[str], ChosenValue]] = field(default_factory=dict)
-    parameters: Mapping[str, ChosenValue] = field(default_factory=dict)
-    times: Mapping[str, Callable[[], ChosenValue]] = field(default_factory=dict)
+    bound: Mapping[int, Callable[[str], ChosenValue]] = field(default_factory=dict)
     choice: tuple[int, ...] = ()
 
-    def look(self, own: Callable[[str], ChosenValue] | None = None) -> Callable[[t.Expression], ChosenValue]:
+    def look(self, own: Callable[[str], ChosenValue] | None = None) -> Lookup:
         """What parameters and attributes are; `own` are those of the event that a predicate is about."""
+        bound = self.bound if own is None else {**self.bound, OWN: own}
 
-        def found(expression: t.Expression) -> ChosenValue:
-            if isinstance(expression, t.BoundParameter):
-                return self.parameters[expression.name]
-            if isinstance(expression, t.OwnAttribute):
-                assert own is not None
-                return own(expression.name)
-            if isinstance(expression, t.OtherAttribute):
-                return self.attributes[expression.of](expression.name)
-            assert isinstance(expression, t.TimeOf)
-            return self.times[expression.name]()
+        def found(slot: RuleSlot) -> ChosenValue:
+            return bound[slot.place](slot.name) if slot.value is None else evaluated(slot.value, found)
 
         return found
 
@@ -74,25 +64,26 @@ class RuleMatching:
     rules: RuleSet
     line: Line
     facts: Facts
-    rule: t.Rule
+    rule: ResolvedRule
     given: Mapping[str, GivenFacts] = field(default_factory=dict)
 
     def matches(self, when: Term, trigger: Mapping[str, ChosenValue]) -> list[Partial]:
         """All matches of an event that comes when `when`, in their order, `where` included; those of `absent` pend."""
-        part = self.rule.trigger
-        found = self._bound(Partial(when), part, trigger.__getitem__, TRIGGER)
+        found = self._bound(Partial(when), 0, trigger.__getitem__, TRIGGER)
         partials = [] if found is None else [found]
-        for each in self.rule.predicates:
-            partials = [grown for partial in partials for grown in self._grown(partial, each)]
+        for place in range(1, len(self.rule.parts)):
+            partials = [grown for partial in partials for grown in self._grown(partial, place)]
         kept = [replace(p, when=both(p.when, holds(self.rule.where_clause, p.look()))) for p in partials]
         return [each for each in kept if each.when is not FALSE]
 
-    def _grown(self, partial: Partial, part: t.Predicate | t.Aggregate) -> list[Partial]:
+    def _grown(self, partial: Partial, place: int) -> list[Partial]:
+        part = self.rule.parts[place]
         if isinstance(part, t.Aggregate):
-            return [self._aggregated(partial, part)]
+            bound = {**partial.bound, place: self._aggregated(partial, part)}
+            return [replace(partial, bound=bound)]
         if part.policy.later:
             return [partial]
-        found = list(self._candidates(partial, part))
+        found = list(self._candidates(partial, place, part))
         if part.policy.forbids:
             for candidate in found:
                 partial = replace(partial, when=both(partial.when, negate(candidate.when)))
@@ -109,12 +100,12 @@ class RuleMatching:
 
     # --- candidates -------------------------------------------------------------------------------------
 
-    def _candidates(self, partial: Partial, part: t.Predicate) -> Iterator[Partial]:
+    def _candidates(self, partial: Partial, place: int, part: t.Predicate) -> Iterator[Partial]:
         """What may be selected, or is there for `not`, in its order."""
         if self.rules.declarations[part.type].fact:
             for there, row in self._rows(part):
                 grown = replace(partial, when=both(partial.when, there))
-                if (found := self._bound(grown, part, row.__getitem__, None)) is not None:
+                if (found := self._bound(grown, place, row.__getitem__, None)) is not None:
                     yield found
             return
         binds, layout = part.policy.binds, self.line.layout
@@ -124,25 +115,23 @@ class RuleMatching:
                 continue
             if binds and consumer in layout.consuming:
                 when = both(when, negate(self.line.slots[slot].used[layout.consuming.index(consumer)]))
-            found = self._bound(replace(partial, when=both(partial.when, when)), part, self._own(part.type, slot), slot)
-            if found is not None:
+            grown = replace(partial, when=both(partial.when, when))
+            if (found := self._bound(grown, place, self._own(part.type, slot), slot)) is not None:
                 yield found
 
     def _bound(
-        self, partial: Partial, part: t.Predicate, own: Callable[[str], ChosenValue], slot: int | None
+        self, partial: Partial, place: int, own: Callable[[str], ChosenValue], slot: int | None
     ) -> Partial | None:
-        """The match with this event or row (`slot` None), after the assignments; None where that is never one."""
-        for each in part.assignments:
-            assigned = evaluated(each.value, partial.look(own))
-            partial = replace(partial, parameters={**partial.parameters, each.name: assigned})
+        """The match with this event or row (`slot` None); None where that is never one."""
+        part = self.rule.parts[place]
+        assert isinstance(part, t.Predicate)
         when = both(partial.when, holds(self._constraints(part, slot), partial.look(own)))
         if when is FALSE:
             return None
-        partial = replace(partial, when=when, attributes={**partial.attributes, part.name: own})
         if slot is None:
-            return partial
-        times = {**partial.times, part.name: lambda: self._time(part, slot)}
-        return replace(partial, slots={**partial.slots, part.name: slot}, times=times)
+            return replace(partial, when=when, bound={**partial.bound, place: own})
+        read = lambda name: self._time(part, slot) if name == TIME else own(name)  # noqa: E731
+        return Partial(when, {**partial.slots, part.name: slot}, {**partial.bound, place: read}, partial.choice)
 
     def _time(self, part: t.Predicate, slot: int) -> ChosenValue:
         """When the event came, less when the trigger did."""
@@ -221,7 +210,8 @@ class RuleMatching:
 
     # --- aggregates -------------------------------------------------------------------------------------
 
-    def _aggregated(self, partial: Partial, part: t.Aggregate) -> Partial:
+    def _aggregated(self, partial: Partial, part: t.Aggregate) -> Callable[[str], ChosenValue]:
+        """What reads the parameter of an aggregate."""
         members: list[tuple[Term, ChosenValue]] = []
         if self.rules.declarations[part.type].fact:
             for there, row in self._rows(part):
@@ -238,7 +228,7 @@ class RuleMatching:
             more = applied(lambda one, other: _added(aggregate, domain, one, other), (bag, value))
             bag = either_of(when, more, bag)
         found = applied(lambda values: aggregate.over(values, domain), (bag,))
-        return replace(partial, parameters={**partial.parameters, part.parameter: found})
+        return lambda _: found
 
     def _member(
         self, partial: Partial, part: t.Aggregate, own: Callable[[str], ChosenValue], when: Term, slot: int | None

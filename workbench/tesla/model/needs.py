@@ -14,6 +14,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.operators import is_comparison
+from workbench.tesla.resolved import ResolvedRule, slots
 from workbench.tesla.rule_set import RuleSet
 
 LEAST = 2
@@ -34,25 +35,27 @@ def rooms_for(rule_sets: Sequence[RuleSet], growth: int) -> dict[str, int]:
 def needs(rules: RuleSet) -> dict[str, int]:
     """How many events of each type some rule needs beside each other, and how many of its matches wait."""
     found: dict[str, int] = {}
-    for rule in rules.rules:
+    for rule in rules.resolved:
         _greatest(found, _needs(rules, rule, 1, frozenset()))
     return found
 
 
 def growth_for(rules: RuleSet) -> int:
     """How many times as much room as at first the rule that needs least has to have, by the text of rules alone."""
-    least = min((max(_needs(rules, rule, 1, frozenset()).values(), default=0) for rule in rules.rules), default=0)
+    least = min((max(_needs(rules, rule, 1, frozenset()).values(), default=0) for rule in rules.resolved), default=0)
     return int(next((growth for growth in (1, 2, 4, 8) if AT_FIRST * growth >= least), 16))
 
 
-def _needs(rules: RuleSet, rule: t.Rule, times: int, inside: frozenset[str]) -> dict[str, int]:
+def _needs(rules: RuleSet, rule: ResolvedRule, times: int, inside: frozenset[str]) -> dict[str, int]:
     """What a rule needs to fire so many times, with those that emit what it looks at."""
     own, counted = Counter[str](), Counter[str]()
-    for part in rule.predicates:
+    for place, part in enumerate(rule.predicates, 1):
         if isinstance(part, t.Predicate):
             own[part.type] += part.policy.binds
+        elif aggregate_row(part).counts:
+            counted[part.type] = max(counted[part.type], _threshold(rule, place))
         else:
-            counted[part.type] = max(counted[part.type], threshold(rule, part))
+            counted[part.type] = max(counted[part.type], 1)
     own += counted
     found = {type: count * (times if rule.consuming else 1) for type, count in own.items()}
     if rule.trigger.type in found:  # it is kept, too, when it has come
@@ -60,7 +63,7 @@ def _needs(rules: RuleSet, rule: t.Rule, times: int, inside: frozenset[str]) -> 
     if rule.absence is not None:
         found[waiting_of(rule)] = times
     inside |= {rule.name}
-    for source in rules.rules:
+    for source in rules.resolved:
         if source.name not in inside and source.emits in rule.types:
             often = max(own[source.emits], times if source.emits == rule.trigger.type else 1)
             _greatest(found, _needs(rules, source, often, inside))
@@ -72,13 +75,12 @@ def _greatest(found: dict[str, int], more: Mapping[str, int]) -> None:
         found[name] = max(found.get(name, 0), count)
 
 
-def threshold(rule: t.Rule, part: t.Aggregate) -> int:
+def _threshold(rule: ResolvedRule, place: int) -> int:
     """How many events a rule has to count until their number is beyond all constants that it is compared with."""
-    found, counts = [1], aggregate_row(part).counts
+    found = [1]
     for each in (each for whole in rule.expressions for each in t.within(whole)):
-        if counts and is_comparison(each):
-            names = {leaf.name for leaf in t.within(each) if isinstance(leaf, t.BoundParameter)}
-            bare = [leaf.value for leaf in each.operands if isinstance(leaf, t.Literal) and part.parameter in names]
+        if is_comparison(each) and any(slot.place == place for slot in slots(each)):
+            bare = [leaf.value for leaf in each.operands if isinstance(leaf, t.Literal)]
             found += [math.floor(n) + 1 for n in bare if isinstance(n, int | float) and math.isfinite(n)]
     return max(found)
 

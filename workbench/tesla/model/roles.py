@@ -11,6 +11,7 @@ from functools import cached_property
 
 from workbench.tesla import tree as t
 from workbench.tesla.lookback import Lookback, lookbacks
+from workbench.tesla.resolved import OWN, ResolvedRule, slots
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Role:
     trex: its window is open, as in T-Rex.
     """
 
-    rule: t.Rule
+    rule: ResolvedRule
     place: int
     part: t.Predicate | t.Aggregate
     lookback: Lookback
@@ -31,15 +32,15 @@ class Role:
     @cached_property
     def plain(self) -> tuple[t.Expression, ...]:
         """The constraints that look at the event alone."""
-        return tuple(each for each in self.part.constraints if not _looks_elsewhere(each))
+        return tuple(filter(is_plain, self.part.constraints))
 
     @cached_property
     def linked(self) -> tuple[t.Expression, ...]:
         """The others."""
-        return tuple(each for each in self.part.constraints if _looks_elsewhere(each))
+        return tuple(each for each in self.part.constraints if not is_plain(each))
 
 
-def roles_of(rule: t.Rule, trex: bool) -> Iterator[Role]:
+def roles_of(rule: ResolvedRule, trex: bool) -> Iterator[Role]:
     """The roles of a rule, in the order of its predicates; `trex`: its windows are as in T-Rex."""
     for place, lookback in lookbacks(rule, trex).items():
         part = rule.parts[place]
@@ -47,5 +48,6 @@ def roles_of(rule: t.Rule, trex: bool) -> Iterator[Role]:
             yield Role(rule, place, part, lookback, trex)
 
 
-def _looks_elsewhere(expression: t.Expression) -> bool:
-    return any(isinstance(e, t.OtherAttribute | t.BoundParameter | t.TimeOf) for e in t.within(expression))
+def is_plain(constraint: t.Expression) -> bool:
+    """Whether a constraint reads attributes of its own event only."""
+    return all(slot.place == OWN and slot.is_attribute for slot in slots(constraint))
