@@ -12,8 +12,9 @@ from workbench.tesla.meaning import meaning
 from workbench.tesla.model.build import RuleBounds, modelled
 from workbench.tesla.model.rates import RuleRate
 from workbench.verify import rules as r
+from workbench.verify.rules.asked import WITH_TIME, AskedRules
 from workbench.verify.rules.measured import MeasuredRules
-from workbench.verify.rules.problems import WITH_TIME, rule_comparison, rule_problem
+from workbench.verify.rules.problems import rule_comparison, rule_problem
 from workbench.verify.rules.stream import modelled_in
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
@@ -81,6 +82,10 @@ CASES = {
 }
 
 
+def asked(text, *options, **named):
+    return AskedRules(rules(DECLARED + text, "asked"), *options, **named)
+
+
 def rated(rates):
     return RuleBounds(rates={name: RuleRate(each[0], each[1], united=False) for name, each in rates.items()})
 
@@ -93,7 +98,7 @@ def test_capacities_are_the_least_that_are_enough(case):
     found = {
         each.about.removeprefix("asked."): each
         for ask in (r.capacities, r.effects)
-        for each in ask(rule_set, bounds, EXPLICIT)
+        for each in ask(AskedRules(rule_set, bounds, EXPLICIT))
     }
     assert {name: each.to_json()["capacity"] for name, each in found.items()} == expected
     for name, each in found.items():
@@ -146,7 +151,7 @@ def random_run(model, chosen):
 def test_without_a_rate_columns_grow_and_what_grows_is_shown():
     """The clock may stand still: each further A is kept and found, each further B is told of once more."""
     text = EACH + "rule again: from D and each C within 1 from D limit 1 emit D(x = 2)\n"
-    found = {each.about: each for ask in (r.capacities, r.effects) for each in ask(rules(DECLARED + text, "asked"))}
+    found = {each.about: each for ask in (r.capacities, r.effects) for each in ask(asked(text))}
     assert {name: each.answer for name, each in found.items() if name != "one D"} == dict.fromkeys(
         ["asked.A", "asked.C", "one B"], "unbounded"
     )
@@ -158,14 +163,14 @@ def test_without_a_rate_columns_grow_and_what_grows_is_shown():
 def test_rules_bound_what_they_make():
     """No rate bounds what a rule makes that stops when there are three; the model proves it."""
     text = "rule pairs: from A as Now and $n = COUNT(C within 3 from Now) where $n < 3 emit C(x = 1)\n"
-    (each,) = r.capacities(rules(DECLARED + text, "asked"), settings=EXPLICIT)
+    (each,) = r.capacities(asked(text, settings=EXPLICIT))
     assert (each.decided, each.to_json()["capacity"]) == (True, 3)
 
 
 def test_what_asks_for_more_than_comes_makes_nothing():
     """Three A's at most within two ticks."""
     text = "from B and $n = COUNT(A within 2 from B) where $n > 3 emit C(x = 1)\n"
-    (each,) = r.effects(rules(DECLARED + text, "asked"), rated({"A": (1, 1)}), EXPLICIT)
+    (each,) = r.effects(asked(text, rated({"A": (1, 1)}), EXPLICIT))
     assert (each.decided, each.to_json()["capacity"]) == (True, 0)
 
 
@@ -174,7 +179,7 @@ def test_a_round_of_events_that_comes_again_makes_a_column_grow():
     text = """from A as Now and last A(x != Now.x) as Before within 2 from Now and not C between Before and Now
     emit C(x = 1)
     from B and each C within 1 from B limit 1 emit D(x = 1)"""
-    found = {each.about: each for each in r.capacities(rules(DECLARED + text, "asked"), settings=EXPLICIT)}
+    found = {each.about: each for each in r.capacities(asked(text, settings=EXPLICIT))}
     assert found["asked.C"].says == "grows without end, with each further round of A, A"
     (stream,) = found["asked.C"].runs.values()
     assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
@@ -186,7 +191,7 @@ def test_numbers_that_hang_on_values_say_so():
     texts = {"x == B.x": ", with these values", "x > 0": ""}
     for constraint, said in texts.items():
         text = f"from B and last A({constraint}) within 2 from B emit C(x = 1)"
-        (each,) = r.capacities(rules(DECLARED + text, "asked"), settings=EXPLICIT)
+        (each,) = r.capacities(asked(text, settings=EXPLICIT))
         assert each.says.endswith(f" at most{said}")
 
 

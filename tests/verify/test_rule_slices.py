@@ -13,9 +13,11 @@ from workbench.tesla.check import rules
 from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
 from workbench.verify.answer.problem import comparison, problem
 from workbench.verify.answer.verdict import Outcome
-from workbench.verify.rules.droppable import shorter_rules, without_it
-from workbench.verify.rules.problems import WITH_TIME, rule_comparison, rule_problem, shortest_of
+from workbench.verify.rules.asked import WITH_TIME
+from workbench.verify.rules.droppable import shorter_rules
+from workbench.verify.rules.problems import rule_comparison, rule_problem, shortest_of
 from workbench.verify.rules.relevant import told_apart
+from workbench.verify.rules.variants import with_rule
 
 TYPES = ("A", "B", "P", "Q", "R")
 """In the order in which one may cause the other."""
@@ -73,10 +75,10 @@ def test_random_rules_are_told_apart_by_those_that_differ(seed):
     rng = random.Random(seed)
     while True:
         given = random_rules(rng, 3)
-        shorter = [(number, each) for number, rule in enumerate(given.rules) for _, each in shorter_rules(rule)]
+        shorter = [(number, each) for number, rule in enumerate(given.resolved) for _, each in shorter_rules(rule)]
         if not shorter:
             continue
-        sides = alike(given, without_it(given, *rng.choice(shorter)))
+        sides = alike(given, with_rule(given, *rng.choice(shorter)))
         bounds = settled(sides, RuleBounds(room=1))
         asked, _ = told_apart(dict(zip("ab", sides, strict=True)), bounds, ordered=True)
         if asked["a"] is not sides[0]:

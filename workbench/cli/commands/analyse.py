@@ -91,13 +91,14 @@ def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Ca
 def _of_rules(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Callable[[], Section]]]:
     settings, rules = rule_models.settings(args), o.rules(args.file)
     from workbench.cli.analyse_report import section
+    from workbench.verify.rules.asked import AskedRules
 
-    bounds = rule_models.bounds(args, [rules])
+    asked = AskedRules(rules, rule_models.bounds(args, [rules]), settings, deepen=not args.Q)
 
-    def asked(row: AnalysisRow) -> Section:
-        return section(row, row.ask(rules, bounds, settings, deepen=not args.Q))
+    def answer(row: AnalysisRow) -> Section:
+        return section(row, row.ask(asked))
 
-    return {"rules": rules.name}, {name: partial(asked, row) for name, row in analyses("rules").items()}
+    return {"rules": rules.name}, {name: partial(answer, row) for name, row in analyses("rules").items()}
 
 
 def _section(name: str, make: Callable[[], Section], parts: int) -> Section:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TypeGuard
 
 from workbench.core.domain import BOOL, Value
 from workbench.core.term import TRUE
@@ -22,7 +21,7 @@ from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.chosen import ChosenValue, holds
 from workbench.tesla.model.frame import RuleFrame, waiting_of
 from workbench.tesla.model.layout import KeptColumn
-from workbench.tesla.model.roles import Role, is_plain, roles_of
+from workbench.tesla.model.roles import Role, is_plain, reads, roles_of
 from workbench.tesla.operators import readings
 from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, expanded, slots
 from workbench.tesla.rule_set import RuleSet
@@ -206,16 +205,11 @@ def _awaited_again(rule: ResolvedRule) -> list[str] | None:
     found, own = list[str](), {str(each) for each in trigger.constraints}
     for each in part.constraints:
         sides = [(one, expanded(other)) for sign, one, other in readings(each) if sign == "=="]
-        names = [one.name for one, other in sides if _is_of(one, OWN) and _is_of(other, 0) and one.name == other.name]
+        names = [one.name for one, other in sides if reads(one, OWN) and reads(other, 0) and one.name == other.name]
         if not names and not (is_plain(each) and str(each) in own):
             return None
         found += names[:1]
     return found
-
-
-def _is_of(expression: t.Expression, place: int) -> TypeGuard[RuleSlot]:
-    """Whether an expression is an attribute of the event that a part is about."""
-    return isinstance(expression, RuleSlot) and expression.place == place and expression.is_attribute
 
 
 def _asks_more(condition: t.Expression, place: int, most: float) -> bool:

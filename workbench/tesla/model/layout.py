@@ -19,9 +19,9 @@ from workbench.core.domain import Range
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ValueTable
-from workbench.tesla.model.roles import Role, roles_of
+from workbench.tesla.model.roles import Role, reads, roles_of
 from workbench.tesla.operators import readings
-from workbench.tesla.resolved import OWN, RuleSlot, as_written, slots
+from workbench.tesla.resolved import OWN, as_written, slots
 from workbench.tesla.rule_set import RuleSet
 
 MOST_APART = 16
@@ -295,8 +295,7 @@ def _apart(roles: Sequence[Role], newest: tuple[str, ...], tables: Tables) -> bo
 def _equated(constraint: t.Expression) -> str | None:
     """The attribute of the event that a constraint sets equal to something else."""
     for sign, one, other in readings(constraint):
-        own = isinstance(one, RuleSlot) and one.place == OWN and one.is_attribute
-        if sign == "==" and own and all(slot.place != OWN for slot in slots(other)):
+        if sign == "==" and reads(one, OWN) and all(slot.place != OWN for slot in slots(other)):
             return one.name
     return None
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeGuard
 
 from workbench.tesla import tree as t
 from workbench.tesla.lookback import Lookback, lookbacks
-from workbench.tesla.resolved import OWN, ResolvedRule, slots
+from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, slots
 
 
 @dataclass(frozen=True)
@@ -51,3 +52,8 @@ def roles_of(rule: ResolvedRule, trex: bool) -> Iterator[Role]:
 def is_plain(constraint: t.Expression) -> bool:
     """Whether a constraint reads attributes of its own event only."""
     return all(slot.place == OWN and slot.is_attribute for slot in slots(constraint))
+
+
+def reads(expression: t.Expression, place: int) -> TypeGuard[RuleSlot]:
+    """Whether an expression is an attribute of the event of a part."""
+    return isinstance(expression, RuleSlot) and expression.place == place and expression.is_attribute

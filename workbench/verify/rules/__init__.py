@@ -4,6 +4,7 @@ Each module answers one, from verdicts on models of the rules, and says which of
 bounds; `verify.analysis` lists them.
 """
 
+from workbench.verify.rules.asked import AskedRules
 from workbench.verify.rules.capacities import capacities
 from workbench.verify.rules.cascade import cascade
 from workbench.verify.rules.competition import competition
@@ -13,4 +14,4 @@ from workbench.verify.rules.effects import effects
 from workbench.verify.rules.fires import fires
 from workbench.verify.rules.rule_order import order
 
-__all__ = ["capacities", "cascade", "competition", "covers", "droppable", "effects", "fires", "order"]
+__all__ = ["AskedRules", "capacities", "cascade", "competition", "covers", "droppable", "effects", "fires", "order"]

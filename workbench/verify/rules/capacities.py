@@ -18,22 +18,19 @@ from workbench.budget import remaining
 from workbench.core.ops import GT
 from workbench.errors import Refused
 from workbench.tesla import tree as t
-from workbench.tesla.model.build import RuleBounds, modelled, settled
 from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
 from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.model.machine import ModelledRules
-from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.repeated import Growth, InputSteps
-from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import RULES, Finding, findings_in_turn
 from workbench.verify.most import Counted, GivenUp, Most, find_most
+from workbench.verify.rules.asked import AskedRules
 from workbench.verify.rules.fires import firing
 from workbench.verify.rules.growth import StepMeasure, growths
 from workbench.verify.rules.measured import MOST_IN_TURN, MOST_TRIED, MeasuredRules
-from workbench.verify.rules.problems import WITH_TIME, rule_problem
-from workbench.verify.rules.relevant import relevant
+from workbench.verify.rules.problems import growing
 from workbench.verify.rules.stream import RuleStream, modelled_in
 
 PATIENCE = 20.0
@@ -104,28 +101,21 @@ class RuleMost(Most):
         return replace(found, verdict=self.verdict, runs=runs, data=data, form=CAPACITY)
 
 
-def capacities(
-    rules: RuleSet,
-    bounds: RuleBounds | None = None,
-    settings: Settings = WITH_TIME,
-    *,
-    deepen: bool = True,
-    most: int = MOST_KEPT,
-) -> tuple[Finding, ...]:
+def capacities(asked: AskedRules, *, most: int = MOST_KEPT) -> tuple[Finding, ...]:
     """The smallest capacity of each column, and of what waits; with a stream that needs it, or makes it grow.
+
+    The rates of the bounds say how often events come.
 
     Parameters
     ----------
-    bounds: their rates say how often events come.
-    deepen: whether models with more room are asked where bounds are met.
     most: the largest capacity to ask about, in events.
 
     Raises
     ------
     Refused: the rules have no finite model.
     """
-    search = CapacitySearch(rules, bounds or RuleBounds(), settings, most if deepen else 0)
-    return findings_in_turn([(f"{rules.name}.{queue}", partial(search.find_column, queue)) for queue in search.columns])
+    search, name = CapacitySearch(asked, most), asked.rules.name
+    return findings_in_turn([(f"{name}.{queue}", partial(search.find_column, queue)) for queue in search.columns])
 
 
 @dataclass
@@ -134,26 +124,26 @@ class CapacitySearch:
 
     Attributes
     ----------
-    settings: without a limit of time each question to the model has `PATIENCE` seconds.
+    asked: the rules; without a limit of time each question to the model has `PATIENCE` seconds.
     most: the largest room that is tried; 0: none but those of the bounds.
     proved: what no stream exceeds, by column.
     """
 
-    rules: RuleSet
-    bounds: RuleBounds
-    settings: Settings
+    asked: AskedRules
     most: int
     proved: dict[str, int] = field(default_factory=dict)
     blocked: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.model = modelled_in(*modelled([self.rules], self.bounds))
+        self.model, self.rules = modelled_in(self.asked.model()), self.asked.rules
         self.measured = MeasuredRules(self.model)
         self.counted, self.surely = (RuleCounting(self.model.frame, valued).rooms() for valued in (True, False))
-        self.bounds = settled([self.rules], self.bounds)  # so that streams of parts are streams of the whole
+        self.asked = self.asked.settled()  # so that streams of parts are streams of the whole
         self.firings: dict[str, InputSteps] = {}
-        if remaining().seconds is None and self.settings.seconds is None:
-            self.settings = replace(self.settings, seconds=PATIENCE)
+        if not self.asked.deepen:
+            self.most = 0
+        if remaining().seconds is None and self.asked.settings.seconds is None:
+            self.asked = replace(self.asked, settings=replace(self.asked.settings, seconds=PATIENCE))
 
     @property
     def columns(self) -> Sequence[str]:
@@ -269,8 +259,7 @@ class CapacitySearch:
 
     def _modelled_firing(self, rule: t.Rule) -> InputSteps:
         with suppress(Refused):
-            asked, bounds = relevant(self.rules, [rule.name], self.bounds)
-            verdict = firing(asked, rule, bounds, self.settings, deepen=bool(self.most))
+            verdict = firing(replace(self.asked, deepen=bool(self.most)), rule)
             if verdict.counterexample is not None:
                 return tuple(step.inputs for step in verdict.counterexample.steps)
         return ()
@@ -278,17 +267,17 @@ class CapacitySearch:
     def _ask(self, searched: RuleMost) -> None:
         """Let the model find streams that reach more, until there are none; of a column, until it is never too full."""
         about = {rule.name for rule in (*searched.causing, *searched.looking)}
-        asked, bounds = relevant(self.rules, about, self.bounds)
-        seen = {name for rule in asked.rules for name in (*rule.types, waiting_of(rule))}
+        asked = self.asked.about(about)
+        seen = {name for rule in asked.rules.rules for name in (*rule.types, waiting_of(rule))}
         rooms = {name: self._room(name) for name in self.model.rooms if name in seen}
         if searched.queue:
             self._enough(rooms, searched.queue, searched.at_least)
 
         def exceeds(_: int, numbers: Sequence[int]) -> list[bool | None]:
-            roomy = replace(bounds, rooms={**bounds.rooms, **rooms})
+            roomy = replace(asked.bounds, rooms={**asked.bounds.rooms, **rooms})
             try:
                 prop = searched.more_than(searched.at_least)  # which is the first of the numbers
-                verdict = rule_problem(asked, prop, roomy, self.settings, deepen=False).decide()
+                verdict = growing(replace(asked, bounds=roomy, deepen=False), prop, asked.rules.rule_names).decide()
             except Refused as error:  # with so much room there are too many values
                 raise GivenUp(error.what) from error
             return [self._learn(searched, verdict, rooms), *[None] * (len(numbers) - 1)]

@@ -11,46 +11,38 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.ticks import CHAIN
 from workbench.tesla.rule_graph import LONGEST_CHAIN
-from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
-from workbench.verify.rules.problems import WITH_TIME, growing
+from workbench.verify.rules.asked import AskedRules
+from workbench.verify.rules.problems import growing
 from workbench.verify.rules.stream import stream_of
 
 CHAINS = "chains of causes"
 
 
-def cascade(
-    rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
-) -> tuple[Finding, ...]:
+def cascade(asked: AskedRules) -> tuple[Finding, ...]:
     """Whether chains of causes are bounded; if a long one is found, whether it ends, with the shortest stream.
 
-    Parameters
-    ----------
-    bounds: a chain of one more composite than `depth` is long.
-    deepen: whether larger models are asked where bounds are met.
+    A chain of one more composite than the `depth` of the bounds is long.
 
     Raises
     ------
     Refused: the rules have no finite model.
     """
-    bounds = bounds or RuleBounds()
-    longest = rules.graph.longest_chain
+    longest = asked.rules.graph.longest_chain
     if longest is not None:
         return (Finding(CHAINS, "end", f"they end: none has more than {longest} composites, whatever comes"),)
-    return findings_in_turn([(CHAINS, partial(_longer, rules, bounds, settings, deepen=deepen))])
+    return findings_in_turn([(CHAINS, partial(_longer, asked))])
 
 
-def _longer(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Iterator[Finding]:
-    length = bounds.depth + 1
-    bounds = replace(bounds, depth=length, chain=length)
-    names = rules.rule_names
-    verdict = growing(rules, _chain(length), names, settings, bounds, deepen=deepen, about=names).decide()
+def _longer(asked: AskedRules) -> Iterator[Finding]:
+    length = asked.bounds.depth + 1
+    asked = asked.within(replace(asked.bounds, depth=length, chain=length))
+    names = asked.rules.rule_names
+    verdict = growing(asked, _chain(length), names, about=names).decide()
     stream = stream_of(verdict) if verdict.outcome is Outcome.HOLDS else None
     if stream is not None:
         answer, says = ("long", f"one has {length} composites, and ends")

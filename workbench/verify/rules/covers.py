@@ -12,57 +12,44 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
-from workbench.tesla.model.build import RuleBounds, modelled
 from workbench.tesla.model.ticks import output_of
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Rule
-from workbench.verify.answer.problem import check
-from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant
 from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
+from workbench.verify.rules.asked import AskedRules, happens
 from workbench.verify.rules.fires import find_firing
 from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.multisets import all_among, carried_by
-from workbench.verify.rules.problems import WITH_TIME, happens
-from workbench.verify.rules.relevant import relevant
 from workbench.verify.rules.stream import RuleStream, stream_of
 
 
-def covers(
-    rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
-) -> tuple[Finding, ...]:
+def covers(asked: AskedRules) -> tuple[Finding, ...]:
     """For each two rules that emit the same type whether one covers the other, or both are equal, with streams if not.
-
-    Parameters
-    ----------
-    deepen: whether larger models are asked where bounds are met.
 
     Raises
     ------
     Refused: the rules have no finite model.
     """
-    whole = replace(bounds or RuleBounds(), by_rule=True)
-    pairs = [(one, other) for one, other in combinations(rules.rules, 2) if one.emits == other.emits]
-
+    asked = asked.within(replace(asked.bounds, by_rule=True))
+    pairs = [(one, other) for one, other in combinations(asked.rules.rules, 2) if one.emits == other.emits]
     streams = dict[str, tuple[Verdict, RuleStream | None]]()
 
     def compare(one: Rule, other: Rule) -> Iterator[Finding]:
         for rule in (one, other):
             if rule.name not in streams:
-                streams[rule.name] = find_firing(rules, rule, whole, settings, deepen=deepen)
+                streams[rule.name] = find_firing(asked, rule)
         told = [_at_once(*way, *streams[way[0].name]) for way in ((one, other), (other, one))]
         if None not in told:
             return filter(None, told)
-        asked, own = relevant(rules, [one.name, other.name], whole)
-        return _compare_both_ways(partial(_decide_cover, asked, own, settings, deepen=deepen), one, other, rules)
+        covered_by = partial(_decide_cover, asked.about([one.name, other.name]))
+        return _compare_both_ways(covered_by, one, other, asked.rules)
 
     return findings_in_turn([(f"{one.name}, {other.name}", partial(compare, one, other)) for one, other in pairs])
 
 
-def _decide_cover(
-    rules: RuleSet, bounds: RuleBounds, settings: Settings, one: Rule, other: Rule, *, deepen: bool
-) -> Verdict:
+def _decide_cover(asked: AskedRules, one: Rule, other: Rule) -> Verdict:
     """Whether whatever the one emits is emitted by the other, too; vacuous where it emits nothing."""
     names = output_of(one), output_of(other)
     prop = invariant(
@@ -71,12 +58,10 @@ def _decide_cover(
         f"{one.name} emits what {other.name} does not",
     )
 
-    def ask(bounds: RuleBounds) -> Verdict:
-        (model,) = modelled([rules], bounds)
-        return check(model, prop, settings)
-
-    fires = partial(happens, [rules], [one.name], settings)
-    return GrowingQuestion(ask, bounds, settings, fires, f"{one.name} never fires", deepen=deepen).decide()[0]
+    fires = partial(happens, [asked.rules], [one.name], asked.settings)
+    ask = lambda bounds: asked.within(bounds).problem(prop).decide()  # noqa: E731
+    never = f"{one.name} never fires"
+    return GrowingQuestion(ask, asked.bounds, asked.settings, fires, never, deepen=asked.deepen).decide()[0]
 
 
 def _compare_both_ways(

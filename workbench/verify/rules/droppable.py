@@ -11,88 +11,65 @@ from dataclasses import replace
 from functools import partial
 
 from workbench.tesla import tree as t
-from workbench.tesla.model.build import RuleBounds
-from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.settings import Settings
+from workbench.tesla.resolved import ResolvedRule, slots, written
+from workbench.tesla.rewriting.laws import with_part, without_part
 from workbench.verify.finding import Finding, findings_in_turn
-from workbench.verify.rules.problems import WITH_TIME
-from workbench.verify.rules.variants import compared
-
-ANSWERS = "needed", "droppable"
+from workbench.verify.rules.asked import AskedRules
+from workbench.verify.rules.variants import Variation, with_rule
 
 
-def droppable(
-    rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
-) -> tuple[Finding, ...]:
+def droppable(asked: AskedRules) -> tuple[Finding, ...]:
     """For each part of a rule that it could be written without, whether it then emits the same; a stream if not.
-
-    Parameters
-    ----------
-    deepen: whether larger models are asked where bounds are met.
 
     Raises
     ------
     Refused: the rules have no finite model.
     """
-    bounds = bounds or RuleBounds()
 
-    def compare(about: str, variant: RuleSet) -> Iterator[Finding]:
-        sets = {"as it is": rules, "without it": variant}
-        says = ("needed: without it the rules differ", "can be dropped")
-        yield compared(about, sets, ANSWERS, says, bounds, settings, deepen=deepen)
+    def compare(about: str, number: int, shorter: t.Rule) -> Iterator[Finding]:
+        variation = Variation(
+            with_rule(asked.rules, number, shorter),
+            ("as it is", "without it"),
+            ("needed", "droppable"),
+            ("needed: without it the rules differ", "can be dropped"),
+        )
+        yield variation.compare(asked, about)
 
-    asked = [
-        (f"{rule.name}, {what}", without_it(rules, number, shorter))
-        for number, rule in enumerate(rules.rules)
-        for what, shorter in shorter_rules(rule)
-    ]
-    return findings_in_turn([(about, partial(compare, about, variant)) for about, variant in asked])
-
-
-def without_it(rules: RuleSet, number: int, rule: t.Rule) -> RuleSet:
-    """The rules with another one in this place."""
-    changed = (*rules.rules[:number], rule, *rules.rules[number + 1 :])
-    return replace(rules, rules=changed)
+    shorter = (
+        (f"{rule.name}, {what}", number, less)
+        for number, rule in enumerate(asked.rules.resolved)
+        for what, less in shorter_rules(rule)
+    )
+    return findings_in_turn([(each[0], partial(compare, *each)) for each in shorter])
 
 
-def shorter_rules(rule: t.Rule) -> Iterator[tuple[str, t.Rule]]:
-    """The rule without one of its parts, constraints or conditions, and what is left out."""
-    for place, part in enumerate(rule.predicates):
-        rest = (*rule.predicates[:place], *rule.predicates[place + 1 :])
-        shorter = replace(rule, predicates=rest)
-        if not _parameters_bound(part) & _parameters_used(shorter):
+def shorter_rules(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
+    """The rule without one of its parts, constraints or conditions, as it is written, and what is left out."""
+    return ((what, written(each)) for what, each in _shorter(rule))
+
+
+def _shorter(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
+    for place, part in enumerate(rule.predicates, 1):
+        shorter = without_part(rule, place)
+        if not _is_read(shorter, part, place):
             yield f"'{part}'", shorter
     for place, part in enumerate(rule.parts):
-        for constraint in part.constraints:
-            looser = replace(part, constraints=_without(part.constraints, constraint))
-            parts = (*rule.parts[:place], looser, *rule.parts[place + 1 :])
-            trigger, *others = parts
-            assert isinstance(trigger, t.Predicate)
-            of = f"{part.function} of {part.type}" if isinstance(part, t.Aggregate) else part.name
-            yield f"'{constraint}' of {of}", replace(rule, trigger=trigger, predicates=tuple(others))
-    for condition in rule.where_clause:
-        yield f"'where {condition}'", replace(rule, where_clause=_without(rule.where_clause, condition))
+        of = f"{part.function} of {part.type}" if isinstance(part, t.Aggregate) else part.name
+        for at, constraint in enumerate(part.constraints):
+            looser = replace(part, constraints=_without(part.constraints, at))
+            yield f"'{constraint}' of {of}", with_part(rule, place, looser)
+    for at, condition in enumerate(rule.where_clause):
+        yield f"'where {condition}'", replace(rule, where_clause=_without(rule.where_clause, at))
 
 
-def _without(of: tuple[t.Expression, ...], one: t.Expression) -> tuple[t.Expression, ...]:
-    return tuple(each for each in of if each is not one)
+def _without(of: tuple[t.Expression, ...], at: int) -> tuple[t.Expression, ...]:
+    return (*of[:at], *of[at + 1 :])
 
 
-def _parameters_bound(part: t.Predicate | t.Aggregate) -> set[str]:
-    """What others may call what a part binds."""
-    if isinstance(part, t.Aggregate):
-        return {f"${part.parameter}"}
-    return {part.name, *(f"${each.name}" for each in part.assignments)} if part.policy.binds else set()
-
-
-def _parameters_used(rule: t.Rule) -> set[str]:
-    """What a rule's parts call what is bound."""
-    found = set(rule.consuming)
-    for leaf in (leaf for each in rule.expressions for leaf in t.within(each)):
-        if isinstance(leaf, t.BoundParameter):
-            found.add(f"${leaf.name}")
-        elif isinstance(leaf, t.OtherAttribute | t.TimeOf):
-            found.add(leaf.of if isinstance(leaf, t.OtherAttribute) else leaf.name)
-    for window in (part.window for part in rule.predicates):
-        found |= {window.one, window.two} if isinstance(window, t.BetweenWindow) else {getattr(window, "of", "")}
-    return found
+def _is_read(rest: t.Rule, part: t.Predicate | t.Aggregate, place: int) -> bool:
+    """Whether the rest of a rule reads what a part binds."""
+    if any(slot.place == place for slot in slots(*rest.expressions)):
+        return True
+    windows = [each.window for each in rest.predicates]
+    named = {getattr(window, name, "") for window in windows for name in ("of", "one", "two")}
+    return t.binds(part) and part.name in named.union(rest.consuming)

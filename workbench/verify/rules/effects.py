@@ -14,34 +14,24 @@ from workbench.core.domain import Range
 from workbench.core.ops import ADD, GT, both, held_in, ite
 from workbench.core.term import const
 from workbench.ir.system import System
-from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.counting import RuleCounting
 from workbench.tesla.rule_processor import ALL
-from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import Finding, findings_in_turn
+from workbench.verify.rules.asked import AskedRules
 from workbench.verify.rules.capacities import MOST_KEPT, CapacitySearch, RuleMost
 from workbench.verify.rules.measured import ELAPSED
-from workbench.verify.rules.problems import WITH_TIME
 
 STATIC = "counting: a rule makes no more of a trigger than there are matches of what columns hold"
 
 
-def effects(
-    rules: RuleSet,
-    bounds: RuleBounds | None = None,
-    settings: Settings = WITH_TIME,
-    *,
-    deepen: bool = True,
-    most: int = MOST_KEPT,
-) -> tuple[Finding, ...]:
+def effects(asked: AskedRules, *, most: int = MOST_KEPT) -> tuple[Finding, ...]:
     """For each type of events from outside that triggers rules how many composites one of them causes at most.
 
     Where rules wait for something not to come, the same of a moment at which that is known. Parameters and errors are
     those of `capacities`.
     """
-    search = CapacitySearch(rules, bounds or RuleBounds(), settings, most if deepen else 0)
+    search, rules = CapacitySearch(asked, most), asked.rules
     at_once = {rule.trigger.type for rule in rules.rules if rule.absence is None}
     names = [name for name in rules.primitives if name in at_once]
     names += [ELAPSED] if any(rule.absence is not None for rule in rules.rules) else []
@@ -55,10 +45,10 @@ def _about(name: str) -> str:
 def _find_caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
     countings = (RuleCounting(search.model.frame, valued) for valued in (True, False))
     counted, surely = (each.due() if name == ELAPSED else each.caused(name) for each in countings)
-    waiting = [rule for rule in search.rules.rules if rule.absence is not None]
-    at_once = [rule for rule in search.rules.rules if rule not in waiting]
+    waiting = [rule for rule in search.asked.rules.rules if rule.absence is not None]
+    at_once = [rule for rule in search.asked.rules.rules if rule not in waiting]
     causing = waiting if name == ELAPSED else [rule for rule in at_once if rule.trigger.type == name]
-    types = search.rules.graph.led_to(rule.emits for rule in causing)
+    types = search.asked.rules.graph.led_to(rule.emits for rule in causing)
     searched = RuleMost(
         about=_about(name), unit="composite", at_most=counted, surely=surely, argument=STATIC, grows=name != ELAPSED,
         measure=lambda step: step.caused if step.name == name else 0, more_than=partial(_more, name),

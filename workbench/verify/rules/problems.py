@@ -17,25 +17,21 @@ from workbench.errors import LimitMet, TypingError
 from workbench.language import PropertySyntax, parse_property
 from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Identifier, walk
-from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
 from workbench.tesla.model.needs import computes
-from workbench.tesla.model.ticks import output_of
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.growth import deeper
-from workbench.verify.answer.problem import Problem, comparison, problem
+from workbench.verify.answer.problem import Problem, comparison
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
-from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import EquivalenceMode
-from workbench.verify.ask.properties import Property, can
+from workbench.verify.ask.properties import Property
+from workbench.verify.rules.asked import WITH_TIME, AskedRules, happens
 from workbench.verify.rules.grown import GrowingQuestion
-from workbench.verify.rules.relevant import asked_of, relevant, told_apart
+from workbench.verify.rules.relevant import asked_of, told_apart
 
 SHORTER = 2.0
 """Seconds for each other rule, where one is known to emit something, to do it on a shorter stream."""
-WITH_TIME = Settings({}, environment=Environment("one"))
-"""How models of rules are checked: at each step one event comes, or time passes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +41,15 @@ class RuleProblem(Problem):
     Attributes
     ----------
     growing: the same of larger models.
-    rules: the rules themselves.
+    asked: the rules themselves; None of two that are compared.
     """
 
     growing: GrowingQuestion | None = None
-    rules: RuleSet | None = None
+    asked: AskedRules | None = None
 
     @property
     def program(self) -> object:
-        return self.rules or self.subject
+        return self.subject if self.asked is None else self.asked.rules
 
     def decide(self) -> Verdict:
         """The verdict; where no run decides it, that of larger models."""
@@ -84,21 +80,24 @@ class SplitProblem(RuleProblem):
 
     Attributes
     ----------
-    parts: the same of each of the rules, by how it is decided.
+    names: of these rules.
     """
 
-    parts: tuple[Callable[[Settings], RuleProblem], ...] = ()
+    names: tuple[str, ...] = ()
 
     def decide(self) -> Verdict:
         """The verdict; it rests on what that about one of the rules rests on."""
-        start, parts, grow = time.monotonic(), list[Verdict](), self.settings.grow / (len(self.parts) + 1)
-        shows = Outcome.HOLDS if self.syntax and PROPERTIES[self.syntax.name].wanted else Outcome.FAILS
+        assert self.asked is not None
+        assert self.syntax is not None
+        start, parts, grow = time.monotonic(), list[Verdict](), self.settings.grow / (len(self.names) + 1)
+        shows = Outcome.HOLDS if PROPERTIES[self.syntax.name].wanted else Outcome.FAILS
         with Budget(self.settings.seconds, self.settings.memory_mb):
-            for number, part in enumerate(self.parts):
-                seconds = share(len(self.parts) - number + 1).seconds  # as much is left for all of them together
+            for number, name in enumerate(self.names):
+                seconds = share(len(self.names) - number + 1).seconds  # as much is left for all of them together
                 if any(each.outcome is shows for each in parts):
                     seconds = SHORTER if seconds is None else min(SHORTER, seconds)
-                parts.append(part(replace(self.settings, seconds=seconds, grow=grow)).decide())
+                own = replace(self.asked, settings=replace(self.settings, seconds=seconds, grow=grow))
+                parts.append(growing(own, self.syntax, [name]).decide())
             found = shortest_of(parts, shows)
             if found is not None:
                 return replace(found, seconds=time.monotonic() - start)
@@ -149,28 +148,24 @@ def rule_problem(
     """
     if isinstance(prop, str):
         prop = parse_property(prop)
-    found = partial(growing, rules, prop, bounds=bounds or RuleBounds(), deepen=deepen)
+    asked = AskedRules(rules, bounds or RuleBounds(), settings, deepen)
     if not isinstance(prop, PropertySyntax):
-        return found(rules.rule_names, settings=settings)
+        return growing(asked, prop, rules.rule_names)
     emitting = asked_of(rules, prop)
-    alone = [relevant(rules, [name], RuleBounds())[0] for name in emitting if _type_asked(rules, prop)]
-    count = len(relevant(rules, emitting, RuleBounds())[0].rules)
-    if len(alone) < 2 or settings.engine != "auto" or any(len(each.rules) == count for each in alone):
-        return found(emitting, settings=settings)
-    whole = found(emitting, settings=replace(settings, grow=settings.grow / (len(alone) + 1)))
-    parts = tuple(partial(found, [name]) for name in emitting)
-    asked = whole.subject, whole.prop, settings, whole.syntax
-    return SplitProblem(*asked, growing=whole.growing, rules=rules, parts=parts)
+    alone = [len(asked.about([name]).rules.rules) for name in emitting if _type_asked(rules, prop)]
+    if len(alone) < 2 or settings.engine != "auto" or len(asked.about(emitting).rules.rules) in alone:
+        return growing(asked, prop, emitting)
+    less = replace(settings, grow=settings.grow / (len(alone) + 1))
+    whole = growing(replace(asked, settings=less), prop, emitting)
+    found = whole.subject, whole.prop, settings, whole.syntax
+    return SplitProblem(*found, growing=whole.growing, asked=asked, names=emitting)
 
 
 def growing(
-    rules: RuleSet,
+    asked: AskedRules,
     prop: Property | PropertySyntax,
-    names: Sequence[str],
-    settings: Settings,
-    bounds: RuleBounds,
+    names: Collection[str],
     *,
-    deepen: bool,
     about: Collection[str] = (),
     itself: bool = False,
 ) -> RuleProblem:
@@ -181,25 +176,25 @@ def growing(
     about: of a property that is not written, rules without which it is about nothing.
     itself: it asks whether these fire.
     """
+    rules, settings, bounds = asked.rules, asked.settings, asked.bounds
 
     def problem_with(more: RuleBounds) -> Problem:
-        asked, own = relevant(rules, names, settled([rules], more))
-        return _problem(asked, prop, own, settings)
+        return asked.within(more).settled().about(names).problem(prop)
 
     if isinstance(prop, PropertySyntax):
         about = names if _outputs_asked(rules, prop) else ()
         itself = _type_asked(rules, prop)
-        if deepen and not itself:
+        if asked.deepen and not itself:
             larger = (replace(bounds, growth=growth) for growth in (1, 2, 4))
             bounds = next((more for more in larger if _is_typed(problem_with(more))), bounds)
     question = GrowingQuestion(
         lambda more: problem_with(more).decide(), bounds, settings,
         partial(happens, [rules], about, settings), _never([rules], about), itself=itself,
         wanted=isinstance(prop, Property) or PROPERTIES[prop.name].wanted,
-        computes=computes(relevant(rules, names, bounds)[0]), deepen=deepen,
+        computes=computes(asked.about(names).rules), deepen=asked.deepen,
     )  # fmt: skip
     first = problem_with(bounds)
-    return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question, rules=rules)
+    return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question, asked=asked)
 
 
 def _is_typed(found: Problem) -> bool:
@@ -209,27 +204,6 @@ def _is_typed(found: Problem) -> bool:
     except TypingError:
         return False
     return True
-
-
-def happens(
-    rule_sets: Sequence[RuleSet], names: Collection[str], settings: Settings, bounds: RuleBounds
-) -> bool | None:
-    """Whether a rule of these names fires in the model of the rule sets with these bounds; None: it is not known."""
-    known, bounds = True, replace(settled(rule_sets, bounds), by_rule=True)
-    for number, rules in enumerate(rule_sets):
-        for rule in (each for each in rules.rules if each.name in names):
-            asked, own = relevant(rules, [rule.name], replace(bounds, trex=[0] if number in bounds.trex else []))
-            verdict = _problem(asked, can_fire(rule), own, settings).decide()
-            if verdict.outcome is Outcome.HOLDS:
-                return True
-            known &= verdict.outcome is Outcome.FAILS or verdict.within_bounds
-    return False if known else None
-
-
-def can_fire(rule: t.Rule) -> Property:
-    """That a rule fires, of a model with outputs by rule."""
-    name = output_of(rule)
-    return can(lambda system: system.pipes[dict(system.outputs)[name]].present, name)
 
 
 def _never(rule_sets: Sequence[RuleSet], names: Collection[str]) -> str:
@@ -251,11 +225,6 @@ def _outputs_asked(rules: RuleSet, prop: PropertySyntax) -> bool:
     return any(isinstance(each, Identifier) and each.name in rules.composites for each in walk(prop.argument))
 
 
-def _problem(rules: RuleSet, prop: Property | PropertySyntax, bounds: RuleBounds, settings: Settings) -> Problem:
-    (model,) = modelled([rules], bounds)
-    return problem(model, prop, settings)
-
-
 def rule_comparison(
     left: RuleSet,
     right: RuleSet,
@@ -273,8 +242,9 @@ def rule_comparison(
     ------
     InputError: they are not about the same types (`alike`). Refused: one of them has no finite model.
     """
-    bounds, sides = bounds or RuleBounds(), dict(zip(("left", "right"), alike(left, right), strict=True))
+    sides = dict(zip(("left", "right"), alike(left, right), strict=True))
     rule_sets = tuple(sides.values())
+    whole = AskedRules(rule_sets[0], bounds or RuleBounds(), settings, deepen)
 
     def problem_with(more: RuleBounds) -> Problem:
         asked, own = sides, more
@@ -283,24 +253,23 @@ def rule_comparison(
         one, other = modelled(tuple(asked.values()), own)
         return comparison(one, other, mode, settings)
 
-    first = problem_with(bounds)
-    question = comparing(lambda more: problem_with(more).decide(), rule_sets, bounds, settings, deepen=deepen)
+    first = problem_with(whole.bounds)
+    question = comparing(lambda more: problem_with(more).decide(), rule_sets, whole)
     return RuleProblem(first.subject, first.prop, settings, first.syntax, first.title, growing=question)
 
 
-def comparing(
-    ask: Callable[[RuleBounds], Verdict],
-    rule_sets: Sequence[RuleSet],
-    bounds: RuleBounds,
-    settings: Settings,
-    *,
-    deepen: bool,
-) -> GrowingQuestion:
-    """What is asked of two rule sets, which says nothing where none of the rules that are others in them fires."""
+def comparing(ask: Callable[[RuleBounds], Verdict], rule_sets: Sequence[RuleSet], asked: AskedRules) -> GrowingQuestion:
+    """What is asked of two rule sets, which says nothing where none of the rules that are others in them fires.
+
+    Parameters
+    ----------
+    asked: the first of them, with the bounds of both.
+    """
+    bounds, settings = asked.bounds, asked.settings
     pairs = zip_longest(*(rules.rules for rules in rule_sets))
     others = (pair for pair in pairs if bounds.trex or len({f"{each and each.name} {each}" for each in pair}) > 1)
     names = {each.name for pair in others for each in pair if each is not None}
     return GrowingQuestion(
         ask, bounds, settings, partial(happens, rule_sets, names, settings), _never(rule_sets, names),
-        computes=any(map(computes, rule_sets)), deepen=deepen,
+        computes=any(map(computes, rule_sets)), deepen=asked.deepen,
     )  # fmt: skip

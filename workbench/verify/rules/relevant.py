@@ -1,45 +1,18 @@
-"""The rules that a question about some of them is about: of the others no model is made.
+"""Which rules a question is about: those that differ in two rule sets, or that emit what a property is about.
 
-A rule sees another one only by what that emits: so what it emits itself is decided by it and by those that emit, in one
-step or several, what it looks at. These are asked about as if they were in a file of their own.
-
-The rule of this module: it looks at the text of rules only, and keeps all of them where one could matter in another
-way: where chains of causes may have no end, or windows count the events of all types.
+The rule of this module: it looks at the text of rules only, and keeps all of them where that does not tell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping
 
 from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Field, Identifier, PropertySyntax, walk
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds
-from workbench.tesla.model.frame import waiting_of
-from workbench.tesla.occurrence import has_units
 from workbench.tesla.rule_set import RuleSet
-
-
-def relevant(rules: RuleSet, names: Collection[str], bounds: RuleBounds) -> tuple[RuleSet, RuleBounds]:
-    """The rules of these names and all that they depend on, without the types that only others emit; bounds of these.
-
-    Parameters
-    ----------
-    bounds: those that were given for all of the rules.
-    """
-    kept = rules.graph.sources(names) if _separable(rules) else set(rules.rule_names)
-    left_out = [rule for rule in rules.rules if rule.name not in kept]
-    if not left_out:
-        return rules, bounds
-    own = tuple(rule for rule in rules.rules if rule.name in kept)
-    gone = {rule.emits for rule in left_out} - {rule.emits for rule in own}
-    declared = {name: each for name, each in rules.declarations.items() if name not in gone}
-    gone |= {waiting_of(rule) for rule in left_out if rule.absence is not None}
-    rooms = {name: room for name, room in bounds.rooms.items() if name not in gone}
-    found = replace(rules, rules=own, declarations=declared)
-    tick = bounds.tick if has_units(found) == has_units(rules) else None
-    return found, replace(bounds, rooms=rooms, tick=tick)
+from workbench.verify.rules.asked import AskedRules
 
 
 def told_apart(
@@ -69,10 +42,10 @@ def told_apart(
         behind = changed  # each composite more or less is seen at once
     elif ordered:  # which rules are the same is told by their names
         return dict(sides), bounds
-    asked = [relevant(each, behind, bounds) for each in (one, other)]
-    names = {rule.name for found, _ in asked for rule in found.rules}
-    asked = [relevant(each, names, bounds) for each in (one, other)]
-    return dict(zip(sides, (found for found, _ in asked), strict=True)), asked[0][1]
+    whole = [AskedRules(each, bounds) for each in (one, other)]
+    names = {name for each in whole for name in each.about(behind).rules.rule_names}
+    parts = [each.about(names) for each in whole]
+    return dict(zip(sides, (each.rules for each in parts), strict=True)), parts[0].bounds
 
 
 def asked_of(rules: RuleSet, syntax: PropertySyntax) -> tuple[str, ...]:
@@ -85,23 +58,6 @@ def asked_of(rules: RuleSet, syntax: PropertySyntax) -> tuple[str, ...]:
         if found and plain and types <= set(rules.events):
             return found
     return rules.rule_names
-
-
-def parts_of(rules: RuleSet, bounds: RuleBounds) -> Iterator[tuple[RuleSet, RuleBounds]]:
-    """For each rule of which no other one looks at what it emits: the rule, and all that it depends on."""
-    emitted = {name for rule in rules.rules for name in rule.types}
-    ends = [rule.name for rule in rules.rules if rule.emits not in emitted]
-    covered = {name for end in ends for name in rules.graph.sources([end])}
-    if _separable(rules) and covered.issuperset(rules.rule_names):
-        yield from (relevant(rules, [end], bounds) for end in ends)
-    else:
-        yield rules, bounds
-
-
-def _separable(rules: RuleSet) -> bool:
-    windows = (part.window for rule in rules.rules for part in rule.predicates)
-    counted = any(isinstance(window, t.WithinWindow) and window.counted for window in windows)
-    return rules.graph.longest_chain is not None and not counted
 
 
 def _seen_at_once(rules: RuleSet, rule: t.Rule, behind: Collection[str], *, ordered: bool) -> bool:

@@ -7,7 +7,7 @@ no outcome. Source: design of rules in the model, "does the outcome depend on th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -24,27 +24,24 @@ from workbench.errors import LimitMet
 from workbench.ir.reduce import observe
 from workbench.ir.system import StateVariable, System
 from workbench.processors.held.group import Group
-from workbench.tesla.model.build import RuleBounds, modelled
+from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.needs import computes, growth_for
 from workbench.tesla.model.shown import COMES
 from workbench.tesla.model.swap import SwappedEvents, both_orders
 from workbench.tesla.rule_processor import ALL
-from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.growth import deeper
 from workbench.verify.answer.problem import check
-from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
 from workbench.verify.finding import TELLING, Finding, findings_in_turn, limits, report_unknown
+from workbench.verify.rules.asked import AskedRules, happens
 from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.measured import MeasuredRules
 from workbench.verify.rules.multisets import carried_by, same_events
-from workbench.verify.rules.problems import WITH_TIME, happens
-from workbench.verify.rules.relevant import parts_of
 from workbench.verify.rules.stream import RuleStream, modelled_in
-from workbench.verify.rules.variants import compared
+from workbench.verify.rules.variants import Variation
 
 ANSWERS = "depends", "does not depend"
 EVENTS = "simultaneous events"
@@ -53,70 +50,60 @@ EXPLICIT = 20.0
 """Seconds for which states are searched one by one first: sets of states of two copies side by side are large."""
 
 
-def order(
-    rules: RuleSet, bounds: RuleBounds | None = None, settings: Settings = WITH_TIME, *, deepen: bool = True
-) -> tuple[Finding, ...]:
+def order(asked: AskedRules) -> tuple[Finding, ...]:
     """For each two neighbours among the rules whether their order matters, and whether that of events of one time does.
-
-    Parameters
-    ----------
-    deepen: whether larger models are asked where bounds are met.
 
     Raises
     ------
     Refused: the rules have no finite model.
     """
-
-    def rules_at(place: int) -> list[Finding]:
-        return [_exchanged_rules(rules, place, bounds or RuleBounds(), settings, deepen=deepen)]
-
-    def events() -> list[Finding]:
-        return _exchanged_events(rules, bounds or RuleBounds(), settings, deepen=deepen)
-
-    pairs = [f"{one.name}, {other.name}" for one, other in pairwise(rules.rules)]
-    neighbours = ((about, partial(rules_at, place)) for place, about in enumerate(pairs))
-    return findings_in_turn([*neighbours, (EVENTS, events)])
+    pairs = [f"{one.name}, {other.name}" for one, other in pairwise(asked.rules.rules)]
+    neighbours = ((about, partial(_exchanged_rules, asked, place)) for place, about in enumerate(pairs))
+    return findings_in_turn([*neighbours, (EVENTS, partial(_exchanged_events, asked))])
 
 
-def _exchanged_rules(rules: RuleSet, place: int, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Finding:
+def _exchanged_rules(asked: AskedRules, place: int) -> Iterator[Finding]:
+    rules = asked.rules
     before, (one, other), behind = rules.rules[:place], rules.rules[place : place + 2], rules.rules[place + 2 :]
     about = f"{one.name}, {other.name}"
     if {one.emits, other.emits}.isdisjoint(name for rule in rules.rules for name in rule.types):
-        return Finding(about, ANSWERS[1], "their order does not matter: no rule looks at what they emit")
-    if one.trigger.type != other.trigger.type and not (one.absence and other.absence):
-        return Finding(about, ANSWERS[1], "their order does not matter: no event triggers both")
-    variant = replace(rules, rules=(*before, other, one, *behind))
-    says = "their order matters: exchanged, they emit something else", "their order does not matter"
-    sets = {"as they are": rules, "exchanged": variant}
-    return compared(about, sets, ANSWERS, says, bounds, settings, ordered=False, deepen=deepen)
+        yield Finding(about, ANSWERS[1], "their order does not matter: no rule looks at what they emit")
+    elif one.trigger.type != other.trigger.type and not (one.absence and other.absence):
+        yield Finding(about, ANSWERS[1], "their order does not matter: no event triggers both")
+    else:
+        variant = replace(rules, rules=(*before, other, one, *behind))
+        says = "their order matters: exchanged, they emit something else", "their order does not matter"
+        yield Variation(variant, ("as they are", "exchanged"), ANSWERS, says, ordered=False).compare(asked, about)
 
 
 # --- events ---------------------------------------------------------------------------------------------
 
 
-def _exchanged_events(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> list[Finding]:
+def _exchanged_events(asked: AskedRules) -> list[Finding]:
     """What is found of each part of the rules, where that is the same of all; else of a part where it tells of all.
 
     What parts emit in both orders is emitted by all in both. Where a part does not, others may make up for it: then it
     is the stream that tells, run on all rules.
     """
     found = list[Finding]()
-    parts = list(parts_of(rules, bounds))
-    for number, (part, own) in enumerate(parts):
+    parts = list(asked.parts())
+    for number, part in enumerate(parts):
         with share(len(parts) - number + (len(parts) > 1), TELLING):
-            found.append(_exchange_events(part, own, settings, deepen=deepen))
+            found.append(_exchange_events(part))
         if found[-1].runs:
-            streams = {name: stream.made_by(rules) for name, stream in found[-1].runs.items()}
+            streams = {name: stream.made_by(asked.rules) for name, stream in found[-1].runs.items()}
             if len(parts) == 1 or RuleStream.differs_from(*streams.values()):
                 return [replace(found[-1], runs=streams)]
     if all(each.answer == ANSWERS[1] for each in found):
         return [next((each for each in found if each.within_bounds), found[-1])]
-    return found if len(parts) == 1 else [_exchange_events(rules, bounds, settings, deepen=deepen)]
+    return found if len(parts) == 1 else [_exchange_events(asked)]
 
 
-def _exchange_events(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, deepen: bool) -> Finding:
+def _exchange_events(asked: AskedRules) -> Finding:
+    rules, settings, bounds = asked.rules, asked.settings, asked.bounds
+
     def ask(bounds: RuleBounds) -> Verdict:
-        (model,) = modelled([rules], bounds)
+        model = asked.within(bounds).model()
         both_ways = _both_ways(model)
         same = _same_outcome([name for name, _ in model.outputs if name != ALL])
         first: Verdict | None = None
@@ -132,18 +119,18 @@ def _exchange_events(rules: RuleSet, bounds: RuleBounds, settings: Settings, *, 
             return verdict
         return replace(verdict, depth=_of_events(deeper(verdict.depth, first.depth if first else None)))
 
-    if deepen and bounds.room is None:
+    if asked.deepen and bounds.room is None:
         bounds = replace(bounds, growth=growth_for(rules))
-    about, model = EVENTS, modelled_in(*modelled([rules], bounds))
+    about, model = EVENTS, modelled_in(asked.within(bounds).model())
     orders = _two_events(model)
     names = rules.rule_names
     happens_in, never = partial(happens, [rules], names, settings), "no rule fires"
-    question = GrowingQuestion(ask, bounds, settings, happens_in, never, computes=computes(rules), deepen=deepen)
+    question = GrowingQuestion(ask, bounds, settings, happens_in, never, computes=computes(rules), deepen=asked.deepen)
     verdict, bounds = (None, bounds) if orders else question.decide()
     if verdict is not None and verdict.counterexample is not None:
         inputs = [step.inputs for step in verdict.counterexample.steps]
         orders = both_orders(inputs, ["swap" in each for each in inputs])
-        model = modelled_in(*modelled([rules], bounds))
+        model = modelled_in(asked.within(bounds).model())
     if orders or verdict is None:
         one, other = (RuleStream.of(model, each) for each in orders)
         says = "their order matters: two that change places cause something else"

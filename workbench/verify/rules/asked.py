@@ -1,0 +1,124 @@
+"""Rules that are asked about: the bounds of their models, how these are checked, and the part a question is about.
+
+A rule sees another one only by what that emits: so what it emits itself is decided by it and by those that emit, in one
+step or several, what it looks at. These are asked about as if they were in a file of their own.
+
+The rule of this module: all rules are kept where one could matter in another way: where chains of causes may have no
+end, or windows count the events of all types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from workbench.core.pipeline import Pipeline
+from workbench.language import PropertySyntax
+from workbench.tesla import tree as t
+from workbench.tesla.model.build import RuleBounds, modelled, settled
+from workbench.tesla.model.frame import waiting_of
+from workbench.tesla.model.ticks import output_of
+from workbench.tesla.occurrence import has_units
+from workbench.tesla.rule_set import RuleSet
+from workbench.verify.answer.problem import Problem, problem
+from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.ask.environment import Environment
+from workbench.verify.ask.properties import Property, can
+
+WITH_TIME = Settings({}, environment=Environment("one"))
+"""How models of rules are checked: at each step one event comes, or time passes."""
+
+
+@dataclass(frozen=True)
+class AskedRules:
+    """Rules, and how they are asked about.
+
+    Attributes
+    ----------
+    settings: their environment lets one event come at a step; capacities are those of `bounds`.
+    deepen: whether larger models are asked where bounds are met.
+    """
+
+    rules: RuleSet
+    bounds: RuleBounds = field(default_factory=RuleBounds)
+    settings: Settings = WITH_TIME
+    deepen: bool = True
+
+    def within(self, bounds: RuleBounds) -> Self:
+        """The same with other bounds."""
+        return replace(self, bounds=bounds)
+
+    def settled(self) -> Self:
+        """The same with bounds that say which tick and values models have, so that those of parts have them, too."""
+        return self.within(settled([self.rules], self.bounds))
+
+    def about(self, names: Collection[str]) -> Self:
+        """The rules of these names and all that they depend on, without the types that only others emit."""
+        rules, bounds = self.rules, self.bounds
+        kept = rules.graph.sources(names) if self.is_separable else set(rules.rule_names)
+        left_out = [rule for rule in rules.rules if rule.name not in kept]
+        if not left_out:
+            return self
+        own = tuple(rule for rule in rules.rules if rule.name in kept)
+        gone = {rule.emits for rule in left_out} - {rule.emits for rule in own}
+        declared = {name: each for name, each in rules.declarations.items() if name not in gone}
+        gone |= {waiting_of(rule) for rule in left_out if rule.absence is not None}
+        rooms = {name: room for name, room in bounds.rooms.items() if name not in gone}
+        found = replace(rules, rules=own, declarations=declared)
+        tick = bounds.tick if has_units(found) == has_units(rules) else None
+        return replace(self, rules=found, bounds=replace(bounds, rooms=rooms, tick=tick))
+
+    @property
+    def is_separable(self) -> bool:
+        """Whether rules matter to others by what they emit only."""
+        windows = (part.window for rule in self.rules.rules for part in rule.predicates)
+        counted = any(isinstance(window, t.WithinWindow) and window.counted for window in windows)
+        return self.rules.graph.longest_chain is not None and not counted
+
+    def parts(self) -> Iterator[Self]:
+        """For each rule of which no other one looks at what it emits: the rule, and all that it depends on."""
+        rules = self.rules
+        emitted = {name for rule in rules.rules for name in rule.types}
+        ends = [rule.name for rule in rules.rules if rule.emits not in emitted]
+        covered = {name for end in ends for name in rules.graph.sources([end])}
+        if self.is_separable and covered.issuperset(rules.rule_names):
+            yield from (self.about([end]) for end in ends)
+        else:
+            yield self
+
+    def model(self) -> Pipeline:
+        """Their model.
+
+        Raises
+        ------
+        Refused: they have no finite model.
+        """
+        (found,) = modelled([self.rules], self.bounds)
+        return found
+
+    def problem(self, prop: Property | PropertySyntax) -> Problem:
+        """A property of their model, not decided yet."""
+        return problem(self.model(), prop, self.settings)
+
+
+def can_fire(rule: t.Rule) -> Property:
+    """That a rule fires, of a model with outputs by rule."""
+    name = output_of(rule)
+    return can(lambda system: system.pipes[dict(system.outputs)[name]].present, name)
+
+
+def happens(
+    rule_sets: Sequence[RuleSet], names: Collection[str], settings: Settings, bounds: RuleBounds
+) -> bool | None:
+    """Whether a rule of these names fires in the model of the rule sets with these bounds; None: it is not known."""
+    known, bounds = True, replace(settled(rule_sets, bounds), by_rule=True)
+    for number, rules in enumerate(rule_sets):
+        own = AskedRules(rules, replace(bounds, trex=[0] if number in bounds.trex else []), settings)
+        for rule in (each for each in rules.rules if each.name in names):
+            verdict: Verdict = own.about([rule.name]).problem(can_fire(rule)).decide()
+            if verdict.outcome is Outcome.HOLDS:
+                return True
+            known &= verdict.outcome is Outcome.FAILS or verdict.within_bounds
+    return False if known else None
