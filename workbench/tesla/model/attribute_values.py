@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.tesla import tree as t
@@ -23,6 +23,7 @@ from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, slots
+from workbench.tesla.rule_graph import reached
 from workbench.tesla.rule_set import RuleSet
 
 AttributeKey = tuple[str, str]
@@ -33,92 +34,74 @@ FEW = 2
 """How many values an attribute has that rules compare for equality only, where nobody says it."""
 
 
-class Classes:
-    """Attributes that are compared with each other, and the constants that they are compared with."""
+class Comparison(NamedTuple):
+    """Attributes that are compared with each other, and what else with.
 
-    def __init__(self) -> None:
-        self._above: dict[AttributeKey, AttributeKey] = {}
-        self.constants: dict[AttributeKey, list[Value]] = defaultdict(list)
-        self.shifts: dict[AttributeKey, list[tuple[str, Value]]] = defaultdict(list)
-        self.ordered: set[AttributeKey] = set()
-        self.emitted: set[AttributeKey] = set()
+    Attributes
+    ----------
+    shifts: what is added to them, or so on, with the operator that does it.
+    ordered: whether it matters which is greater.
+    """
 
-    def of(self, one: AttributeKey) -> AttributeKey:
-        """The attribute that stands for its class."""
-        while one in self._above:
-            one = self._above[one]
-        return one
-
-    def join(self, attributes: Sequence[AttributeKey]) -> None:
-        """These are compared with each other."""
-        for other in attributes[1:]:
-            one, two = self.of(attributes[0]), self.of(other)
-            if one != two:
-                self._above[two] = one
-                self.constants[one] += self.constants.pop(two, [])
-                self.shifts[one] += self.shifts.pop(two, [])
-                for marked in (self.ordered, self.emitted):
-                    if two in marked:
-                        marked.add(one)
+    attributes: Collection[AttributeKey] = ()
+    constants: Sequence[Value] = ()
+    shifts: Sequence[tuple[str, Value]] = ()
+    ordered: bool = False
 
 
-def classes(rule_sets: Sequence[RuleSet]) -> Classes:
-    """What the rules compare."""
-    found = Classes()
-    for rules in rule_sets:
-        for rule in rules.resolved:
-            for attributes, constants, shifts, ordered in _compared(rule):
-                if attributes:
-                    found.join(attributes)
-                    one = found.of(attributes[0])
-                    found.constants[one] += constants
-                    found.shifts[one] += shifts
-                    if ordered:
-                        found.ordered.add(one)
-    for rules in rule_sets:
-        emitted = ((rule.emits, each.name) for rule in rules.rules for each in rule.evaluations)
-        found.emitted |= set(map(found.of, emitted))
+def classes(comparisons: Iterable[Comparison]) -> Mapping[AttributeKey, Comparison]:
+    """By attribute all comparisons of those that it is compared with, directly or by way of others, as one."""
+    beside: dict[AttributeKey, list[Comparison]] = defaultdict(list)
+    for each in comparisons:
+        for key in each.attributes:
+            beside[key].append(each)
+    found: dict[AttributeKey, Comparison] = {}
+    for key in beside:
+        if key not in found:
+            alike = reached([key], lambda one: (other for each in beside[one] for other in each.attributes))
+            inside = {id(each): each for one in alike for each in beside[one]}.values()
+            constants = [value for each in inside for value in each.constants]
+            shifts = [shift for each in inside for shift in each.shifts]
+            whole = Comparison(tuple(alike), constants, shifts, any(each.ordered for each in inside))
+            found |= dict.fromkeys(alike, whole)
     return found
 
 
-_Compared = tuple[list[AttributeKey], list[Value], list[tuple[str, Value]], bool]
-
-
-def _compared(rule: ResolvedRule) -> Iterator[_Compared]:
+def _compared(rule: ResolvedRule) -> Iterator[Comparison]:
     for part in rule.parts:
         if isinstance(part, t.Aggregate):
             over = [(part.type, part.attribute)] if part.attribute and not aggregate_row(part).counts else []
-            yield [(rule.name, f"${part.parameter}"), *over], [], [], False
+            yield Comparison([(rule.name, f"${part.parameter}"), *over])
         for assigned in part.assignments:
-            yield _leaves(rule, assigned.value, [(rule.name, f"${assigned.name}")])
+            yield _leaves(rule, assigned.value, (rule.name, f"${assigned.name}"))
         for constraint in part.constraints:
             yield from _comparisons(rule, constraint)
     for condition in rule.where_clause:
         yield from _comparisons(rule, condition)
     for emitted in rule.evaluations:
-        yield _leaves(rule, emitted.value, [(rule.emits, emitted.name)])
+        yield _leaves(rule, emitted.value, (rule.emits, emitted.name))
 
 
-def _comparisons(rule: ResolvedRule, whole: t.Expression) -> Iterator[_Compared]:
+def _comparisons(rule: ResolvedRule, whole: t.Expression) -> Iterator[Comparison]:
     for each in t.within(whole):
         if is_comparison(each):
-            yield _leaves(rule, each, [], ordered=each.operator not in ("==", "!="))
+            yield _leaves(rule, each, ordered=each.operator not in ("==", "!="))
     if not isinstance(whole, t.Operation):  # an attribute that is true
-        yield _leaves(rule, whole, [])
+        yield _leaves(rule, whole)
 
 
-def _leaves(rule: ResolvedRule, whole: t.Expression, more: list[AttributeKey], ordered: bool = False) -> _Compared:
-    attributes, constants, shifts = list(more), list[Value](), list[tuple[str, Value]]()
+def _leaves(rule: ResolvedRule, whole: t.Expression, *more: AttributeKey, ordered: bool = False) -> Comparison:
+    attributes, shifts = list(more), list[tuple[str, Value]]()
     for each in t.within(whole):
         if isinstance(each, RuleSlot) and each.name != TIME:
             attributes.append((rule.name if each.is_parameter else each.type.name, each.name))
         elif isinstance(each, t.Operation) and each.operator in ("+", "-", "*", "/"):
             shifts += [(each.operator, leaf.value) for leaf in each.operands if isinstance(leaf, t.Literal)]
     bare = whole.operands if is_comparison(whole) else ()
-    constants += [each for each in map(_constant, bare) if each is not None]
+    constants = [each for each in map(_constant, bare) if each is not None]
     if constants and any(map(_computed, bare)):  # as of 20 in `A.x - B.x > 20`: values as far apart
         constants.append(0)
-    return attributes, constants, shifts, ordered
+    return Comparison(attributes, constants, shifts, ordered)
 
 
 def _computed(expression: t.Expression) -> bool:
@@ -158,9 +141,9 @@ def tables(
     """
     count = FEW * variety if count is None else count
     found: dict[AttributeKey, ValueTable] = {}
-    grouped = classes(rule_sets)
-    for key, constants in _of_facts(rule_sets, rows or {}):
-        grouped.constants[grouped.of(key)] += constants
+    compared = (each for rules in rule_sets for rule in rules.resolved for each in _compared(rule))
+    grouped = classes((*compared, *_of_facts(rule_sets, rows or {})))
+    emitted = {(rule.emits, each.name) for rules in rule_sets for rule in rules.rules for each in rule.evaluations}
     asked = {attribute for rules in rule_sets for attribute in read_attributes(rules)}
     for rules in rule_sets:
         for name in (*rules.primitives, *facts):
@@ -171,22 +154,22 @@ def tables(
                 elif key not in asked:
                     values = ["a" if domain == STR else domain.default]
                 else:
-                    one = grouped.of(key)
-                    beside = (one in grouped.ordered) + (one in grouped.ordered and one in grouped.emitted)
-                    constants = _varied(grouped.constants[one]) if variety > 1 else grouped.constants[one]
-                    values = _values(domain, constants, grouped.shifts[one], count, beside + variety - 1)
+                    one = grouped.get(key, Comparison())
+                    beside = one.ordered + (one.ordered and not emitted.isdisjoint(one.attributes)) + variety - 1
+                    constants = _varied(one.constants) if variety > 1 else one.constants
+                    values = _values(domain, constants, one.shifts, count, beside)
                 found[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
     return found
 
 
-def _of_facts(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[tuple[AttributeKey, list[Value]]]:
+def _of_facts(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[Comparison]:
     """The first values of each attribute of facts."""
     declared = {name: rules.declarations[name] for rules in rule_sets for name in rows if name in rules.declarations}
     for name, each in declared.items():
         for place, attribute in enumerate(each.positions):
             found = dict.fromkeys(row[place] for row in rows[name])
             finite = (v for v in found if v is not None and not (isinstance(v, float) and not math.isfinite(v)))
-            yield (name, attribute), list(islice(finite, MOST_OF_FACTS))
+            yield Comparison([(name, attribute)], list(islice(finite, MOST_OF_FACTS)))
 
 
 def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:

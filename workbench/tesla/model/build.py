@@ -94,7 +94,7 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     ticked, inputs = _given(rule_sets, bounds, tick, unit)
     names = dict.fromkeys(name for rules in rule_sets for name in rules.primitives)
     rates = rates_of(rule_sets, names, bounds, tick, united=unit is not None)
-    frames = rated_frames(ticked, inputs, replace(bounds, tick=tick), rates)
+    frames = FrameSearch(ticked, inputs, replace(bounds, tick=tick), rates).frames()
     outputs, most = shown_tables(frames), longest_pause(frames)
     made = zip(rule_sets, frames, strict=True)
     return tuple(_graph(rules, frame, (tick, unit), most, outputs, bounds=bounds) for rules, frame in made)
@@ -121,23 +121,6 @@ def _given(
     return ticked, chosen_tables(
         ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts, variety=bounds.variety
     )
-
-
-def rated_frames(
-    rule_sets: Sequence[RuleSet],
-    inputs: Mapping[tuple[str, str], ValueTable],
-    bounds: RuleBounds,
-    rates: Mapping[str, EventRate],
-    fed: Sequence[str] = (),
-) -> list[RuleFrame]:
-    """The same as `frames_of`; where there are too many values, with less room than columns need by rates, or rules."""
-    try:
-        return frames_of(rule_sets, inputs, bounds, rates, fed)
-    except Refused:
-        less = replace(bounds, room=LEAST) if bounds.room is None and bounds.growth == 1 else bounds
-        if not rates and less is bounds:
-            raise
-        return frames_of(rule_sets, inputs, less, rates, fed, roomy=False)
 
 
 def ticking(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[int, str | None]:
@@ -216,75 +199,81 @@ def _inputs(
         yield name, Record(tuple(shown.values()), tuple(shown)) if shown else COMES
 
 
-def frames_of(
-    rule_sets: Sequence[RuleSet],
-    inputs: Mapping[tuple[str, str], ValueTable],
-    bounds: RuleBounds,
-    rates: Mapping[str, EventRate],
-    fed: Sequence[str] = (),
-    *,
-    roomy: bool = True,
-) -> list[RuleFrame]:
+@dataclass(frozen=True)
+class FrameSearch:
     """What machines of rules are made of; values of composites are those that their steps can make, found by steps.
 
-    Parameters
+    Attributes
     ----------
+    rule_sets: their windows are numbers of ticks.
     inputs: the values of the attributes of events that come, by type and name.
     fed: the types of these, where they are not those that no rule emits.
-    roomy: whether columns have the room that they need by their rates; with less there are fewer values.
     """
-    tables, rounds, most = dict(inputs), 0, max(len(rules.rules) for rules in rule_sets) + 2
-    while True:
-        rounds += 1
-        frames = _attempts(rule_sets, tables, bounds, rates, fed, roomy=roomy)
-        grown: dict[tuple[str, str], ValueTable] = {}
-        for key, values in ((key, values) for frame in frames for key, values in frame.noted.values.items()):
-            table = grown.get(key, tables.get(key, ValueTable(()))) | ValueTable(values.values())
-            if key[0].startswith(MEMORY):
-                if len(table) > MOST_VALUES:
-                    hint = "give the attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
-                    raise Refused(f"{key[0]} remembers one of {len(table)} values ({key[1]})", hint=hint)
-            elif len(table) > MOST_VALUES or rounds > most:
-                continue  # further values are beyond the model; what rules remember is made of those that it has
-            grown[key] = table
-        if all(tables.get(key) == table for key, table in grown.items()):
-            return [replace(frame, noted=Noted()) for frame in frames]
-        tables |= grown
 
+    rule_sets: Sequence[RuleSet]
+    inputs: Mapping[tuple[str, str], ValueTable]
+    bounds: RuleBounds
+    rates: Mapping[str, EventRate]
+    fed: Sequence[str] = ()
 
-def _attempts(
-    rule_sets: Sequence[RuleSet],
-    tables: Mapping[tuple[str, str], ValueTable],
-    bounds: RuleBounds,
-    rates: Mapping[str, EventRate],
-    fed: Sequence[str],
-    *,
-    roomy: bool,
-) -> list[RuleFrame]:
-    """Frames with these tables; one step has been made with each, and the values that were met are noted."""
-    composites = [(rules, name) for rules in rule_sets for name in rules.composites]
-    made = [(name, each) for rules, name in composites for each in rules.declarations[name].domains]
-    whole = {**dict.fromkeys(made, ValueTable(())), **tables}
-    frames, without = [], frozenset(each for rules in rule_sets for each in _times(rules))
-    needed = rooms_for(rule_sets, bounds.growth)
-    rest = needed if bounds.room is None else dict.fromkeys(needed, bounds.room)
-    found = layouts(rule_sets, whole, bounds.rooms, rest, bounds.trex)
-    for rules, kept in zip(rule_sets, found, strict=True):
-        absences = [rule for rule in rules.rules if rule.absence is not None]
-        waits = {rule.name: bounds.rooms.get(waiting_of(rule), needed[waiting_of(rule)]) for rule in absences}
-        kept = replace(kept, waits=waits, tick=bounds.tick or 1)
-        depth = rules.graph.longest_chain or max(bounds.depth, chain_needed(rules)) * bounds.growth
-        given, changing = bounds.any_facts, frozenset(bounds.changing)
-        frames.append(RuleFrame(rules, whole, kept, bounds.facts, given, depth, without, rates, changing=changing))
-    if rates and roomy:
-        frames = [frame.with_rooms(_counted(frames, bounds)) for frame in frames]
-    outputs = {key: whole[key] for key in made if key not in without}
-    for rules, frame in zip(rule_sets, frames, strict=True):
-        processor = ModelledRules(
-            rules, (*(fed or rules.primitives), *frame.told), frame=frame, tick=1, most=1, outputs=outputs
-        )
-        processor.machine((Range(1, 1), *(domain for _, domain in _inputs(processor.fed, rules, whole))))
-    return frames
+    def frames(self) -> list[RuleFrame]:
+        """The frames; where there are too many values, with less room than columns need by rates, or rules."""
+        try:
+            return self._find(roomy=True)
+        except Refused:
+            fewer = self.bounds.room is None and self.bounds.growth == 1
+            if not self.rates and not fewer:
+                raise
+            less = replace(self.bounds, room=LEAST) if fewer else self.bounds
+            return replace(self, bounds=less)._find(roomy=False)
+
+    def _find(self, *, roomy: bool) -> list[RuleFrame]:
+        """The frames; `roomy`: columns have the room that they need by their rates; else models have fewer values."""
+        tables, rounds, most = dict(self.inputs), 0, max(len(rules.rules) for rules in self.rule_sets) + 2
+        while True:
+            rounds += 1
+            frames = self._attempt(tables, roomy=roomy)
+            grown: dict[tuple[str, str], ValueTable] = {}
+            for key, values in ((key, values) for frame in frames for key, values in frame.noted.values.items()):
+                table = grown.get(key, tables.get(key, ValueTable(()))) | ValueTable(values.values())
+                if key[0].startswith(MEMORY):
+                    if len(table) > MOST_VALUES:
+                        hint = "give the attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
+                        raise Refused(f"{key[0]} remembers one of {len(table)} values ({key[1]})", hint=hint)
+                elif len(table) > MOST_VALUES or rounds > most:
+                    continue  # further values are beyond the model; what rules remember is made of those that it has
+                grown[key] = table
+            if all(tables.get(key) == table for key, table in grown.items()):
+                return [replace(frame, noted=Noted()) for frame in frames]
+            tables |= grown
+
+    def _attempt(self, tables: Mapping[tuple[str, str], ValueTable], *, roomy: bool) -> list[RuleFrame]:
+        """Frames with these tables; one step has been made with each, and the values that were met are noted."""
+        bounds, rule_sets = self.bounds, self.rule_sets
+        composites = [(rules, name) for rules in rule_sets for name in rules.composites]
+        made = [(name, each) for rules, name in composites for each in rules.declarations[name].domains]
+        whole = {**dict.fromkeys(made, ValueTable(())), **tables}
+        frames, without = [], frozenset(each for rules in rule_sets for each in _times(rules))
+        needed = rooms_for(rule_sets, bounds.growth)
+        rest = needed if bounds.room is None else dict.fromkeys(needed, bounds.room)
+        found = layouts(rule_sets, whole, bounds.rooms, rest, bounds.trex)
+        for rules, kept in zip(rule_sets, found, strict=True):
+            absences = [rule for rule in rules.rules if rule.absence is not None]
+            waits = {rule.name: bounds.rooms.get(waiting_of(rule), needed[waiting_of(rule)]) for rule in absences}
+            kept = replace(kept, waits=waits, tick=bounds.tick or 1)
+            depth = rules.graph.longest_chain or max(bounds.depth, chain_needed(rules)) * bounds.growth
+            given, changing = bounds.any_facts, frozenset(bounds.changing)
+            frame = RuleFrame(rules, whole, kept, bounds.facts, given, depth, without, self.rates, changing=changing)
+            frames.append(frame)
+        if self.rates and roomy:
+            frames = [frame.with_rooms(_counted(frames, bounds)) for frame in frames]
+        outputs = {key: whole[key] for key in made if key not in without}
+        for rules, frame in zip(rule_sets, frames, strict=True):
+            processor = ModelledRules(
+                rules, (*(self.fed or rules.primitives), *frame.told), frame=frame, tick=1, most=1, outputs=outputs
+            )
+            processor.machine((Range(1, 1), *(domain for _, domain in _inputs(processor.fed, rules, whole))))
+        return frames
 
 
 def _counted(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, int]:

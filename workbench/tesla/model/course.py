@@ -17,10 +17,10 @@ from workbench.core.domain import Domain, Range
 from workbench.core.ops import ADD, EQ, GE, LT, NE, both, either, held_in, ite, negate
 from workbench.core.term import FALSE, TRUE, Term, const, exactly
 from workbench.tesla.model.chosen import ChosenValue, evaluated, holds, selected
-from workbench.tesla.model.fact_rows import GivenFacts
-from workbench.tesla.model.frame import RuleFrame, asked_later, memory_of, several, waiting_of
+from workbench.tesla.model.frame import CourseState, RuleFrame, asked_later, memory_of, several, waiting_of
 from workbench.tesla.model.kept import Line, merged
 from workbench.tesla.model.matching import TRIGGER, Partial, RuleMatching
+from workbench.tesla.model.state import filled, values_of
 from workbench.tesla.model.waits import WaitingMatch, first_due, left_of, taken, ticked, with_waiting, without
 from workbench.tesla.resolved import ResolvedRule, RuleSlot
 from workbench.tesla.values import fitted
@@ -45,48 +45,24 @@ class ModelComposite:
 class ModelCourse:
     """What has happened up to now, and goes on."""
 
-    def __init__(
-        self, frame: RuleFrame, line: Line, since: Mapping[str, list[Any]], waiting: Mapping[str, list[WaitingMatch]]
-    ):
-        self.frame, self.line = frame, line
-        self.since = {name: list(each) for name, each in since.items()}
-        self.waiting = {name: list(each) for name, each in waiting.items()}
+    def __init__(self, frame: RuleFrame, state: CourseState):
+        self.frame = frame
+        self.line = Line(frame.layout, frame.tables, state.lined, state.apart)
+        self.since = {rule.name: list(each) for rule, each in zip(frame.pausing, state.since, strict=True)}
+        self.waiting = {rule.name: list(each) for rule, each in zip(frame.absences, state.waiting, strict=True)}
+        self.given, self.begun = dict(zip(frame.given, state.given, strict=True)), state.begun
+        self.recent = {type: list(each) for type, each in zip(frame.rates, state.recent, strict=True)}
         self.composites: list[ModelComposite] = []
         self.full: dict[str, Any] = dict.fromkeys(frame.rooms, FALSE)
         self.beyond: Any = FALSE
         """Whether something leaves what the model has: values, or chains of causes."""
-        self.given: dict[str, GivenFacts] = {}
-        self.begun: Any = FALSE
-        """Whether anything has happened; facts that are any are given before."""
-        self.recent: dict[str, list[Any]] = {}
-        """How old the last events are of types that come at a rate."""
 
     # --- as state ---
 
     @classmethod
     def read(cls, frame: RuleFrame, state: Sequence[Any]) -> ModelCourse:
         """The course in a state."""
-        values = iter(state)
-        kept = [next(values) for _ in Line.variables(frame.layout, frame.tables)]
-        since = {rule.name: [next(values) for _ in frame.keys(rule)] for rule in frame.pausing}
-        waiting = {
-            rule.name: [
-                WaitingMatch(
-                    next(values),
-                    next(values) if several(rule) else TRUE,
-                    next(values) if frame.tags(rule) > 1 else 0,
-                    tuple(next(values) for _ in frame.remembered(rule)),
-                )
-                for _ in range(frame.waits[rule.name])
-            ]
-            for rule in frame.absences
-        }
-        found = cls(frame, Line.read(frame.layout, frame.tables, kept), since, waiting)
-        for type, most in frame.given.items():
-            found.given[type] = GivenFacts.read(frame.fact_tables(type), most, values)
-        found.begun = next(values) if frame.begins else TRUE
-        found.recent = {type: [next(values) for _ in range(rate.most)] for type, rate in frame.rates.items()}
-        return found
+        return cls(frame, filled(frame.template, iter(state)))
 
     @property
     def lengths(self) -> tuple[Any, ...]:
@@ -102,15 +78,10 @@ class ModelCourse:
     @property
     def state(self) -> tuple[Any, ...]:
         """What its variables are."""
-        since = [each for rule in self.frame.pausing for each in self.since[rule.name]]
-        waits = []
-        for rule in self.frame.absences:
-            for each in self.waiting[rule.name]:
-                starts = [each.starts] if several(rule) else []
-                waits += [each.left, *starts, *([each.tag] if self.frame.tags(rule) > 1 else []), *each.places]
-        rows = [each for given in self.given.values() for each in given.state]
-        recent = [age for ages in self.recent.values() for age in ages]
-        return (*self.line.state, *since, *waits, *rows, *([self.begun] if self.frame.begins else []), *recent)
+        since, waiting, recent = (tuple(map(tuple, each.values())) for each in (self.since, self.waiting, self.recent))
+        given = tuple(self.given.values())
+        now = CourseState(self.line.lined, self.line.apart, since, waiting, given, self.begun, recent)
+        return values_of(self.frame.template, now)
 
     # --- what happens ---
 

@@ -5,22 +5,21 @@ The rule of this module: rows are places in the tables of their attributes; thos
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from workbench.core.domain import Domain, Range, Value
+from workbench.core.domain import Range
 from workbench.core.ops import ADD, EQ, GT, both, held_in, ite
 from workbench.core.term import FALSE, Term, const
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, applied, either_of
+from workbench.tesla.model.state import Variable
 
 ModelRow = tuple[Term, Mapping[str, ChosenValue]]
 """Whether a row is there, and its attributes."""
 
 
-@dataclass(frozen=True)
-class GivenFacts:
+class GivenFacts(NamedTuple):
     """The rows of a type of facts.
 
     Attributes
@@ -35,22 +34,13 @@ class GivenFacts:
     rows: tuple[tuple[Any, ...], ...]
 
     @staticmethod
-    def variables(type: str, tables: Mapping[str, ValueTable], most: int) -> Iterator[tuple[str, Domain, Value]]:
-        """Name, domain and initial value of what holds them."""
-        yield f"{type}_rows", Range(0, most), 0
-        for row in range(1, most + 1):
-            for name, table in tables.items():
-                yield f"{type}{row}_{name}", table.domain, 0
-
-    @classmethod
-    def read(cls, tables: Mapping[str, ValueTable], most: int, values: Iterator[Any]) -> GivenFacts:
-        """The rows that these variables hold."""
-        return cls(tables, next(values), tuple(tuple(next(values) for _ in tables) for _ in range(most)))
-
-    @property
-    def state(self) -> tuple[Any, ...]:
-        """What its variables are."""
-        return (self.count, *(place for row in self.rows for place in row))
+    def template(type: str, tables: Mapping[str, ValueTable], most: int) -> GivenFacts:
+        """At most so many rows, with variables for what they are."""
+        rows = (
+            tuple(Variable(f"{type}{row}_{name}", table.domain, 0) for name, table in tables.items())
+            for row in range(1, most + 1)
+        )
+        return GivenFacts(tables, Variable(f"{type}_rows", Range(0, most), 0), tuple(rows))
 
     def with_row(self, when: Term, values: Mapping[str, ChosenValue]) -> GivenFacts:
         """The rows and another one, where `when` and there is room for it."""

@@ -9,16 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
-from workbench.core.domain import BOOL, Domain, Range, Value
-from workbench.core.term import exactly
+from workbench.core.domain import BOOL, Range, Value
+from workbench.core.term import TRUE, exactly
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, ValueTable
 from workbench.tesla.model.fact_rows import GivenFacts
-from workbench.tesla.model.kept import Line
+from workbench.tesla.model.kept import Kept, Line, Newest
 from workbench.tesla.model.layout import KeptLayout, Tables
 from workbench.tesla.model.rates import EventRate
+from workbench.tesla.model.state import Variable
+from workbench.tesla.model.waits import WaitingMatch, left_of
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, slots
 from workbench.tesla.rule_set import RuleSet
@@ -36,6 +38,28 @@ class Noted:
     def note(self, key: tuple[str, str], found: ChosenValue) -> None:
         """These, too."""
         self.values.setdefault(key, {}).update((exactly(value), value) for value in found.values)
+
+
+class CourseState(NamedTuple):
+    """The state of a run.
+
+    Attributes
+    ----------
+    lined, apart: the events that are kept, in the line and outside of it.
+    since: of each rule that is silent for a while how many ticks ago it has emitted something, by its keys.
+    waiting: of each rule that waits for something not to come its matches.
+    given: the rows of each type of facts that are any.
+    begun: whether anything has happened; facts that are any are given before.
+    recent: how old the last events are of each type that comes at a rate.
+    """
+
+    lined: tuple[Kept, ...]
+    apart: tuple[Newest, ...]
+    since: tuple[tuple[Any, ...], ...]
+    waiting: tuple[tuple[WaitingMatch, ...], ...]
+    given: tuple[GivenFacts, ...]
+    begun: Any
+    recent: tuple[tuple[Any, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -146,28 +170,40 @@ class RuleFrame:
         """The values of the attributes of facts that are any."""
         return {name: self.table(type, name) for name in self.rules.declarations[type].domains}
 
-    def variables(self) -> list[tuple[str, Domain, Value]]:
-        """Name, domain and initial value of each part of the state."""
-        found = Line.variables(self.layout, self.tables)
-        for number, rule in enumerate(self.pausing, 1):
-            assert rule.pause is not None
-            most = int(rule.pause.amount)
-            found += [(f"since{number}_{i}", Range(0, most), most) for i in range(1, len(self.keys(rule)) + 1)]
-        for number, rule in enumerate(self.absences, 1):
-            for place in range(1, self.waits[rule.name] + 1):
-                found.append((f"left{number}_{place}", Range(0, rule.timeout + 1), 0))
-                if several(rule):
-                    found.append((f"starts{number}_{place}", BOOL, False))
-                if (tags := self.tags(rule)) > 1:
-                    found.append((f"tag{number}_{place}", Range(0, tags - 1), 0))
-                tables = self.remembered(rule)
-                found += [(f"waits{number}_{place}_{i}", table.domain, 0) for i, (_, table) in enumerate(tables, 1)]
-        for type, most in self.given.items():
-            found += GivenFacts.variables(type, self.fact_tables(type), most)
-        found += [("begun", BOOL, False)] if self.begins else []
-        for number, rate in enumerate(self.rates.values(), 1):
-            found += rate.variables(f"rate{number}")
-        return found
+    @cached_property
+    def template(self) -> CourseState:
+        """What the state of a run consists of: variables, and what is the same in all states."""
+        lined, apart = Line.template(self.layout, self.tables)
+        facts = ((type, self.fact_tables(type), most) for type, most in self.given.items())
+        rates = enumerate(self.rates.values(), 1)
+        return CourseState(
+            lined,
+            apart,
+            since=tuple(self._since(n, rule) for n, rule in enumerate(self.pausing, 1)),
+            waiting=tuple(self._waiting(n, rule) for n, rule in enumerate(self.absences, 1)),
+            given=tuple(GivenFacts.template(*each) for each in facts),
+            begun=Variable("begun", BOOL, False) if self.begins else TRUE,
+            recent=tuple(tuple(Variable(*each) for each in rate.variables(f"rate{n}")) for n, rate in rates),
+        )
+
+    def _since(self, number: int, rule: ResolvedRule) -> tuple[Variable, ...]:
+        assert rule.pause is not None
+        most = int(rule.pause.amount)
+        return tuple(Variable(f"since{number}_{i}", Range(0, most), most) for i in range(1, len(self.keys(rule)) + 1))
+
+    def _waiting(self, number: int, rule: ResolvedRule) -> tuple[WaitingMatch, ...]:
+        tags, tables = self.tags(rule), self.remembered(rule)
+
+        def match(place: int) -> WaitingMatch:
+            name = f"{number}_{place}"
+            return WaitingMatch(
+                Variable(f"left{name}", left_of(rule), 0),
+                Variable(f"starts{name}", BOOL, False) if several(rule) else TRUE,
+                Variable(f"tag{name}", Range(0, tags - 1), 0) if tags > 1 else 0,
+                tuple(Variable(f"waits{name}_{i}", table.domain, 0) for i, (_, table) in enumerate(tables, 1)),
+            )
+
+        return tuple(map(match, range(1, self.waits[rule.name] + 1)))
 
 
 def _free_name(name: str, rules: RuleSet) -> str:

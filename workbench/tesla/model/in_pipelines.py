@@ -18,7 +18,7 @@ from workbench.errors import DomainError, InputError, Refused, TypingError, did_
 from workbench.processors.held.group import flatten
 from workbench.tesla import tree as t
 from workbench.tesla.model.attribute_values import tables as chosen_tables
-from workbench.tesla.model.build import RuleBounds, longest_pause, rated_frames, rates_of, shown_tables, ticking
+from workbench.tesla.model.build import FrameSearch, RuleBounds, longest_pause, rates_of, shown_tables, ticking
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.paced_inputs import PacedInputs
 from workbench.tesla.model.rates import ANY_TYPE, EventRate
@@ -221,7 +221,7 @@ def _modelled(
                 _has_constants(rules, integers)
     ticked = in_units(rules.rules, unit, trex=rules.trex, tick=tick)
     own = replace(bounds, facts=facts, trex=[0] if rules.trex else ())
-    (frame,) = rated_frames([ticked], tables, own, rates, rules.fed)
+    (frame,) = FrameSearch([ticked], tables, own, rates, rules.fed).frames()
     frame = replace(frame, rates={})  # they are assumed of the inputs
     return RulesInPipeline(
         rules.rules, rules.fed, shapes=tuple(shapes), facts=facts or None, integers=integers, trex=rules.trex,

@@ -7,19 +7,18 @@ empty slot holds zeros, so that equal lines are equal states.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
-from workbench.core.domain import BOOL, Domain, Range, Value
+from workbench.core.domain import BOOL, Range
 from workbench.core.ops import ADD, EQ, GT, LE, NE, both, disjunction, either, held_in, ite, negate
 from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.tesla.model.chosen import ChosenValue, holds
 from workbench.tesla.model.layout import KeptColumn, KeptLayout, Tables
+from workbench.tesla.model.state import Variable, choose, compact
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(NamedTuple):
     """One slot.
 
     Attributes
@@ -41,6 +40,17 @@ class Kept:
         found: Term = NE(self.kind, 0)
         return found
 
+    @property
+    def vacant(self) -> Term:
+        """Whether it holds none."""
+        found: Term = negate(self.present)
+        return found
+
+    @property
+    def cleared(self) -> Kept:
+        """It without its event."""
+        return Kept(0, 0, 0, (0,) * len(self.attributes), (False,) * len(self.used))
+
     def of(self, column: KeptColumn) -> Term:
         """Whether it holds an event of this column."""
         found: Term = EQ(self.kind, column.kind)
@@ -52,14 +62,8 @@ class Kept:
         place = column.attributes.get(name)
         return ChosenValue.at(0 if place is None else self.attributes[place], table)
 
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        """All of it."""
-        return (self.kind, self.age, self.back, *self.attributes, *self.used)
 
-
-@dataclass(frozen=True)
-class Newest:
+class Newest(NamedTuple):
     """A slot outside of the line: the newest event of a column for some values of its attributes; older ones are gone.
 
     Attributes
@@ -77,11 +81,6 @@ class Newest:
         """The age of what is not there."""
         return self.column.limit + 1
 
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        """What is not known of it."""
-        return (self.age, *(each for each in self.attributes if not isinstance(each, int)))
-
     def kept(self, used: int) -> Kept:
         """The same as other slots are."""
         kind = ite(LE(self.age, self.column.limit), self.column.kind, 0)
@@ -91,7 +90,7 @@ class Newest:
         """This, or with another age and other attributes where a condition holds."""
         pairs = zip(attributes, self.attributes, strict=True)
         others = tuple(b if isinstance(b, int) else ite(when, a, b) for a, b in pairs)
-        return replace(self, age=ite(when, age, self.age), attributes=others)
+        return Newest(self.column, ite(when, age, self.age), others)
 
 
 class Line:
@@ -120,43 +119,22 @@ class Line:
     # --- as state ---
 
     @staticmethod
-    def variables(layout: KeptLayout, tables: Tables) -> list[tuple[str, Domain, Value]]:
-        """Name, domain and initial value of what holds a line."""
-        found: list[tuple[str, Domain, Value]] = []
-        for number in range(1, layout.slots + 1):
-            found.append((f"kind{number}", layout.kinds, 0))
-            found.append((f"age{number}", layout.ages, 0))
-            found += [(f"back{number}", Range(0, layout.places + 1), 0)] if layout.places else []
-            found += [(f"at{number}_{i}", Range(0, size - 1), 0) for i, size in enumerate(layout.sizes)]
-            found += [(f"used{number}_{i}", BOOL, False) for i in range(layout.marks)]
-        for number, (column, _) in enumerate(layout.apart, 1):
-            found.append((f"since{number}", Range(0, column.limit + 1), column.limit + 1))
-            for name in column.attributes:
-                if name not in (column.newest or ()):
-                    found.append((f"of{number}_{name}", tables[column.type, name].domain, 0))
-        return found
-
-    @classmethod
-    def read(cls, layout: KeptLayout, tables: Tables, state: Sequence[Any]) -> Line:
-        """The line that these variables hold."""
-        values = iter(state)
+    def template(layout: KeptLayout, tables: Tables) -> tuple[tuple[Kept, ...], tuple[Newest, ...]]:
+        """The slots in the line and outside of it, with variables for what is not known of them."""
         lined, apart = list[Kept](), list[Newest]()
-        for _ in range(layout.slots):
-            kind, age, back = next(values), next(values), next(values) if layout.places else 0
-            places = tuple(next(values) for _ in layout.sizes)
-            lined.append(Kept(kind, age, back, places, tuple(next(values) for _ in range(layout.marks))))
-        for column, key in layout.apart:
-            age, known = next(values), dict(zip(column.newest or (), key, strict=True))
-            places = tuple(known[name] if name in known else next(values) for name in column.attributes)
-            apart.append(Newest(column, age, places))
-        return cls(layout, tables, lined, apart)
-
-    @property
-    def state(self) -> tuple[Any, ...]:
-        """What its variables are."""
-        backs = 3 if self.layout.places else 2
-        lined = (part for slot in self.lined for part in (*slot.parts[:backs], *slot.parts[3:]))
-        return (*lined, *(part for slot in self.apart for part in slot.parts))
+        for n in range(1, layout.slots + 1):
+            back = Variable(f"back{n}", Range(0, layout.places + 1), 0) if layout.places else 0
+            places = tuple(Variable(f"at{n}_{i}", Range(0, size - 1), 0) for i, size in enumerate(layout.sizes))
+            used = tuple(Variable(f"used{n}_{i}", BOOL, False) for i in range(layout.marks))
+            kind, age = Variable(f"kind{n}", layout.kinds, 0), Variable(f"age{n}", layout.ages, 0)
+            lined.append(Kept(kind, age, back, places, used))
+        for n, (column, key) in enumerate(layout.apart, 1):
+            known = dict(zip(column.newest or (), key, strict=True))
+            domains = {name: tables[column.type, name].domain for name in column.attributes}
+            own = (known.get(name, Variable(f"of{n}_{name}", domain, 0)) for name, domain in domains.items())
+            gone = column.limit + 1
+            apart.append(Newest(column, Variable(f"since{n}", Range(0, gone), gone), tuple(own)))
+        return tuple(lined), tuple(apart)
 
     def length(self, column: KeptColumn) -> Any:
         """How many events of a column it holds."""
@@ -175,7 +153,7 @@ class Line:
         apart = []
         for each in self.apart:
             age = held_in(ADD(each.age, elapsed), Range(0, each.gone))
-            apart.append(replace(each, age=age).where(EQ(age, each.gone), age, (0,) * len(each.attributes)))
+            apart.append(each._replace(age=age).where(EQ(age, each.gone), age, (0,) * len(each.attributes)))
         return self._with(self._aged(elapsed, 0), apart)
 
     def followed(self) -> Line:
@@ -188,10 +166,10 @@ class Line:
             age, back = ADD(slot.age, elapsed), ADD(slot.back, events)
             gone = disjunction(both(slot.of(c), _beyond(c, age, back)) for c in columns)
             back = held_in(back, Range(0, self.layout.places + 1))
-            aged = replace(slot, age=held_in(age, self.layout.ages), back=back)
-            found.append(_where(both(slot.present, negate(gone)), aged, None))
+            aged = slot._replace(age=held_in(age, self.layout.ages), back=back)
+            found.append(choose(both(slot.present, negate(gone)), aged, slot.cleared))
         kinds = {(column.limit, column.places, column.endless) for column in columns}
-        return _closed(found) if len(kinds) > 1 or self.layout.places else found
+        return compact(found) if len(kinds) > 1 or self.layout.places else found
 
     def with_event(
         self, column: KeptColumn, when: Term, values: Mapping[str, ChosenValue], used: Sequence[Term]
@@ -215,7 +193,7 @@ class Line:
         shifted, before, gone = [], head, FALSE
         for slot, here in zip(self.lined, replaced, strict=True):
             # behind the event that the new one stands for, nothing moves
-            shifted.append(_where(both(when, negate(gone)), before, slot))
+            shifted.append(choose(both(when, negate(gone)), before, slot))
             gone, before = either(gone, here), slot
         return self._with(shifted), full
 
@@ -246,8 +224,8 @@ class Line:
         """The line when these events have a mark; besides those that had it before, where `also`."""
         return self._with(
             [
-                replace(
-                    slot, used=tuple(either(both(also, u), now) if i == mark else u for i, u in enumerate(slot.used))
+                slot._replace(
+                    used=tuple(either(both(also, u), now) if i == mark else u for i, u in enumerate(slot.used))
                 )
                 for slot, now in zip(self.lined, marks, strict=False)  # those outside are never consumed
             ]
@@ -261,35 +239,10 @@ def _beyond(column: KeptColumn, age: Any, back: Any) -> Any:
     return both(GT(age, column.limit), GT(back, column.places) if column.places else TRUE)
 
 
-def _where(when: Term, one: Kept, other: Kept | None) -> Kept:
-    """One slot's content where a condition holds, else the other's (None: it is empty)."""
-    others: Sequence[Any] = (
-        (0, 0, 0, *[0] * len(one.attributes), *[False] * len(one.used)) if other is None else other.parts
-    )
-    kind, age, back, *rest = (ite(when, a, b) for a, b in zip(one.parts, others, strict=True))
-    return Kept(kind, age, back, tuple(rest[: len(one.attributes)]), tuple(rest[len(one.attributes) :]))
-
-
-def _closed(slots: Sequence[Kept]) -> list[Kept]:
-    """The same events in the same order, with no empty slot before a full one."""
-    done: list[Kept] = []
-    for slot in slots:
-        place: Term = both(TRUE, slot.present)
-        after: list[Kept] = []
-        # the event goes into the first empty slot of those before it
-        free_before: Any = FALSE
-        for other in done:
-            here = both(place, both(negate(other.present), negate(free_before)))
-            free_before = either(free_before, negate(other.present))
-            after.append(_where(here, slot, other))
-        done = [*after, _where(both(place, negate(free_before)), slot, None)]
-    return done
-
-
 def merged(when: Term, one: Line, other: Line) -> Line:
     """One line where a condition holds, else the other."""
     if one is other:
         return one
-    lined = [_where(when, a, b) for a, b in zip(one.lined, other.lined, strict=True)]
+    lined = [choose(when, a, b) for a, b in zip(one.lined, other.lined, strict=True)]
     apart = [b.where(when, a.age, a.attributes) for a, b in zip(one.apart, other.apart, strict=True)]
     return Line(one.layout, one.tables, lined, apart)

@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 
 from workbench.core.domain import BOOL, Domain, Enum
 from workbench.core.ops import both, disjunction, ite
-from workbench.core.processor import Burst, Emission, Machine, Maybe, Slot, State, slots_of
+from workbench.core.processor import Burst, Emission, Machine, Maybe, State, slots_of
 from workbench.core.strict import leaves_domain
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.tesla.model.chosen import ChosenValue, selected
 from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
 from workbench.tesla.model.shown import as_shown, nothing_of, ticks_of, value_shown
+from workbench.tesla.model.state import variables
 from workbench.tesla.model.ticks import RulesInTicks
 
 
@@ -51,7 +52,7 @@ class ModelledRules(RulesInTicks):
 
     def _machine_of(self, inputs: tuple[Domain, ...]) -> tuple[Machine, int]:
         frame = self.frame
-        slots = tuple(Slot(*each) for each in frame.variables())
+        slots = tuple(variables(frame.template))
         state = tuple(var(slot.name, slot.domain) for slot in slots)
         front = tuple(Maybe(var(f"{i}:present", BOOL), var(f"{i}:value", domain)) for i, domain in enumerate(inputs))
         _, emitted = self._stepped(state, front)

@@ -22,6 +22,7 @@ from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.course import ModelComposite
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.shown import NULL, Shown, pauses_shown
+from workbench.tesla.model.state import variables
 from workbench.tesla.model.ticks import ModelOutput
 from workbench.tesla.nulls import may_be_null
 from workbench.tesla.occurrence import Occurrence
@@ -61,7 +62,7 @@ class RulesInPipeline(ModelledRules):
     @cached_property
     def _bursts(self) -> tuple[int, ...]:
         """How many events come out at most of one on each input."""
-        state = tuple(var(name, domain) for name, domain, _ in self.frame.variables())
+        state = tuple(var(name, domain) for name, domain, _ in variables(self.frame.template))
         ways = [self.way(state, place, var(f"{place}:value", domain)) for place, domain in enumerate(self.shapes)]
         return tuple(max(map(len, self.emitted([(TRUE, way)]))) for way in ways)
 

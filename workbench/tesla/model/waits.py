@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.core.domain import Range
-from workbench.core.ops import ADD, EQ, NE, both, disjunction, either, held_in, ite, negate
+from workbench.core.ops import ADD, EQ, NE, both, disjunction, either, held_in, negate
 from workbench.core.term import FALSE, Term
 from workbench.tesla import tree as t
+from workbench.tesla.model.state import choose, compact
 
 
-@dataclass(frozen=True)
-class WaitingMatch:
+class WaitingMatch(NamedTuple):
     """A match that is one if something does not come.
 
     Attributes
@@ -29,34 +28,37 @@ class WaitingMatch:
     tag: Any
     places: tuple[Any, ...]
 
+    @property
+    def present(self) -> Term:
+        """Whether there is one."""
+        found: Term = NE(self.left, 0)
+        return found
+
+    @property
+    def vacant(self) -> Term:
+        """Whether there is none."""
+        found: Term = EQ(self.left, 0)
+        return found
+
+    @property
+    def cleared(self) -> WaitingMatch:
+        """An empty place."""
+        return WaitingMatch(0, FALSE, 0, (0,) * len(self.places))
+
 
 def left_of(rule: t.Rule) -> Range:
     """What `left` is."""
     return Range(0, rule.timeout + 1)
 
 
-def where(when: Any, one: WaitingMatch | None, other: WaitingMatch) -> WaitingMatch:
-    """One that waits where a condition holds (None: nothing does), else the other."""
-    one = one or nobody(len(other.places))
-    places = tuple(ite(when, a, b) for a, b in zip(one.places, other.places, strict=True))
-    return WaitingMatch(
-        ite(when, one.left, other.left), ite(when, one.starts, other.starts), ite(when, one.tag, other.tag), places
-    )
-
-
-def nobody(width: int) -> WaitingMatch:
-    """An empty place."""
-    return WaitingMatch(0, FALSE, 0, (0,) * width)
-
-
 def without(line: Sequence[WaitingMatch], gone: Sequence[Term]) -> list[WaitingMatch]:
     """The line without some: who was behind one with the same trigger may be the first of these now."""
     found, started = [], FALSE
     for each, leaves in zip(line, gone, strict=True):
-        starts = either(each.starts, both(NE(each.left, 0), started))
-        found.append(where(leaves, None, replace(each, starts=starts)))
+        starts = either(each.starts, both(each.present, started))
+        found.append(choose(leaves, each.cleared, each._replace(starts=starts)))
         started = both(leaves, starts)
-    return closed(found)
+    return compact(found)
 
 
 def first_due(line: Sequence[WaitingMatch], when: Term, *, several: bool) -> list[Term]:
@@ -71,35 +73,21 @@ def first_due(line: Sequence[WaitingMatch], when: Term, *, several: bool) -> lis
 
 def taken(line: Sequence[WaitingMatch], tag: int) -> Term:
     """Whether one of them has a tag."""
-    found: Term = disjunction(both(NE(each.left, 0), EQ(each.tag, tag)) for each in line)
+    found: Term = disjunction(both(each.present, EQ(each.tag, tag)) for each in line)
     return found
-
-
-def closed(line: Sequence[WaitingMatch]) -> list[WaitingMatch]:
-    """The same in the same order, with no empty place before a full one."""
-    done: list[WaitingMatch] = []
-    for each in line:
-        there, free = NE(each.left, 0), FALSE
-        after = []
-        for other in done:
-            empty = EQ(other.left, 0)
-            after.append(where(both(there, both(empty, negate(free))), each, other))
-            free = either(free, empty)
-        done = [*after, where(both(there, negate(free)), each, nobody(len(each.places)))]
-    return done
 
 
 def with_waiting(line: Sequence[WaitingMatch], when: Term, new: WaitingMatch) -> tuple[list[WaitingMatch], Term]:
     """The line with one more behind the others, where `when`; and whether there is no room for it."""
     done, settled = [], negate(when)
     for each in line:
-        here = both(negate(settled), EQ(each.left, 0))
-        done.append(where(here, new, each))
+        here = both(negate(settled), each.vacant)
+        done.append(choose(here, new, each))
         settled = either(settled, here)
     return done, negate(settled)
 
 
 def ticked(line: Sequence[WaitingMatch], when: Term, rule: t.Rule) -> list[WaitingMatch]:
     """The line when a tick has passed, where `when`."""
-    passed = [replace(each, left=held_in(ADD(each.left, -1), left_of(rule))) for each in line]
-    return closed([where(both(when, NE(each.left, 0)), after, each) for each, after in zip(line, passed, strict=True)])
+    passed = [each._replace(left=held_in(ADD(each.left, -1), left_of(rule))) for each in line]
+    return compact([choose(both(when, each.present), after, each) for each, after in zip(line, passed, strict=True)])

@@ -60,8 +60,7 @@ def _decide_cover(asked: AskedRules, one: Rule, other: Rule) -> Verdict:
 
     fires = partial(happens, [asked.rules], [one.name], asked.settings)
     ask = lambda bounds: asked.within(bounds).problem(prop).decide()  # noqa: E731
-    never = f"{one.name} never fires"
-    return GrowingQuestion(ask, asked.bounds, asked.settings, fires, never, deepen=asked.deepen).decide()[0]
+    return GrowingQuestion(ask, asked, fires, f"{one.name} never fires").decide()[0]
 
 
 def _compare_both_ways(

@@ -68,7 +68,7 @@ class RuleProblem(Problem):
         if not (isinstance(other, RuleProblem) and self.growing and other.growing and super().is_opposite_of(other)):
             return False
         one, two = self.growing, other.growing
-        return (one.bounds, one.deepen) == (two.bounds, two.deepen)
+        return (one.asked.bounds, one.asked.deepen) == (two.asked.bounds, two.asked.deepen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,10 +188,10 @@ def growing(
             larger = (replace(bounds, growth=growth) for growth in (1, 2, 4))
             bounds = next((more for more in larger if _is_typed(problem_with(more))), bounds)
     question = GrowingQuestion(
-        lambda more: problem_with(more).decide(), bounds, settings,
+        lambda more: problem_with(more).decide(), asked.within(bounds),
         partial(happens, [rules], about, settings), _never([rules], about), itself=itself,
         wanted=isinstance(prop, Property) or PROPERTIES[prop.name].wanted,
-        computes=computes(asked.about(names).rules), deepen=asked.deepen,
+        computes=computes(asked.about(names).rules),
     )  # fmt: skip
     first = problem_with(bounds)
     return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question, asked=asked)
@@ -265,11 +265,8 @@ def comparing(ask: Callable[[RuleBounds], Verdict], rule_sets: Sequence[RuleSet]
     ----------
     asked: the first of them, with the bounds of both.
     """
-    bounds, settings = asked.bounds, asked.settings
     pairs = zip_longest(*(rules.rules for rules in rule_sets))
-    others = (pair for pair in pairs if bounds.trex or len({f"{each and each.name} {each}" for each in pair}) > 1)
+    others = (pair for pair in pairs if asked.bounds.trex or len({f"{each and each.name} {each}" for each in pair}) > 1)
     names = {each.name for pair in others for each in pair if each is not None}
-    return GrowingQuestion(
-        ask, bounds, settings, partial(happens, rule_sets, names, settings), _never(rule_sets, names),
-        computes=any(map(computes, rule_sets)), deepen=asked.deepen,
-    )  # fmt: skip
+    fires, never = partial(happens, rule_sets, names, asked.settings), _never(rule_sets, names)
+    return GrowingQuestion(ask, asked, fires, never, computes=any(map(computes, rule_sets)))

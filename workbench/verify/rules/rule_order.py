@@ -125,7 +125,7 @@ def _exchange_events(asked: AskedRules) -> Finding:
     orders = _two_events(model)
     names = rules.rule_names
     happens_in, never = partial(happens, [rules], names, settings), "no rule fires"
-    question = GrowingQuestion(ask, bounds, settings, happens_in, never, computes=computes(rules), deepen=asked.deepen)
+    question = GrowingQuestion(ask, asked.within(bounds), happens_in, never, computes=computes(rules))
     verdict, bounds = (None, bounds) if orders else question.decide()
     if verdict is not None and verdict.counterexample is not None:
         inputs = [step.inputs for step in verdict.counterexample.steps]

@@ -50,7 +50,8 @@ class Variation:
 
         def verdict_with(more: RuleBounds) -> Verdict:
             if self.ordered:
-                return comparison(*modelled((one, other), more), "stepwise", whole.settings).decide()
+                left, right = modelled((one, other), more)
+                return comparison(left, right, "stepwise", whole.settings).decide()
             return _compare_unordered(other, asked.within(more))
 
         verdict, bounds = comparing(verdict_with, (one, other), asked).decide()
