@@ -18,7 +18,7 @@ from workbench.core.strict import leaves_domain
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.tesla.model.chosen import ChosenValue, selected
 from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
-from workbench.tesla.model.shown import as_shown, nothing_of, ticks_of, value_shown
+from workbench.tesla.model.shown import nothing_of, ticks_of
 from workbench.tesla.model.state import variables
 from workbench.tesla.model.ticks import RulesInTicks
 
@@ -105,10 +105,7 @@ class ModelledRules(RulesInTicks):
 
     def _read(self, name: str, given: Any) -> dict[str, ChosenValue]:
         """The attributes of an event of a stream."""
-        return {
-            attribute: value_shown(item, self.frame.tables[name, attribute], self._tables[name, attribute])
-            for attribute, item in self.attributes(name, given)
-        }
+        return {attribute: self._tables[name, attribute].read(item) for attribute, item in self.attributes(name, given)}
 
     def emitted(self, ways: Sequence[tuple[Term, ModelCourse]]) -> list[list[Maybe]]:
         """What is emitted on each output, in the order of publication; of the ways that a step can go there is one."""
@@ -143,4 +140,4 @@ class ModelledRules(RulesInTicks):
     def chosen(self, here: Sequence[tuple[Term, ModelComposite]], attribute: str) -> Any:
         """An attribute of what comes out there, shown as that of the first is."""
         cases = [(when, composite.values[attribute]) for when, composite in here]
-        return as_shown(selected(cases), self._shown_as[here[0][1].type, attribute])
+        return self._shown_as[here[0][1].type, attribute].show(selected(cases))

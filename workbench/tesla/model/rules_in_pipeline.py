@@ -16,7 +16,7 @@ from workbench.core.fields import Record, within
 from workbench.core.ops import NE, both
 from workbench.core.processor import Emission, Machine, Maybe, State
 from workbench.core.strict import leaves_domain
-from workbench.core.term import FALSE, TRUE, Term, const, exactly, var
+from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.errors import Overflow
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.course import ModelComposite
@@ -102,8 +102,9 @@ class RulesInPipeline(ModelledRules):
         for name, places in self._places.items():
             domains = self.rules.declarations[name].domains
             for attribute, _, part in places:
-                as_shown = {exactly(meant(each, domains[attribute])): each for each in part.values()}
-                found[name, attribute] = Shown(part, as_shown)
+                shown, table = list(part.values()), self.frame.tables[name, attribute]
+                meanings = (meant(each, domains[attribute]) for each in shown)
+                found[name, attribute] = Shown.showing(table, part, meanings, shown)
         return found
 
     def attributes(self, name: str, given: Any) -> Iterator[tuple[str, Any]]:
@@ -148,16 +149,17 @@ class RulesInPipeline(ModelledRules):
     def _shown_of(self, domain: Domain, table: ValueTable) -> Shown:
         """How values of an attribute are shown: numbers as a pipeline has them, others by names."""
         if domain == BOOL:
-            return Shown(BOOL, {exactly(value): value for value in table.values})
+            return Shown.showing(table, BOOL, table.values, table.values)
         if domain == INT:
             whole = [value for value in table.values if isinstance(value, int)]
             if self._beyond and any(value not in self.integers for value in whole):
-                return Shown(Range(min(whole), max(whole)), {exactly(value): value for value in whole})
-            return Shown(self.integers, {exactly(value): self.integers.fit(value) for value in whole})
-        names = {exactly(value): str(value) for value in table.values}
+                return Shown.showing(table, Range(min(whole), max(whole)), whole, whole)
+            return Shown.showing(table, self.integers, whole, map(self.integers.fit, whole))
+        names = tuple(map(str, table.values))
         known = (part for shape in self.shapes for part in within(shape) if isinstance(part, Enum))
-        labels = Enum(tuple(names.values()) or (NULL,))
-        return Shown(next((part for part in known if set(labels.labels) <= set(part.labels)), labels), names)
+        labels = Enum(names or (NULL,))
+        domain = next((part for part in known if set(labels.labels) <= set(part.labels)), labels)
+        return Shown.showing(table, domain, table.values, names)
 
     @cached_property
     def _beyond(self) -> bool:

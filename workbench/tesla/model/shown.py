@@ -6,7 +6,7 @@ no floats, no texts and no null.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Range, Value
@@ -23,8 +23,14 @@ COMES = Enum(("comes",))
 
 
 class Shown(NamedTuple):
-    """How the values of a table are shown on pipes: a domain, and what each is there."""
+    """The values of a table as pipes show them.
 
+    Attributes
+    ----------
+    as_shown: what each of them is on a pipe, by `exactly`.
+    """
+
+    table: ValueTable
     domain: Domain
     as_shown: Mapping[Any, Value]
 
@@ -32,16 +38,63 @@ class Shown(NamedTuple):
     def of(cls, table: ValueTable, *, exact: bool = False) -> Shown:
         """Numbers as numbers where they lie close together, else by their names; `exact`: the domain has no others."""
         values = table.values or (0,)
-        keys = list(map(exactly, values))
         if all(isinstance(each, bool) for each in values) and len(values) > exact:
-            return cls(BOOL, dict(zip(keys, values, strict=True)))
+            return cls.showing(table, BOOL, values, values)
         if all(isinstance(each, int | float) and not isinstance(each, bool) and each == each and abs(each) < 1e9
                and each == int(each) for each in values):  # fmt: skip
             whole = [int(each) for each in values if each is not None]
             if max(whole) - min(whole) < (1 if exact else 4) * len(whole):
-                return cls(Range(min(whole), max(whole)), dict(zip(keys, whole, strict=True)))
+                return cls.showing(table, Range(min(whole), max(whole)), values, whole)
         names = [NULL if each is None else f'"{NULL}"' if each == NULL else str(each) for each in values]
-        return cls(Enum(tuple(names)), dict(zip(keys, names, strict=True)))
+        return cls.showing(table, Enum(tuple(names)), values, names)
+
+    @classmethod
+    def showing(
+        cls, table: ValueTable, domain: Domain, values: Iterable[Value | None], shown: Iterable[Value | None]
+    ) -> Shown:
+        """A table of which some values are shown so."""
+        return cls(table, domain, dict(zip(map(exactly, values), shown, strict=True)))
+
+    def value(self, shown: Value) -> Value | None:
+        """The value that is shown so."""
+        key = next(key for key, each in self.as_shown.items() if each == shown)
+        return self.table.values[self.table.places[key]]
+
+    def read(self, item: Term) -> ChosenValue:
+        """The value that a pipe shows."""
+        table, domain = self.table, self.domain
+        if len(table) == 1:
+            return ChosenValue.constant(table.values[0])
+        if isinstance(domain, Range | Integer) and self._in_places(table):
+            return ChosenValue.at(SUB(Conversion.to(item, Range(domain.lo, domain.hi)), domain.lo), table)
+        if isinstance(domain, Bool):
+            return ChosenValue.of([(False, negate(item)), (True, item)])
+        places: Any = const(0, table.domain)
+        for key, each in self.as_shown.items():
+            places = ite(EQ(item, const(each, domain)), const(table.places[key], table.domain), places)
+        return ChosenValue.at(places, table)
+
+    def show(self, chosen: ChosenValue) -> Any:
+        """What a pipe shows of a value."""
+        domain, table = self.domain, chosen.table
+        if isinstance(domain, Bool):
+            return chosen.is_true
+        if isinstance(domain, Integer):  # which what is shown is brought into, as by a cast
+            whole = [value for value, _ in chosen.cases.values() if isinstance(value, int)] or [domain.lo]
+            exact = Shown.showing(self.table, Range(min(whole), max(whole)), whole, whole)
+            return Conversion.to(as_term(exact.show(chosen), exact.domain), domain)
+        if chosen.place is not None and isinstance(domain, Range) and table is not None and self._in_places(table):
+            return ADD(chosen.place, domain.lo)
+        found: Any = const(domain.default, domain)
+        for key, (_, when) in chosen.cases.items():
+            if key in self.as_shown:
+                found = ite(when, const(self.as_shown[key], domain), found)
+        return found
+
+    def _in_places(self, table: ValueTable) -> bool:
+        """Whether the places of a table are what is shown, counted from the least number."""
+        assert isinstance(self.domain, Range | Integer)
+        return [self.as_shown.get(key) for key in table.places] == list(range(self.domain.lo, self.domain.hi + 1))
 
 
 def pauses_shown(most: int, least: int = 1) -> Domain:
@@ -71,43 +124,3 @@ def ticks_of(pause: Any) -> Any:
 def nothing_of(domain: Domain) -> Any:
     """What a pipe carries where no event is."""
     return const(domain.default, domain)
-
-
-def value_shown(item: Term, table: ValueTable, shown: Shown) -> ChosenValue:
-    """The value that a stream shows."""
-    if len(table) == 1:
-        return ChosenValue.constant(table.values[0])
-    if isinstance(shown.domain, Range | Integer) and _in_places(table, shown):
-        whole = Conversion.to(item, Range(shown.domain.lo, shown.domain.hi))
-        return ChosenValue.at(SUB(whole, shown.domain.lo), table)
-    if isinstance(shown.domain, Bool):
-        return ChosenValue.of([(False, negate(item)), (True, item)])
-    places: Any = const(0, table.domain)
-    for key, each in shown.as_shown.items():
-        places = ite(EQ(item, const(each, shown.domain)), const(table.places[key], table.domain), places)
-    return ChosenValue.at(places, table)
-
-
-def as_shown(chosen: ChosenValue, shown: Shown) -> Any:
-    """What a stream shows of a value."""
-    domain = shown.domain
-    if isinstance(domain, Bool):
-        return chosen.is_true
-    if isinstance(domain, Integer):  # which what is shown is brought into, as by a cast
-        whole = [value for value, _ in chosen.cases.values() if isinstance(value, int)] or [domain.lo]
-        exact = Shown(Range(min(whole), max(whole)), {exactly(value): value for value in whole})
-        return Conversion.to(as_term(as_shown(chosen, exact), exact.domain), domain)
-    table = chosen.table
-    if chosen.place is not None and isinstance(domain, Range) and table is not None and _in_places(table, shown):
-        return ADD(chosen.place, domain.lo)
-    found: Any = const(domain.default, domain)
-    for key, (_, when) in chosen.cases.items():
-        if key in shown.as_shown:
-            found = ite(when, const(shown.as_shown[key], domain), found)
-    return found
-
-
-def _in_places(table: ValueTable, shown: Shown) -> bool:
-    """Whether the places of a table are what is shown, counted from the least number."""
-    assert isinstance(shown.domain, Range | Integer)
-    return [shown.as_shown.get(key) for key in table.places] == list(range(shown.domain.lo, shown.domain.hi + 1))

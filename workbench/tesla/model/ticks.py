@@ -302,10 +302,7 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     def event(self, name: str, given: Value, now: int) -> Occurrence:
         """An event of a type, as a stream shows it."""
-        values = []
-        for attribute, item in self.attributes(name, given):
-            shown, table = self._tables[name, attribute].as_shown, self.frame.tables[name, attribute]
-            values.append(table.values[table.places[next(key for key, each in shown.items() if each == item)]])
+        values = (self._tables[name, attribute].value(item) for attribute, item in self.attributes(name, given))
         return Occurrence(name, now, tuple(values))
 
     def attributes(self, name: str, given: Any) -> Iterator[tuple[str, Any]]:
