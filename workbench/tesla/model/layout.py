@@ -187,30 +187,35 @@ def layouts(
         for role in (role for rule in rules.resolved for role in roles_of(rule, number in trex)):
             found.setdefault(role.part.type, []).append(role)
     columns: dict[str, KeptColumn] = {}
-    sizes: list[int] = []
-    for kind, name in enumerate(found, 1):
-        roles = tuple(found[name])
-        newest = _newest(roles)
-        kept = _asked(roles)
-        keys = [] if newest is None else [len(tables[name, each]) for each in newest]
-        apart = newest is not None and math.prod(keys) <= MOST_APART and _apart(roles, newest, tables)
-        attributes: dict[str, int] = {}
-        for attribute in sorted(kept, key=lambda each: (-len(tables[name, each]), each)):
-            if (size := len(tables[name, attribute])) > 1:
-                place = attributes[attribute] = len(attributes)
-                if not apart:
-                    sizes[place:] = [max((size, *sizes[place : place + 1])), *sizes[place + 1 :]]
-        ticks = [role.lookback.time for role in roles if role.lookback.time is not None]
-        places = [role.lookback.count or 0 for role in roles if role.lookback.time is None]
-        endless = [role for role in roles if role.lookback.endless]
-        if endless and newest is None:
-            raise _refused(endless[0])
-        far = max(ticks, default=-1), max(places, default=0), bool(endless)
-        own = tuple(itertools.product(*map(range, keys))) if apart else ()
-        room = rest[name] if newest is None else min(math.prod(keys), max(rest[name], 8))
-        capacity = len(own) or rooms.get(name, room)
-        columns[name] = KeptColumn(name, kind, roles, *far, attributes, newest, own, capacity)
-    return [KeptLayout(rules, columns, tuple(sizes), n in trex) for n, rules in enumerate(rule_sets)]
+    for kind, (name, roles) in enumerate(found.items(), 1):
+        columns[name] = _column(name, kind, tuple(roles), tables, rest[name]).with_room(rooms.get(name))
+    sizes = _sizes([column for column in columns.values() if not column.apart], tables)
+    return [KeptLayout(rules, columns, sizes, n in trex) for n, rules in enumerate(rule_sets)]
+
+
+def _column(name: str, kind: int, roles: tuple[Role, ...], tables: Tables, rest: int) -> KeptColumn:
+    """The column of a type of which only the newest events count, or which has so much room."""
+    newest = _newest(roles)
+    keys = [] if newest is None else [len(tables[name, each]) for each in newest]
+    apart = newest is not None and math.prod(keys) <= MOST_APART and _apart(roles, newest, tables)
+    sizes = {each: len(tables[name, each]) for each in _asked(roles)}
+    several = sorted((each for each, size in sizes.items() if size > 1), key=lambda each: (-sizes[each], each))
+    attributes = {each: place for place, each in enumerate(several)}
+    ticks = [role.lookback.time for role in roles if role.lookback.time is not None]
+    places = [role.lookback.count or 0 for role in roles if role.lookback.time is None]
+    endless = [role for role in roles if role.lookback.endless]
+    if endless and newest is None:
+        raise _refused(endless[0])
+    far = max(ticks, default=-1), max(places, default=0), bool(endless)
+    own = tuple(itertools.product(*map(range, keys))) if apart else ()
+    room = rest if newest is None else min(math.prod(keys), max(rest, 8))
+    return KeptColumn(name, kind, roles, *far, attributes, newest, own, len(own) or room)
+
+
+def _sizes(columns: Sequence[KeptColumn], tables: Tables) -> tuple[int, ...]:
+    """Of each attribute of a slot that holds events of any of these columns, the most values that it has."""
+    sizes = ([len(tables[column.type, name]) for name in column.attributes] for column in columns)
+    return tuple(map(max, itertools.zip_longest(*sizes, fillvalue=0)))
 
 
 def _refused(role: Role) -> Refused:

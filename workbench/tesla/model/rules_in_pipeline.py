@@ -21,9 +21,9 @@ from workbench.errors import Overflow
 from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.course import ModelComposite
 from workbench.tesla.model.machine import ModelledRules
+from workbench.tesla.model.outputs import ModelOutput
 from workbench.tesla.model.shown import NULL, Shown, pauses_shown
 from workbench.tesla.model.state import variables
-from workbench.tesla.model.ticks import ModelOutput
 from workbench.tesla.nulls import may_be_null
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_processor import ALL, places_of

@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 from workbench.core.domain import BOOL, INT, Domain, Enum, ModelScope, Value
 from workbench.core.fields import Record
@@ -22,11 +22,10 @@ from workbench.core.processor import Emission, State, Stream, emission
 from workbench.core.term import exactly
 from workbench.core.units import spelled
 from workbench.errors import EndlessChain, Overflow
-from workbench.tesla import tree as t
 from workbench.tesla.formulas import TREX
 from workbench.tesla.model.chosen import ValueTable
-from workbench.tesla.model.course import ModelComposite
 from workbench.tesla.model.frame import RuleFrame, waiting_of
+from workbench.tesla.model.outputs import CHAIN, ModelOutput, output_of
 from workbench.tesla.model.shown import Shown, ticks_of
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_memory import HappensOrFacts, RuleMemory
@@ -34,34 +33,9 @@ from workbench.tesla.rule_processor import ALL, RuleProcessor
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
 
-CHAIN = "chain"
-"""The output with the last composites of chains."""
 GivenRows = tuple[tuple[str, Value], ...]
 """The rows of facts that have been given: of which type, and what a stream shows of each."""
 _ROWS: GivenRows = ()
-
-
-class ModelOutput(NamedTuple):
-    """An output of rules in a model: what of all types has this one, if any, and is of this rule, if any.
-
-    Attributes
-    ----------
-    chain: the length of the chains of causes whose last composites come out there, if it is about such.
-    """
-
-    name: str
-    type: str = ""
-    rule: str = ""
-    chain: int = 0
-
-    def has(self, composite: Occurrence | ModelComposite, chain: int) -> bool:
-        """Whether a composite comes out there that is the last of a chain of this length."""
-        return self.type in ("", composite.type) and self.rule in ("", composite.rule) and self.chain in (0, chain)
-
-    @property
-    def typed(self) -> bool:
-        """Whether the type alone is told of what comes out."""
-        return not (self.type or self.rule)
 
 
 @dataclass(frozen=True)
@@ -394,8 +368,3 @@ def _chains(found: Sequence[Occurrence]) -> Iterator[tuple[Occurrence, int]]:
     for each in found:
         lengths[each.number] = lengths.get(each.sources[0], 0) + 1
         yield each, lengths[each.number]
-
-
-def output_of(rule: t.Rule) -> str:
-    """What the output is called that has what a rule emits."""
-    return f"by_{rule.name.replace(' ', '_')}"

@@ -18,7 +18,7 @@ from workbench.language import PropertySyntax
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, modelled, settled
 from workbench.tesla.model.frame import waiting_of
-from workbench.tesla.model.ticks import output_of
+from workbench.tesla.model.outputs import output_of
 from workbench.tesla.occurrence import has_units
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.problem import Problem, problem

@@ -24,7 +24,6 @@ from workbench.errors import LimitMet
 from workbench.ir.reduce import observe
 from workbench.ir.system import StateVariable, System
 from workbench.processors.held.group import Group
-from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.needs import computes, growth_for
 from workbench.tesla.model.shown import COMES
@@ -100,44 +99,44 @@ def _exchanged_events(asked: AskedRules) -> list[Finding]:
 
 
 def _exchange_events(asked: AskedRules) -> Finding:
-    rules, settings, bounds = asked.rules, asked.settings, asked.bounds
-
-    def ask(bounds: RuleBounds) -> Verdict:
-        model = asked.within(bounds).model()
-        both_ways = _both_ways(model)
-        same = _same_outcome([name for name, _ in model.outputs if name != ALL])
-        first: Verdict | None = None
-        if settings.engine == "auto":
-            limits = [each / 2 for each in (settings.seconds, remaining().seconds) if each is not None]
-            seconds = min([EXPLICIT, *limits])
-            with suppress(LimitMet), Budget(seconds, soft=True):
-                first = check(both_ways, same, replace(settings, engine="explicit"))
-            if first is not None and first.outcome is not Outcome.UNKNOWN:
-                return first
-        verdict = check(both_ways, same, settings)
-        if verdict.outcome is not Outcome.UNKNOWN:
-            return verdict
-        return replace(verdict, depth=_of_events(deeper(verdict.depth, first.depth if first else None)))
-
-    if asked.deepen and bounds.room is None:
-        bounds = replace(bounds, growth=growth_for(rules))
-    about, model = EVENTS, modelled_in(asked.within(bounds).model())
-    orders = _two_events(model)
-    names = rules.rule_names
-    happens_in, never = partial(happens, [rules], names, settings), "no rule fires"
-    question = GrowingQuestion(ask, asked.within(bounds), happens_in, never, computes=computes(rules))
-    verdict, bounds = (None, bounds) if orders else question.decide()
-    if verdict is not None and verdict.counterexample is not None:
-        inputs = [step.inputs for step in verdict.counterexample.steps]
-        orders = both_orders(inputs, ["swap" in each for each in inputs])
-        model = modelled_in(asked.within(bounds).model())
+    if asked.deepen and asked.bounds.room is None:
+        asked = asked.within(replace(asked.bounds, growth=growth_for(asked.rules)))
+    model = modelled_in(asked.model())
+    orders, verdict = _two_events(model), None
+    if not orders:
+        happens_in = partial(happens, [asked.rules], asked.rules.rule_names, asked.settings)
+        ask = lambda bounds: _decide_order(asked.within(bounds))  # noqa: E731
+        question = GrowingQuestion(ask, asked, happens_in, "no rule fires", computes=computes(asked.rules))
+        verdict, bounds = question.decide()
+        if verdict.counterexample is not None:
+            inputs = [step.inputs for step in verdict.counterexample.steps]
+            orders = both_orders(inputs, ["swap" in each for each in inputs])
+            model = modelled_in(asked.within(bounds).model())
     if orders or verdict is None:
         one, other = (RuleStream.of(model, each) for each in orders)
         says = "their order matters: two that change places cause something else"
-        return Finding(about, ANSWERS[0], says, verdict, {"in one order": one, "in the other": other})
+        return Finding(EVENTS, ANSWERS[0], says, verdict, {"in one order": one, "in the other": other})
     if verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
-        return Finding(about, ANSWERS[1], f"their order does not matter{limits(verdict)}", verdict)
-    return report_unknown(about, verdict)
+        return Finding(EVENTS, ANSWERS[1], f"their order does not matter{limits(verdict)}", verdict)
+    return report_unknown(EVENTS, verdict)
+
+
+def _decide_order(asked: AskedRules) -> Verdict:
+    """Whether two events of a time, in whichever order, have one outcome in the model with these bounds."""
+    model, settings = asked.model(), asked.settings
+    both_ways = _both_ways(model)
+    same = _same_outcome([name for name, _ in model.outputs if name != ALL])
+    first: Verdict | None = None
+    if settings.engine == "auto":
+        left = [each / 2 for each in (settings.seconds, remaining().seconds) if each is not None]
+        with suppress(LimitMet), Budget(min([EXPLICIT, *left]), soft=True):
+            first = check(both_ways, same, replace(settings, engine="explicit"))
+        if first is not None and first.outcome is not Outcome.UNKNOWN:
+            return first
+    verdict = check(both_ways, same, settings)
+    if verdict.outcome is not Outcome.UNKNOWN:
+        return verdict
+    return replace(verdict, depth=_of_events(deeper(verdict.depth, first.depth if first else None)))
 
 
 def _two_events(model: ModelledRules) -> Sequence[Sequence[Mapping[str, Value]]]:
