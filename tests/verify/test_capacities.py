@@ -12,10 +12,10 @@ from workbench.tesla.meaning import meaning
 from workbench.tesla.model.build import RuleBounds, modelled
 from workbench.tesla.model.rates import RuleRate
 from workbench.verify import rules as r
-from workbench.verify.rules.asked import WITH_TIME, AskedRules
 from workbench.verify.rules.measured import MeasuredRules
 from workbench.verify.rules.problems import rule_comparison, rule_problem
 from workbench.verify.rules.stream import modelled_in
+from workbench.verify.rules.subject import WITH_TIME, RuleSubject
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
 EACH = "rule each_one: from B and each A within 4 from B emit C(x = A.x)\n"
@@ -83,7 +83,7 @@ CASES = {
 
 
 def asked(text, *options, **named):
-    return AskedRules(rules(DECLARED + text, "asked"), *options, **named)
+    return RuleSubject(rules(DECLARED + text, "asked"), *options, **named)
 
 
 def rated(rates):
@@ -98,7 +98,7 @@ def test_capacities_are_the_least_that_are_enough(case):
     found = {
         each.about.removeprefix("asked."): each
         for ask in (r.capacities, r.effects)
-        for each in ask(AskedRules(rule_set, bounds, EXPLICIT))
+        for each in ask(RuleSubject(rule_set, bounds, EXPLICIT))
     }
     assert {name: each.to_json()["capacity"] for name, each in found.items()} == expected
     for name, each in found.items():

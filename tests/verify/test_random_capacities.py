@@ -21,8 +21,8 @@ from workbench.tesla.model.rates import RuleRate
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.values import Selected, value
 from workbench.verify import rules as r
-from workbench.verify.rules.asked import WITH_TIME, AskedRules
 from workbench.verify.rules.stream import modelled_in
+from workbench.verify.rules.subject import WITH_TIME, RuleSubject
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
 EXPLICIT = replace(WITH_TIME, engine="explicit", seconds=5)
@@ -190,7 +190,7 @@ def attacked(seed, steps, longer, *, asked):
 
 
 def compare(rule_set, bounds, needed, text):
-    for each in itertools.chain(*(ask(AskedRules(rule_set, bounds, EXPLICIT)) for ask in (r.capacities, r.effects))):
+    for each in itertools.chain(*(ask(RuleSubject(rule_set, bounds, EXPLICIT)) for ask in (r.capacities, r.effects))):
         name, said = each.about.removeprefix("asked."), each.to_json()
         if each.answer == "unbounded":
             assert not all(bounds.rates.get(type) for type, _ in bounds.values), text

@@ -18,8 +18,8 @@ from workbench.verify import rules as r
 from workbench.verify.analysis import analyses
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.finding import Finding, findings_in_turn
-from workbench.verify.rules.asked import AskedRules
 from workbench.verify.rules.problems import rule_problem
+from workbench.verify.rules.subject import RuleSubject
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
 EACH = "rule each_one: from B[$x = x] and each A(x == $x) within 2 from B emit C(x = $x)\n"
@@ -29,7 +29,7 @@ LAST = "rule last_one: from B[$x = x] and last A(x == $x) within 2 from B emit C
 def found(question, text, **options):
     """Of each part the answer, and how many events the shortest stream has that shows it."""
     answers = {}
-    for each in question(AskedRules(rules(DECLARED + text, "asked"), **options)):
+    for each in question(RuleSubject(rules(DECLARED + text, "asked"), **options)):
         assert each.decided
         assert all(stream.confirmed == ("meaning", "cdp", "aip", "compiled") for stream in each.runs.values())
         lengths = {len(stream.steps) for stream in each.runs.values()}
@@ -47,17 +47,17 @@ def test_rules_are_asked_about_with_what_they_depend_on():
     """A rule needs those that emit what it looks at; a stream is shown with what all rules make of it."""
     text = "from D emit C(x = 1)\nfrom B and last A(x > 9) within 2 from B emit D(x = 0)\nfrom B(x > 5) emit E()"
     given = rules(DECLARED + "declare E()\n" + text, "asked")
-    kept = {name: AskedRules(given).about([name]).rules for name in given.rule_names}
+    kept = {name: RuleSubject(given).about([name]).rules for name in given.rule_names}
     assert {name: each.rule_names for name, each in kept.items()} == {
         "rule 1": ("rule 1", "rule 2"), "rule 2": ("rule 2",), "rule 3": ("rule 3",),
     }  # fmt: skip
     assert kept["rule 3"].primitives == given.primitives
-    last = next(each for each in r.fires(AskedRules(given)) if each.about == "rule 2")
+    last = next(each for each in r.fires(RuleSubject(given)) if each.about == "rule 2")
     assert [each.type for each in last.runs[""].meant] == ["D", "C"]
     counted = rules(
         DECLARED + text.replace("emit E()", "emit C(x = 2)").replace("within 2 from", "within 2 events from")
     )
-    assert AskedRules(counted).about(["rule 3"]).rules is counted
+    assert RuleSubject(counted).about(["rule 3"]).rules is counted
 
 
 def test_each_covers_last_and_last_does_not_cover_each():
@@ -74,7 +74,7 @@ def test_each_covers_last_and_last_does_not_cover_each():
 
 def test_long_pauses_are_times():
     """`1 .. 12` from B: an A that came between 1 and 12 ticks before; one pause of many ticks is a time, too."""
-    (each,) = r.fires(AskedRules(rules(DECLARED + "from B and last A within 9 .. 12 from B emit C(x = 1)", "late")))
+    (each,) = r.fires(RuleSubject(rules(DECLARED + "from B and last A within 9 .. 12 from B emit C(x = 1)", "late")))
     (stream,) = each.runs.values()
     assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
     assert 9 <= stream.events[1].time - stream.events[0].time <= 12
@@ -111,7 +111,7 @@ def test_rules_that_count_depend_on_their_order():
     """RepA of the thesis counts 1, 2, 3 and with its rules exchanged 1, 2, 1, 2: three values tell them apart."""
     counts = load_rules("models/tesla/iteration.tesla")
     both = replace(counts, rules=counts.rules[:2])
-    swapped, _ = r.order(AskedRules(both, RuleBounds(room=4), deepen=False))
+    swapped, _ = r.order(RuleSubject(both, RuleBounds(room=4), deepen=False))
     one, other = swapped.runs.values()
     assert (swapped.about, swapped.answer, len(one.events)) == ("rule 1, rule 2", "depends", 3)
     assert one.differs_from(other)
@@ -133,7 +133,7 @@ def test_cascades_are_followed(back, values, answer):
     rule start: from A emit C(n = A.x)
     rule on: from C(n > 0) emit D(n = C.n)
     rule back: from D emit C(n = {back})"""
-    (found,) = r.cascade(AskedRules(rules(text, "asked"), RuleBounds(values={("A", "x"): values})))
+    (found,) = r.cascade(RuleSubject(rules(text, "asked"), RuleBounds(values={("A", "x"): values})))
     assert (found.answer, *(len(each.steps) for each in found.runs.values())) == answer
     assert all(each.confirmed == ("meaning", "cdp", "aip", "compiled") for each in found.runs.values())
     assert all((each.meant is None) == (back == "D.n") for each in found.runs.values())
@@ -195,18 +195,18 @@ def test_an_engine_that_refuses_rules_says_why_once():
     """Machine code has numbers of 64 bits; the others find both rules' composites."""
     text = "from A(x > 9223372036854775808) emit C(x = 1)\nfrom A(x > 9223372036854775808) emit D(x = 1)"
     given = rules(DECLARED + text, "large")
-    streams = [stream for each in r.fires(AskedRules(given)) for stream in each.runs.values()]
+    streams = [stream for each in r.fires(RuleSubject(given)) for stream in each.runs.values()]
     assert [each.confirmed for each in streams] == [("meaning", "cdp", "aip")] * 2
     said = {reason for each in streams for reason in each.unconfirmed.values()}
     assert len(said) == 1
-    text = section(analyses("rules")["fires"], r.fires(AskedRules(given))).text()
+    text = section(analyses("rules")["fires"], r.fires(RuleSubject(given))).text()
     assert text.count(f"- compiled: {said.pop()}") == 1
     assert streams[0].to_json()["unconfirmed"].keys() == {"compiled"}
 
 
 def test_an_engine_that_finds_something_else_is_told(monkeypatch):
     """One that says nothing to anything."""
-    (found,) = r.fires(AskedRules(rules(DECLARED + "from A emit C(x = 1)", "one")))
+    (found,) = r.fires(RuleSubject(rules(DECLARED + "from A emit C(x = 1)", "one")))
     (stream,) = found.runs.values()
     right = type(stream).caused
     monkeypatch.setattr(type(stream), "caused", lambda self, name="cdp": [] if name == "aip" else right(self, name))

@@ -22,8 +22,8 @@ from workbench.verify import rules as r
 from workbench.verify.answer import check, replay
 from workbench.verify.answer.check_all import check_all
 from workbench.verify.answer.verdict import Outcome
-from workbench.verify.rules.asked import WITH_TIME, AskedRules
 from workbench.verify.rules.problems import RuleProblem, rule_comparison, rule_problem
+from workbench.verify.rules.subject import WITH_TIME, RuleSubject
 
 DECLARED = "".join(f"declare {name}(x: int)\n" for name in "ABTDEF")
 FRAUD = """declare Failed(user: string) declare Login(user: string) declare Takeover(user: string)
@@ -224,7 +224,7 @@ def test_the_order_of_events_is_asked_of_models_in_which_rules_fire():
     """Five events, and whether a B is before the last of them: with room for four nothing would be said of it."""
     text = f"""{DECLARED}rule one: from A as T and $n = COUNT(A within 10 from T) where $n >= 5 emit D(x = 1)
     rule two: from D as T and last B within 10 from T emit F(x = 1)"""
-    found = r.order(AskedRules(rules(text, "ordered"), settings=replace(WITH_TIME, grow=30)))
+    found = r.order(RuleSubject(rules(text, "ordered"), settings=replace(WITH_TIME, grow=30)))
     assert [each.answer for each in found if each.about == "simultaneous events"] == ["depends"]
 
 
@@ -274,10 +274,10 @@ def test_analyses_say_nothing_of_rules_that_do_not_fire():
     ).replace("r1", "r2", 1)
     given = rules(text, "asked")
     for question in (r.fires, r.covers, r.competition):
-        found = question(AskedRules(given, RuleBounds(room=2), deepen=False))
+        found = question(RuleSubject(given, RuleBounds(room=2), deepen=False))
         assert {(each.answer, each.decided) for each in found} == {("unknown", False)}
         assert all("vacuous" in each.says for each in found)
-    assert {each.answer for each in r.fires(AskedRules(given))} == {"fires"}
+    assert {each.answer for each in r.fires(RuleSubject(given))} == {"fires"}
 
 
 def test_what_rules_need():

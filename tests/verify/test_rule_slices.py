@@ -13,10 +13,10 @@ from workbench.tesla.check import rules
 from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
 from workbench.verify.answer.problem import comparison, problem
 from workbench.verify.answer.verdict import Outcome
-from workbench.verify.rules.asked import WITH_TIME
 from workbench.verify.rules.droppable import shorter_rules
 from workbench.verify.rules.problems import rule_comparison, rule_problem, shortest_of
 from workbench.verify.rules.relevant import told_apart
+from workbench.verify.rules.subject import WITH_TIME
 from workbench.verify.rules.variants import with_rule
 
 TYPES = ("A", "B", "P", "Q", "R")

@@ -28,7 +28,7 @@ class AnalysisRow:
     ----------
     of: what it is about.
     title: of its section.
-    ask: what it finds; it takes a pipeline and settings, or `AskedRules`.
+    ask: what it finds; it takes a pipeline and settings, or `RuleSubject`.
     nothing: what the section says where there is nothing to ask.
     key: the name of the findings in JSON; empty: the only one is the whole object.
     lines: how people read the findings.
@@ -104,5 +104,5 @@ def answers(rules: RuleSet, question: str, **options: Any) -> tuple[Finding, ...
     """The answers to a question about rules, the name of one of their analyses."""
     known = analyses("rules")
     refuse_unknown("question about rules", question, known)
-    asked = later("workbench.verify.rules.asked", "AskedRules")(rules, **options)
-    return tuple(known[question].ask(asked))
+    subject = later("workbench.verify.rules.subject", "RuleSubject")(rules, **options)
+    return tuple(known[question].ask(subject))

@@ -25,8 +25,8 @@ from workbench.verify.answer.verdict import Depth, Outcome
 from workbench.verify.decide.explicit import decider, machine
 from workbench.verify.decide.table import get_engine
 from workbench.verify.rules import rule_order
-from workbench.verify.rules.asked import WITH_TIME, AskedRules
 from workbench.verify.rules.problems import depth_of_all, rule_comparison, rule_problem
+from workbench.verify.rules.subject import WITH_TIME, RuleSubject
 
 MINUTE = 60 * 10**6
 
@@ -119,7 +119,7 @@ def test_events_that_are_exchanged_count_once(states, monkeypatch):
     monkeypatch.setattr(rule_order, "_two_events", lambda model: ())  # two are tried before the model is asked
     text = "from B[$x = x] and each A(x == $x) within 2 from B emit C(x = $x, n = 1)"
     with searched(states) as settings:
-        (found,) = r.order(AskedRules(rules(DECLARED + text), RuleBounds(room=1), settings, deepen=False))
+        (found,) = r.order(RuleSubject(rules(DECLARED + text), RuleBounds(room=1), settings, deepen=False))
     depth = found.verdict.depth
     assert found.runs or depth is None or depth.steps == 1
 
@@ -129,7 +129,7 @@ def test_how_far_one_got_is_told():
     text = rules(DECLARED + RULES["count"], "found")
     with searched(3) as settings:
         verdict = rule_problem(text, "can(C)", RuleBounds(), settings, deepen=False).decide()
-        told = r.fires(AskedRules(text, RuleBounds(), settings, deepen=False))[0]
+        told = r.fires(RuleSubject(text, RuleBounds(), settings, deepen=False))[0]
     steps = verdict.depth.steps
     assert str(verdict.depth).startswith(f"no run of up to {steps} step")
     assert verdict.to_json()["depth"]["steps"] == told.to_json()["depth"]["steps"] == steps

@@ -91,12 +91,12 @@ def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Ca
 def _of_rules(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Callable[[], Section]]]:
     settings, rules = rule_models.settings(args), o.rules(args.file)
     from workbench.cli.analyse_report import section
-    from workbench.verify.rules.asked import AskedRules
+    from workbench.verify.rules.subject import RuleSubject
 
-    asked = AskedRules(rules, rule_models.bounds(args, [rules]), settings, deepen=not args.Q)
+    subject = RuleSubject(rules, rule_models.bounds(args, [rules]), settings, deepen=not args.Q)
 
     def answer(row: AnalysisRow) -> Section:
-        return section(row, row.ask(asked))
+        return section(row, row.ask(subject))
 
     return {"rules": rules.name}, {name: partial(answer, row) for name, row in analyses("rules").items()}
 

@@ -92,11 +92,11 @@ def _find_columns(args: argparse.Namespace) -> int:
     from workbench.cli.analyse_report import not_confirmed, told_streams
     from workbench.verify.answer.verdict import worst_exit_code
     from workbench.verify.buffers.buffers import QueueStatus
-    from workbench.verify.rules.asked import AskedRules
     from workbench.verify.rules.capacities import capacities
+    from workbench.verify.rules.subject import RuleSubject
 
     with Progress(f"buffers of {rules.name}"):
-        found = capacities(AskedRules(rules, rule_models.bounds(args, [rules]), settings), most=args.most)
+        found = capacities(RuleSubject(rules, rule_models.bounds(args, [rules]), settings), most=args.most)
     if args.json:
         queues = [{"queue": each.about, "status": _status(each), **each.to_json()} for each in found]
         print(json.dumps({"rules": rules.name, "queues": queues, "max": args.most}), flush=True)

@@ -24,8 +24,8 @@ from workbench.tesla.rewriting.lawful import by_laws, differing, renumbered
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.rule_simplification import RewritingStep, RuleSimplification, UndecidedRewriting
 from workbench.verify.answer.verdict import Outcome
-from workbench.verify.rules.asked import WITH_TIME
 from workbench.verify.rules.problems import rule_comparison
+from workbench.verify.rules.subject import WITH_TIME
 
 STREAMS, EVENTS = 40, 12
 """So many random streams, of so many events at most, are tried before the model is asked."""

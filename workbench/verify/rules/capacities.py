@@ -26,12 +26,12 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import RULES, Finding, findings_in_turn
 from workbench.verify.most import Counted, GivenUp, Most, find_most
-from workbench.verify.rules.asked import AskedRules
 from workbench.verify.rules.fires import firing
 from workbench.verify.rules.growth import StepMeasure, growths
 from workbench.verify.rules.measured import MOST_IN_TURN, MOST_TRIED, MeasuredRules
 from workbench.verify.rules.problems import growing
 from workbench.verify.rules.stream import RuleStream, modelled_in
+from workbench.verify.rules.subject import RuleSubject
 
 PATIENCE = 20.0
 """How many seconds a question to the model has where there is no other limit."""
@@ -101,7 +101,7 @@ class RuleMost(Most):
         return replace(found, verdict=self.verdict, runs=runs, data=data, form=CAPACITY)
 
 
-def capacities(asked: AskedRules, *, most: int = MOST_KEPT) -> tuple[Finding, ...]:
+def capacities(subject: RuleSubject, *, most: int = MOST_KEPT) -> tuple[Finding, ...]:
     """The smallest capacity of each column, and of what waits; with a stream that needs it, or makes it grow.
 
     The rates of the bounds say how often events come.
@@ -114,7 +114,7 @@ def capacities(asked: AskedRules, *, most: int = MOST_KEPT) -> tuple[Finding, ..
     ------
     Refused: the rules have no finite model.
     """
-    search, name = CapacitySearch(asked, most), asked.rules.name
+    search, name = CapacitySearch(subject, most), subject.rules.name
     return findings_in_turn([(f"{name}.{queue}", partial(search.find_column, queue)) for queue in search.columns])
 
 
@@ -124,26 +124,26 @@ class CapacitySearch:
 
     Attributes
     ----------
-    asked: the rules; without a limit of time each question to the model has `PATIENCE` seconds.
+    subject: the rules; without a limit of time each question to the model has `PATIENCE` seconds.
     most: the largest room that is tried; 0: none but those of the bounds.
     proved: what no stream exceeds, by column.
     """
 
-    asked: AskedRules
+    subject: RuleSubject
     most: int
     proved: dict[str, int] = field(default_factory=dict)
     blocked: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.model, self.rules = modelled_in(self.asked.model()), self.asked.rules
+        self.model, self.rules = modelled_in(self.subject.model()), self.subject.rules
         self.measured = MeasuredRules(self.model)
         self.counted, self.surely = (RuleCounting(self.model.frame, valued).rooms() for valued in (True, False))
-        self.asked = self.asked.settled()  # so that streams of parts are streams of the whole
+        self.subject = self.subject.settled()  # so that streams of parts are streams of the whole
         self.firings: dict[str, InputSteps] = {}
-        if not self.asked.deepen:
+        if not self.subject.deepen:
             self.most = 0
-        if remaining().seconds is None and self.asked.settings.seconds is None:
-            self.asked = replace(self.asked, settings=replace(self.asked.settings, seconds=PATIENCE))
+        if remaining().seconds is None and self.subject.settings.seconds is None:
+            self.subject = replace(self.subject, settings=replace(self.subject.settings, seconds=PATIENCE))
 
     @property
     def columns(self) -> Sequence[str]:
@@ -259,7 +259,7 @@ class CapacitySearch:
 
     def _modelled_firing(self, rule: t.Rule) -> InputSteps:
         with suppress(Refused):
-            verdict = firing(replace(self.asked, deepen=bool(self.most)), rule)
+            verdict = firing(replace(self.subject, deepen=bool(self.most)), rule)
             if verdict.counterexample is not None:
                 return tuple(step.inputs for step in verdict.counterexample.steps)
         return ()
@@ -267,17 +267,17 @@ class CapacitySearch:
     def _ask(self, searched: RuleMost) -> None:
         """Let the model find streams that reach more, until there are none; of a column, until it is never too full."""
         about = {rule.name for rule in (*searched.causing, *searched.looking)}
-        asked = self.asked.about(about)
-        seen = {name for rule in asked.rules.rules for name in (*rule.types, waiting_of(rule))}
+        subject = self.subject.about(about)
+        seen = {name for rule in subject.rules.rules for name in (*rule.types, waiting_of(rule))}
         rooms = {name: self._room(name) for name in self.model.rooms if name in seen}
         if searched.queue:
             self._enough(rooms, searched.queue, searched.at_least)
 
         def exceeds(_: int, numbers: Sequence[int]) -> list[bool | None]:
-            roomy = replace(asked.bounds, rooms={**asked.bounds.rooms, **rooms})
+            roomy = replace(subject.bounds, rooms={**subject.bounds.rooms, **rooms})
             try:
                 prop = searched.more_than(searched.at_least)  # which is the first of the numbers
-                verdict = growing(replace(asked, bounds=roomy, deepen=False), prop, asked.rules.rule_names).decide()
+                verdict = growing(replace(subject, bounds=roomy, deepen=False), prop, subject.rules.rule_names).decide()
             except Refused as error:  # with so much room there are too many values
                 raise GivenUp(error.what) from error
             return [self._learn(searched, verdict, rooms), *[None] * (len(numbers) - 1)]

@@ -16,14 +16,14 @@ from workbench.tesla.rule_graph import LONGEST_CHAIN
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
-from workbench.verify.rules.asked import AskedRules
 from workbench.verify.rules.problems import growing
 from workbench.verify.rules.stream import stream_of
+from workbench.verify.rules.subject import RuleSubject
 
 CHAINS = "chains of causes"
 
 
-def cascade(asked: AskedRules) -> tuple[Finding, ...]:
+def cascade(subject: RuleSubject) -> tuple[Finding, ...]:
     """Whether chains of causes are bounded; if a long one is found, whether it ends, with the shortest stream.
 
     A chain of one more composite than the `depth` of the bounds is long.
@@ -32,17 +32,17 @@ def cascade(asked: AskedRules) -> tuple[Finding, ...]:
     ------
     Refused: the rules have no finite model.
     """
-    longest = asked.rules.graph.longest_chain
+    longest = subject.rules.graph.longest_chain
     if longest is not None:
         return (Finding(CHAINS, "end", f"they end: none has more than {longest} composites, whatever comes"),)
-    return findings_in_turn([(CHAINS, partial(_longer, asked))])
+    return findings_in_turn([(CHAINS, partial(_longer, subject))])
 
 
-def _longer(asked: AskedRules) -> Iterator[Finding]:
-    length = asked.bounds.depth + 1
-    asked = asked.within(replace(asked.bounds, depth=length, chain=length))
-    names = asked.rules.rule_names
-    verdict = growing(asked, _chain(length), names, about=names).decide()
+def _longer(subject: RuleSubject) -> Iterator[Finding]:
+    length = subject.bounds.depth + 1
+    subject = subject.within(replace(subject.bounds, depth=length, chain=length))
+    names = subject.rules.rule_names
+    verdict = growing(subject, _chain(length), names, about=names).decide()
     stream = stream_of(verdict) if verdict.outcome is Outcome.HOLDS else None
     if stream is not None:
         answer, says = ("long", f"one has {length} composites, and ends")

@@ -12,11 +12,11 @@ from functools import partial
 
 from workbench.tesla import tree as t
 from workbench.verify.finding import Finding, findings_in_turn
-from workbench.verify.rules.asked import AskedRules
+from workbench.verify.rules.subject import RuleSubject
 from workbench.verify.rules.variants import Variation, with_rule
 
 
-def competition(asked: AskedRules) -> tuple[Finding, ...]:
+def competition(subject: RuleSubject) -> tuple[Finding, ...]:
     """For each rule that consumes whether its triggers compete, with the shortest stream on which they do.
 
     Raises
@@ -27,7 +27,7 @@ def competition(asked: AskedRules) -> tuple[Finding, ...]:
     def compare(number: int, rule: t.Rule) -> Iterator[Finding]:
         what = ", ".join(rule.consuming)
         variation = Variation(
-            with_rule(asked.rules, number, replace(rule, consuming=())),
+            with_rule(subject.rules, number, replace(rule, consuming=())),
             ("as it is", "consuming nothing"),
             ("compete", "do not compete"),
             (
@@ -35,7 +35,7 @@ def competition(asked: AskedRules) -> tuple[Finding, ...]:
                 f"triggers do not compete for {what}: it emits the same if it consumes nothing",
             ),
         )
-        yield variation.compare(asked, rule.name)
+        yield variation.compare(subject, rule.name)
 
-    consuming = [(number, rule) for number, rule in enumerate(asked.rules.rules) if rule.consuming]
+    consuming = [(number, rule) for number, rule in enumerate(subject.rules.rules) if rule.consuming]
     return findings_in_turn([(rule.name, partial(compare, number, rule)) for number, rule in consuming])

@@ -18,38 +18,38 @@ from workbench.tesla.tree import Rule
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant
 from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
-from workbench.verify.rules.asked import AskedRules, happens
 from workbench.verify.rules.fires import find_firing
 from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.multisets import all_among, carried_by
 from workbench.verify.rules.stream import RuleStream, stream_of
+from workbench.verify.rules.subject import RuleSubject, happens
 
 
-def covers(asked: AskedRules) -> tuple[Finding, ...]:
+def covers(subject: RuleSubject) -> tuple[Finding, ...]:
     """For each two rules that emit the same type whether one covers the other, or both are equal, with streams if not.
 
     Raises
     ------
     Refused: the rules have no finite model.
     """
-    asked = asked.within(replace(asked.bounds, by_rule=True))
-    pairs = [(one, other) for one, other in combinations(asked.rules.rules, 2) if one.emits == other.emits]
+    subject = subject.within(replace(subject.bounds, by_rule=True))
+    pairs = [(one, other) for one, other in combinations(subject.rules.rules, 2) if one.emits == other.emits]
     streams = dict[str, tuple[Verdict, RuleStream | None]]()
 
     def compare(one: Rule, other: Rule) -> Iterator[Finding]:
         for rule in (one, other):
             if rule.name not in streams:
-                streams[rule.name] = find_firing(asked, rule)
+                streams[rule.name] = find_firing(subject, rule)
         told = [_at_once(*way, *streams[way[0].name]) for way in ((one, other), (other, one))]
         if None not in told:
             return filter(None, told)
-        covered_by = partial(_decide_cover, asked.about([one.name, other.name]))
-        return _compare_both_ways(covered_by, one, other, asked.rules)
+        covered_by = partial(_decide_cover, subject.about([one.name, other.name]))
+        return _compare_both_ways(covered_by, one, other, subject.rules)
 
     return findings_in_turn([(f"{one.name}, {other.name}", partial(compare, one, other)) for one, other in pairs])
 
 
-def _decide_cover(asked: AskedRules, one: Rule, other: Rule) -> Verdict:
+def _decide_cover(subject: RuleSubject, one: Rule, other: Rule) -> Verdict:
     """Whether whatever the one emits is emitted by the other, too; vacuous where it emits nothing."""
     names = output_of(one), output_of(other)
     prop = invariant(
@@ -58,9 +58,9 @@ def _decide_cover(asked: AskedRules, one: Rule, other: Rule) -> Verdict:
         f"{one.name} emits what {other.name} does not",
     )
 
-    fires = partial(happens, [asked.rules], [one.name], asked.settings)
-    ask = lambda bounds: asked.within(bounds).problem(prop).decide()  # noqa: E731
-    return GrowingQuestion(ask, asked, fires, f"{one.name} never fires").decide()[0]
+    fires = partial(happens, [subject.rules], [one.name], subject.settings)
+    ask = lambda bounds: subject.within(bounds).problem(prop).decide()  # noqa: E731
+    return GrowingQuestion(ask, subject, fires, f"{one.name} never fires").decide()[0]
 
 
 def _compare_both_ways(

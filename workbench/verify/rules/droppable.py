@@ -14,11 +14,11 @@ from workbench.tesla import tree as t
 from workbench.tesla.resolved import ResolvedRule, slots, written
 from workbench.tesla.rewriting.laws import with_part, without_part
 from workbench.verify.finding import Finding, findings_in_turn
-from workbench.verify.rules.asked import AskedRules
+from workbench.verify.rules.subject import RuleSubject
 from workbench.verify.rules.variants import Variation, with_rule
 
 
-def droppable(asked: AskedRules) -> tuple[Finding, ...]:
+def droppable(subject: RuleSubject) -> tuple[Finding, ...]:
     """For each part of a rule that it could be written without, whether it then emits the same; a stream if not.
 
     Raises
@@ -28,16 +28,16 @@ def droppable(asked: AskedRules) -> tuple[Finding, ...]:
 
     def compare(about: str, number: int, shorter: t.Rule) -> Iterator[Finding]:
         variation = Variation(
-            with_rule(asked.rules, number, shorter),
+            with_rule(subject.rules, number, shorter),
             ("as it is", "without it"),
             ("needed", "droppable"),
             ("needed: without it the rules differ", "can be dropped"),
         )
-        yield variation.compare(asked, about)
+        yield variation.compare(subject, about)
 
     shorter = (
         (f"{rule.name}, {what}", number, less)
-        for number, rule in enumerate(asked.rules.resolved)
+        for number, rule in enumerate(subject.rules.resolved)
         for what, less in shorter_rules(rule)
     )
     return findings_in_turn([(each[0], partial(compare, *each)) for each in shorter])

@@ -18,20 +18,20 @@ from workbench.tesla.model.counting import RuleCounting
 from workbench.tesla.rule_processor import ALL
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import Finding, findings_in_turn
-from workbench.verify.rules.asked import AskedRules
 from workbench.verify.rules.capacities import MOST_KEPT, CapacitySearch, RuleMost
 from workbench.verify.rules.measured import ELAPSED
+from workbench.verify.rules.subject import RuleSubject
 
 STATIC = "counting: a rule makes no more of a trigger than there are matches of what columns hold"
 
 
-def effects(asked: AskedRules, *, most: int = MOST_KEPT) -> tuple[Finding, ...]:
+def effects(subject: RuleSubject, *, most: int = MOST_KEPT) -> tuple[Finding, ...]:
     """For each type of events from outside that triggers rules how many composites one of them causes at most.
 
     Where rules wait for something not to come, the same of a moment at which that is known. Parameters and errors are
     those of `capacities`.
     """
-    search, rules = CapacitySearch(asked, most), asked.rules
+    search, rules = CapacitySearch(subject, most), subject.rules
     at_once = {rule.trigger.type for rule in rules.rules if rule.absence is None}
     names = [name for name in rules.primitives if name in at_once]
     names += [ELAPSED] if any(rule.absence is not None for rule in rules.rules) else []
@@ -45,10 +45,10 @@ def _about(name: str) -> str:
 def _find_caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
     countings = (RuleCounting(search.model.frame, valued) for valued in (True, False))
     counted, surely = (each.due() if name == ELAPSED else each.caused(name) for each in countings)
-    waiting = [rule for rule in search.asked.rules.rules if rule.absence is not None]
-    at_once = [rule for rule in search.asked.rules.rules if rule not in waiting]
+    waiting = [rule for rule in search.subject.rules.rules if rule.absence is not None]
+    at_once = [rule for rule in search.subject.rules.rules if rule not in waiting]
     causing = waiting if name == ELAPSED else [rule for rule in at_once if rule.trigger.type == name]
-    types = search.asked.rules.graph.led_to(rule.emits for rule in causing)
+    types = search.subject.rules.graph.led_to(rule.emits for rule in causing)
     searched = RuleMost(
         about=_about(name), unit="composite", at_most=counted, surely=surely, argument=STATIC, grows=name != ELAPSED,
         measure=lambda step: step.caused if step.name == name else 0, more_than=partial(_more, name),

@@ -13,20 +13,20 @@ from functools import partial
 from workbench.tesla.tree import Rule
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.finding import Finding, findings_in_turn, report_unknown
-from workbench.verify.rules.asked import AskedRules, can_fire
 from workbench.verify.rules.problems import growing
 from workbench.verify.rules.stream import RuleStream, stream_of
+from workbench.verify.rules.subject import RuleSubject, can_fire
 
 
-def fires(asked: AskedRules) -> tuple[Finding, ...]:
+def fires(subject: RuleSubject) -> tuple[Finding, ...]:
     """For each rule whether it can fire, with the shortest stream on which it does; then types that nothing emits.
 
     Raises
     ------
     Refused: the rules have no finite model.
     """
-    rules = asked.rules
-    found = list(findings_in_turn([(rule.name, partial(_fires, asked, rule)) for rule in rules.rules]))
+    rules = subject.rules
+    found = list(findings_in_turn([(rule.name, partial(_fires, subject, rule)) for rule in rules.rules]))
     silent = {each.about for each in found if each.answer == "never"}
     for name in rules.composites:
         emitting = [rule.name for rule in rules.rules if rule.emits == name]
@@ -35,22 +35,22 @@ def fires(asked: AskedRules) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def firing(asked: AskedRules, rule: Rule) -> Verdict:
+def firing(subject: RuleSubject, rule: Rule) -> Verdict:
     """Whether a rule can fire, asked without the rules that do not matter; its run is one of a model of these."""
-    own = asked.about([rule.name])
+    own = subject.about([rule.name])
     own = own.within(replace(own.bounds, by_rule=True))
     return growing(own, can_fire(rule), own.rules.rule_names, about=[rule.name], itself=True).decide()
 
 
-def find_firing(asked: AskedRules, rule: Rule) -> tuple[Verdict, RuleStream | None]:
+def find_firing(subject: RuleSubject, rule: Rule) -> tuple[Verdict, RuleStream | None]:
     """Whether a rule can fire, and the shortest stream on which it does."""
-    verdict = firing(asked, rule)
+    verdict = firing(subject, rule)
     stream = stream_of(verdict) if verdict.outcome is Outcome.HOLDS else None
-    return verdict, stream and stream.made_by(asked.rules)
+    return verdict, stream and stream.made_by(subject.rules)
 
 
-def _fires(asked: AskedRules, rule: Rule) -> Iterator[Finding]:
-    verdict, stream = find_firing(asked, rule)
+def _fires(subject: RuleSubject, rule: Rule) -> Iterator[Finding]:
+    verdict, stream = find_firing(subject, rule)
     if stream is not None:
         yield Finding(rule.name, "fires", "can fire", verdict, {"": stream})
     elif verdict.outcome is Outcome.FAILS:

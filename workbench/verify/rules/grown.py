@@ -16,7 +16,7 @@ from workbench.errors import LimitMet, Refused
 from workbench.tesla.model.build import RuleBounds
 from workbench.verify.answer.growth import deeper
 from workbench.verify.answer.verdict import Outcome, Vacuity, Verdict
-from workbench.verify.rules.asked import AskedRules
+from workbench.verify.rules.subject import RuleSubject
 
 ROOMIER, VARIED = ((2, 1), (1, 2), (4, 1), (8, 1), (4, 4), (16, 1)), ((1, 2), (1, 4))
 """How many times as much room, and as many values larger models have: where a bound is met, and where none is."""
@@ -40,7 +40,7 @@ class GrowingQuestion:
     Attributes
     ----------
     ask: the verdict of the model with these bounds.
-    asked: the rules, or the first of two rule sets, with the bounds of the first model.
+    subject: the rules, or the first of two rule sets, with the bounds of the first model.
     happens: whether anything that it is about happens in the model with these bounds; None where that is not known.
     never: in words, that nothing does; empty where it is about nothing that might not.
     itself: it asks whether that happens.
@@ -49,7 +49,7 @@ class GrowingQuestion:
     """
 
     ask: Callable[[RuleBounds], Verdict]
-    asked: AskedRules
+    subject: RuleSubject
     happens: Callable[[RuleBounds], bool | None]
     never: str
     itself: bool = False
@@ -63,9 +63,9 @@ class GrowingQuestion:
         ----------
         first: that of the first model, if it is known.
         """
-        verdict, bounds = self.ask(self.asked.bounds) if first is None else first, self.asked.bounds
-        if self._open(verdict) and self.asked.deepen and self.asked.settings.grow:
-            with suppress(LimitMet), Budget(self.asked.settings.grow, soft=True):
+        verdict, bounds = self.ask(self.subject.bounds) if first is None else first, self.subject.bounds
+        if self._open(verdict) and self.subject.deepen and self.subject.settings.grow:
+            with suppress(LimitMet), Budget(self.subject.settings.grow, soft=True):
                 for verdict, bounds in self._larger(verdict, bounds):  # noqa: B007, B020 - the last one counts
                     pass
         if self.never and self._open(verdict) and not (happens := self._happens(bounds)):
@@ -86,7 +86,7 @@ class GrowingQuestion:
         for number, (growth, variety) in enumerate(ROOMIER if roomier else VARIED):
             if not quiet and (number >= ALWAYS or not roomier):
                 return
-            larger = replace(self.asked.bounds, growth=self.asked.bounds.growth * growth, variety=variety)
+            larger = replace(self.subject.bounds, growth=self.subject.bounds.growth * growth, variety=variety)
             speaks = not quiet or self.itself
             try:
                 if not speaks and self._happens(larger) is False:
@@ -110,7 +110,7 @@ class GrowingQuestion:
         """Whether anything happens that it is about; nothing, if that is what is asked. None: it is not known."""
         if self.itself:
             return False
-        with suppress(LimitMet, Refused), Budget(max(self.asked.settings.grow, LOOKING)):
+        with suppress(LimitMet, Refused), Budget(max(self.subject.settings.grow, LOOKING)):
             return self.happens(bounds)
         return None
 
@@ -129,12 +129,12 @@ class GrowingQuestion:
 
     def _preventing(self, verdict: Verdict) -> str:
         """What was given without which something happens; empty if that is not known."""
-        facts = {name: 2 * most for name, most in self.asked.bounds.any_facts.items()}
+        facts = {name: 2 * most for name, most in self.subject.bounds.any_facts.items()}
         for name, (option, value) in {**RELEASED, "any_facts": ("--facts-any", facts)}.items():
-            growth = ENOUGH if name == "room" else self.asked.bounds.growth
-            if getattr(self.asked.bounds, name) != value:
+            growth = ENOUGH if name == "room" else self.subject.bounds.growth
+            if getattr(self.subject.bounds, name) != value:
                 with suppress(LimitMet, Refused), Budget(LOOKING):
-                    if self.happens(replace(self.asked.bounds, growth=growth, **{name: value})):
+                    if self.happens(replace(self.subject.bounds, growth=growth, **{name: value})):
                         return option
         return ""
 

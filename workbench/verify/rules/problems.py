@@ -26,9 +26,9 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property
-from workbench.verify.rules.asked import WITH_TIME, AskedRules, happens
 from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.relevant import asked_of, told_apart
+from workbench.verify.rules.subject import WITH_TIME, RuleSubject, happens
 
 SHORTER = 2.0
 """Seconds for each other rule, where one is known to emit something, to do it on a shorter stream."""
@@ -41,15 +41,15 @@ class RuleProblem(Problem):
     Attributes
     ----------
     growing: the same of larger models.
-    asked: the rules themselves; None of two that are compared.
+    source: the rules themselves; None of two that are compared.
     """
 
     growing: GrowingQuestion | None = None
-    asked: AskedRules | None = None
+    source: RuleSubject | None = None
 
     @property
     def program(self) -> object:
-        return self.subject if self.asked is None else self.asked.rules
+        return self.subject if self.source is None else self.source.rules
 
     def decide(self) -> Verdict:
         """The verdict; where no run decides it, that of larger models."""
@@ -68,7 +68,7 @@ class RuleProblem(Problem):
         if not (isinstance(other, RuleProblem) and self.growing and other.growing and super().is_opposite_of(other)):
             return False
         one, two = self.growing, other.growing
-        return (one.asked.bounds, one.asked.deepen) == (two.asked.bounds, two.asked.deepen)
+        return (one.subject.bounds, one.subject.deepen) == (two.subject.bounds, two.subject.deepen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class SplitProblem(RuleProblem):
 
     def decide(self) -> Verdict:
         """The verdict; it rests on what that about one of the rules rests on."""
-        assert self.asked is not None
+        assert self.source is not None
         assert self.syntax is not None
         start, parts, grow = time.monotonic(), list[Verdict](), self.settings.grow / (len(self.names) + 1)
         shows = Outcome.HOLDS if PROPERTIES[self.syntax.name].wanted else Outcome.FAILS
@@ -96,7 +96,7 @@ class SplitProblem(RuleProblem):
                 seconds = share(len(self.names) - number + 1).seconds  # as much is left for all of them together
                 if any(each.outcome is shows for each in parts):
                     seconds = SHORTER if seconds is None else min(SHORTER, seconds)
-                own = replace(self.asked, settings=replace(self.settings, seconds=seconds, grow=grow))
+                own = replace(self.source, settings=replace(self.settings, seconds=seconds, grow=grow))
                 parts.append(growing(own, self.syntax, [name]).decide())
             found = shortest_of(parts, shows)
             if found is not None:
@@ -148,21 +148,21 @@ def rule_problem(
     """
     if isinstance(prop, str):
         prop = parse_property(prop)
-    asked = AskedRules(rules, bounds or RuleBounds(), settings, deepen)
+    subject = RuleSubject(rules, bounds or RuleBounds(), settings, deepen)
     if not isinstance(prop, PropertySyntax):
-        return growing(asked, prop, rules.rule_names)
+        return growing(subject, prop, rules.rule_names)
     emitting = asked_of(rules, prop)
-    alone = [len(asked.about([name]).rules.rules) for name in emitting if _type_asked(rules, prop)]
-    if len(alone) < 2 or settings.engine != "auto" or len(asked.about(emitting).rules.rules) in alone:
-        return growing(asked, prop, emitting)
+    alone = [len(subject.about([name]).rules.rules) for name in emitting if _type_asked(rules, prop)]
+    if len(alone) < 2 or settings.engine != "auto" or len(subject.about(emitting).rules.rules) in alone:
+        return growing(subject, prop, emitting)
     less = replace(settings, grow=settings.grow / (len(alone) + 1))
-    whole = growing(replace(asked, settings=less), prop, emitting)
+    whole = growing(replace(subject, settings=less), prop, emitting)
     found = whole.subject, whole.prop, settings, whole.syntax
-    return SplitProblem(*found, growing=whole.growing, asked=asked, names=emitting)
+    return SplitProblem(*found, growing=whole.growing, source=subject, names=emitting)
 
 
 def growing(
-    asked: AskedRules,
+    subject: RuleSubject,
     prop: Property | PropertySyntax,
     names: Collection[str],
     *,
@@ -176,25 +176,25 @@ def growing(
     about: of a property that is not written, rules without which it is about nothing.
     itself: it asks whether these fire.
     """
-    rules, settings, bounds = asked.rules, asked.settings, asked.bounds
+    rules, settings, bounds = subject.rules, subject.settings, subject.bounds
 
     def problem_with(more: RuleBounds) -> Problem:
-        return asked.within(more).settled().about(names).problem(prop)
+        return subject.within(more).settled().about(names).problem(prop)
 
     if isinstance(prop, PropertySyntax):
         about = names if _outputs_asked(rules, prop) else ()
         itself = _type_asked(rules, prop)
-        if asked.deepen and not itself:
+        if subject.deepen and not itself:
             larger = (replace(bounds, growth=growth) for growth in (1, 2, 4))
             bounds = next((more for more in larger if _is_typed(problem_with(more))), bounds)
     question = GrowingQuestion(
-        lambda more: problem_with(more).decide(), asked.within(bounds),
+        lambda more: problem_with(more).decide(), subject.within(bounds),
         partial(happens, [rules], about, settings), _never([rules], about), itself=itself,
         wanted=isinstance(prop, Property) or PROPERTIES[prop.name].wanted,
-        computes=computes(asked.about(names).rules),
+        computes=computes(subject.about(names).rules),
     )  # fmt: skip
     first = problem_with(bounds)
-    return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question, asked=asked)
+    return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question, source=subject)
 
 
 def _is_typed(found: Problem) -> bool:
@@ -244,7 +244,7 @@ def rule_comparison(
     """
     sides = dict(zip(("left", "right"), alike(left, right), strict=True))
     rule_sets = tuple(sides.values())
-    whole = AskedRules(rule_sets[0], bounds or RuleBounds(), settings, deepen)
+    whole = RuleSubject(rule_sets[0], bounds or RuleBounds(), settings, deepen)
 
     def problem_with(more: RuleBounds) -> Problem:
         asked, own = sides, more
@@ -258,15 +258,17 @@ def rule_comparison(
     return RuleProblem(first.subject, first.prop, settings, first.syntax, first.title, growing=question)
 
 
-def comparing(ask: Callable[[RuleBounds], Verdict], rule_sets: Sequence[RuleSet], asked: AskedRules) -> GrowingQuestion:
+def comparing(
+    ask: Callable[[RuleBounds], Verdict], rule_sets: Sequence[RuleSet], subject: RuleSubject
+) -> GrowingQuestion:
     """What is asked of two rule sets, which says nothing where none of the rules that are others in them fires.
 
     Parameters
     ----------
-    asked: the first of them, with the bounds of both.
+    subject: the first of them, with the bounds of both.
     """
-    pairs = zip_longest(*(rules.rules for rules in rule_sets))
-    others = (pair for pair in pairs if asked.bounds.trex or len({f"{each and each.name} {each}" for each in pair}) > 1)
+    pairs, trex = zip_longest(*(rules.rules for rules in rule_sets)), subject.bounds.trex
+    others = (pair for pair in pairs if trex or len({f"{each and each.name} {each}" for each in pair}) > 1)
     names = {each.name for pair in others for each in pair if each is not None}
-    fires, never = partial(happens, rule_sets, names, asked.settings), _never(rule_sets, names)
-    return GrowingQuestion(ask, asked, fires, never, computes=any(map(computes, rule_sets)))
+    fires, never = partial(happens, rule_sets, names, subject.settings), _never(rule_sets, names)
+    return GrowingQuestion(ask, subject, fires, never, computes=any(map(computes, rule_sets)))

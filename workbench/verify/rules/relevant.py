@@ -12,7 +12,7 @@ from workbench.language.syntax import Expression, Field, Identifier, PropertySyn
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.rules.asked import AskedRules
+from workbench.verify.rules.subject import RuleSubject
 
 
 def told_apart(
@@ -42,7 +42,7 @@ def told_apart(
         behind = changed  # each composite more or less is seen at once
     elif ordered:  # which rules are the same is told by their names
         return dict(sides), bounds
-    whole = [AskedRules(each, bounds) for each in (one, other)]
+    whole = [RuleSubject(each, bounds) for each in (one, other)]
     names = {name for each in whole for name in each.about(behind).rules.rule_names}
     parts = [each.about(names) for each in whole]
     return dict(zip(sides, (each.rules for each in parts), strict=True)), parts[0].bounds

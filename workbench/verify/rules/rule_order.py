@@ -35,11 +35,11 @@ from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
 from workbench.verify.finding import TELLING, Finding, findings_in_turn, limits, report_unknown
-from workbench.verify.rules.asked import AskedRules, happens
 from workbench.verify.rules.grown import GrowingQuestion
 from workbench.verify.rules.measured import MeasuredRules
 from workbench.verify.rules.multisets import carried_by, same_events
 from workbench.verify.rules.stream import RuleStream, modelled_in
+from workbench.verify.rules.subject import RuleSubject, happens
 from workbench.verify.rules.variants import Variation
 
 ANSWERS = "depends", "does not depend"
@@ -49,20 +49,20 @@ EXPLICIT = 20.0
 """Seconds for which states are searched one by one first: sets of states of two copies side by side are large."""
 
 
-def order(asked: AskedRules) -> tuple[Finding, ...]:
+def order(subject: RuleSubject) -> tuple[Finding, ...]:
     """For each two neighbours among the rules whether their order matters, and whether that of events of one time does.
 
     Raises
     ------
     Refused: the rules have no finite model.
     """
-    pairs = [f"{one.name}, {other.name}" for one, other in pairwise(asked.rules.rules)]
-    neighbours = ((about, partial(_exchanged_rules, asked, place)) for place, about in enumerate(pairs))
-    return findings_in_turn([*neighbours, (EVENTS, partial(_exchanged_events, asked))])
+    pairs = [f"{one.name}, {other.name}" for one, other in pairwise(subject.rules.rules)]
+    neighbours = ((about, partial(_exchanged_rules, subject, place)) for place, about in enumerate(pairs))
+    return findings_in_turn([*neighbours, (EVENTS, partial(_exchanged_events, subject))])
 
 
-def _exchanged_rules(asked: AskedRules, place: int) -> Iterator[Finding]:
-    rules = asked.rules
+def _exchanged_rules(subject: RuleSubject, place: int) -> Iterator[Finding]:
+    rules = subject.rules
     before, (one, other), behind = rules.rules[:place], rules.rules[place : place + 2], rules.rules[place + 2 :]
     about = f"{one.name}, {other.name}"
     if {one.emits, other.emits}.isdisjoint(name for rule in rules.rules for name in rule.types):
@@ -72,46 +72,46 @@ def _exchanged_rules(asked: AskedRules, place: int) -> Iterator[Finding]:
     else:
         variant = replace(rules, rules=(*before, other, one, *behind))
         says = "their order matters: exchanged, they emit something else", "their order does not matter"
-        yield Variation(variant, ("as they are", "exchanged"), ANSWERS, says, ordered=False).compare(asked, about)
+        yield Variation(variant, ("as they are", "exchanged"), ANSWERS, says, ordered=False).compare(subject, about)
 
 
 # --- events ---------------------------------------------------------------------------------------------
 
 
-def _exchanged_events(asked: AskedRules) -> list[Finding]:
+def _exchanged_events(subject: RuleSubject) -> list[Finding]:
     """What is found of each part of the rules, where that is the same of all; else of a part where it tells of all.
 
     What parts emit in both orders is emitted by all in both. Where a part does not, others may make up for it: then it
     is the stream that tells, run on all rules.
     """
     found = list[Finding]()
-    parts = list(asked.parts())
+    parts = list(subject.parts())
     for number, part in enumerate(parts):
         with share(len(parts) - number + (len(parts) > 1), TELLING):
             found.append(_exchange_events(part))
         if found[-1].runs:
-            streams = {name: stream.made_by(asked.rules) for name, stream in found[-1].runs.items()}
+            streams = {name: stream.made_by(subject.rules) for name, stream in found[-1].runs.items()}
             if len(parts) == 1 or RuleStream.differs_from(*streams.values()):
                 return [replace(found[-1], runs=streams)]
     if all(each.answer == ANSWERS[1] for each in found):
         return [next((each for each in found if each.within_bounds), found[-1])]
-    return found if len(parts) == 1 else [_exchange_events(asked)]
+    return found if len(parts) == 1 else [_exchange_events(subject)]
 
 
-def _exchange_events(asked: AskedRules) -> Finding:
-    if asked.deepen and asked.bounds.room is None:
-        asked = asked.within(replace(asked.bounds, growth=growth_for(asked.rules)))
-    model = modelled_in(asked.model())
+def _exchange_events(subject: RuleSubject) -> Finding:
+    if subject.deepen and subject.bounds.room is None:
+        subject = subject.within(replace(subject.bounds, growth=growth_for(subject.rules)))
+    model = modelled_in(subject.model())
     orders, verdict = _two_events(model), None
     if not orders:
-        happens_in = partial(happens, [asked.rules], asked.rules.rule_names, asked.settings)
-        ask = lambda bounds: _decide_order(asked.within(bounds))  # noqa: E731
-        question = GrowingQuestion(ask, asked, happens_in, "no rule fires", computes=computes(asked.rules))
+        happens_in = partial(happens, [subject.rules], subject.rules.rule_names, subject.settings)
+        ask = lambda bounds: _decide_order(subject.within(bounds))  # noqa: E731
+        question = GrowingQuestion(ask, subject, happens_in, "no rule fires", computes=computes(subject.rules))
         verdict, bounds = question.decide()
         if verdict.counterexample is not None:
             inputs = [step.inputs for step in verdict.counterexample.steps]
             orders = both_orders(inputs, ["swap" in each for each in inputs])
-            model = modelled_in(asked.within(bounds).model())
+            model = modelled_in(subject.within(bounds).model())
     if orders or verdict is None:
         one, other = (RuleStream.of(model, each) for each in orders)
         says = "their order matters: two that change places cause something else"
@@ -121,9 +121,9 @@ def _exchange_events(asked: AskedRules) -> Finding:
     return report_unknown(EVENTS, verdict)
 
 
-def _decide_order(asked: AskedRules) -> Verdict:
+def _decide_order(subject: RuleSubject) -> Verdict:
     """Whether two events of a time, in whichever order, have one outcome in the model with these bounds."""
-    model, settings = asked.model(), asked.settings
+    model, settings = subject.model(), subject.settings
     both_ways = _both_ways(model)
     same = _same_outcome([name for name, _ in model.outputs if name != ALL])
     first: Verdict | None = None

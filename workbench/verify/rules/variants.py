@@ -16,11 +16,11 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import side_by_side
 from workbench.verify.ask.properties import invariant
 from workbench.verify.finding import Finding, limits, report_unknown
-from workbench.verify.rules.asked import AskedRules
 from workbench.verify.rules.multisets import carried_by, same_events
 from workbench.verify.rules.problems import comparing
 from workbench.verify.rules.relevant import told_apart
 from workbench.verify.rules.stream import RuleStream, modelled_in
+from workbench.verify.rules.subject import RuleSubject
 
 
 @dataclass(frozen=True)
@@ -41,20 +41,20 @@ class Variation:
     says: tuple[str, str]
     ordered: bool = True
 
-    def compare(self, whole: AskedRules, about: str) -> Finding:
+    def compare(self, whole: RuleSubject, about: str) -> Finding:
         """Whether both emit the same at each step; `about`: the part of the rules of which that tells something."""
         sides = dict(zip(self.names, (whole.rules, self.variant), strict=True))
         parts, bounds = told_apart(sides, whole.bounds, ordered=self.ordered)
-        asked = replace(whole, rules=parts[self.names[0]], bounds=bounds)
+        subject = replace(whole, rules=parts[self.names[0]], bounds=bounds)
         one, other = parts.values()
 
         def verdict_with(more: RuleBounds) -> Verdict:
             if self.ordered:
                 left, right = modelled((one, other), more)
                 return comparison(left, right, "stepwise", whole.settings).decide()
-            return _compare_unordered(other, asked.within(more))
+            return _compare_unordered(other, subject.within(more))
 
-        verdict, bounds = comparing(verdict_with, (one, other), asked).decide()
+        verdict, bounds = comparing(verdict_with, (one, other), subject).decide()
         if verdict.counterexample is not None:
             inputs = [step.inputs for step in verdict.counterexample.steps]
             models = zip(sides.items(), modelled((one, other), bounds), strict=True)
@@ -70,8 +70,8 @@ def with_rule(rules: RuleSet, number: int, rule: t.Rule) -> RuleSet:
     return replace(rules, rules=(*rules.rules[:number], rule, *rules.rules[number + 1 :]))
 
 
-def _compare_unordered(variant: RuleSet, asked: AskedRules) -> Verdict:
-    one, other = modelled((asked.rules, variant), asked.bounds)
+def _compare_unordered(variant: RuleSet, subject: RuleSubject) -> Verdict:
+    one, other = modelled((subject.rules, variant), subject.bounds)
     both, _ = side_by_side(one, other, "stepwise")
     names = [name for name, _ in both.outputs]
     pairs = [
@@ -82,4 +82,4 @@ def _compare_unordered(variant: RuleSet, asked: AskedRules) -> Verdict:
     def same(system: System) -> Any:
         return conjunction(same_events(*(carried_by(system, name) for name in pair)) for pair in pairs)
 
-    return check(both, invariant("same composites", same, "composites differ", compares=True), asked.settings)
+    return check(both, invariant("same composites", same, "composites differ", compares=True), subject.settings)

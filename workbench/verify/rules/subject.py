@@ -32,7 +32,7 @@ WITH_TIME = Settings({}, environment=Environment("one"))
 
 
 @dataclass(frozen=True)
-class AskedRules:
+class RuleSubject:
     """Rules, and how they are asked about.
 
     Attributes
@@ -73,9 +73,7 @@ class AskedRules:
     @property
     def is_separable(self) -> bool:
         """Whether rules matter to others by what they emit only."""
-        windows = (part.window for rule in self.rules.rules for part in rule.predicates)
-        counted = any(isinstance(window, t.WithinWindow) and window.counted for window in windows)
-        return self.rules.graph.longest_chain is not None and not counted
+        return self.rules.graph.longest_chain is not None and not any(map(counts_events, self.rules.rules))
 
     def parts(self) -> Iterator[Self]:
         """For each rule of which no other one looks at what it emits: the rule, and all that it depends on."""
@@ -103,6 +101,12 @@ class AskedRules:
         return problem(self.model(), prop, self.settings)
 
 
+def counts_events(rule: t.Rule) -> bool:
+    """Whether a window of a rule counts events, those of all types, and does not measure time."""
+    windows = (part.window for part in rule.predicates)
+    return any(isinstance(window, t.WithinWindow) and window.counted for window in windows)
+
+
 def can_fire(rule: t.Rule) -> Property:
     """That a rule fires, of a model with outputs by rule."""
     name = output_of(rule)
@@ -115,7 +119,7 @@ def happens(
     """Whether a rule of these names fires in the model of the rule sets with these bounds; None: it is not known."""
     known, bounds = True, replace(settled(rule_sets, bounds), by_rule=True)
     for number, rules in enumerate(rule_sets):
-        own = AskedRules(rules, replace(bounds, trex=[0] if number in bounds.trex else []), settings)
+        own = RuleSubject(rules, replace(bounds, trex=[0] if number in bounds.trex else []), settings)
         for rule in (each for each in rules.rules if each.name in names):
             verdict: Verdict = own.about([rule.name]).problem(can_fire(rule)).decide()
             if verdict.outcome is Outcome.HOLDS:
