@@ -34,7 +34,7 @@ FEW = 2
 """How many values an attribute has that rules compare for equality only, where nobody says it."""
 
 
-class Comparison(NamedTuple):
+class ComparedAttributes(NamedTuple):
     """Attributes that are compared with each other, and what else with.
 
     Attributes
@@ -49,29 +49,29 @@ class Comparison(NamedTuple):
     ordered: bool = False
 
 
-def classes(comparisons: Iterable[Comparison]) -> Mapping[AttributeKey, Comparison]:
+def classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[AttributeKey, ComparedAttributes]:
     """By attribute all comparisons of those that it is compared with, directly or by way of others, as one."""
-    beside: dict[AttributeKey, list[Comparison]] = defaultdict(list)
+    beside: dict[AttributeKey, list[ComparedAttributes]] = defaultdict(list)
     for each in comparisons:
         for key in each.attributes:
             beside[key].append(each)
-    found: dict[AttributeKey, Comparison] = {}
+    found: dict[AttributeKey, ComparedAttributes] = {}
     for key in beside:
         if key not in found:
             alike = reached([key], lambda one: (other for each in beside[one] for other in each.attributes))
             inside = {id(each): each for one in alike for each in beside[one]}.values()
             constants = [value for each in inside for value in each.constants]
             shifts = [shift for each in inside for shift in each.shifts]
-            whole = Comparison(tuple(alike), constants, shifts, any(each.ordered for each in inside))
+            whole = ComparedAttributes(tuple(alike), constants, shifts, any(each.ordered for each in inside))
             found |= dict.fromkeys(alike, whole)
     return found
 
 
-def _compared(rule: ResolvedRule) -> Iterator[Comparison]:
+def _compared(rule: ResolvedRule) -> Iterator[ComparedAttributes]:
     for part in rule.parts:
         if isinstance(part, t.Aggregate):
             over = [(part.type, part.attribute)] if part.attribute and not aggregate_row(part).counts else []
-            yield Comparison([(rule.name, f"${part.parameter}"), *over])
+            yield ComparedAttributes([(rule.name, f"${part.parameter}"), *over])
         for assigned in part.assignments:
             yield _leaves(rule, assigned.value, (rule.name, f"${assigned.name}"))
         for constraint in part.constraints:
@@ -82,7 +82,7 @@ def _compared(rule: ResolvedRule) -> Iterator[Comparison]:
         yield _leaves(rule, emitted.value, (rule.emits, emitted.name))
 
 
-def _comparisons(rule: ResolvedRule, whole: t.Expression) -> Iterator[Comparison]:
+def _comparisons(rule: ResolvedRule, whole: t.Expression) -> Iterator[ComparedAttributes]:
     for each in t.within(whole):
         if is_comparison(each):
             yield _leaves(rule, each, ordered=each.operator not in ("==", "!="))
@@ -90,7 +90,7 @@ def _comparisons(rule: ResolvedRule, whole: t.Expression) -> Iterator[Comparison
         yield _leaves(rule, whole)
 
 
-def _leaves(rule: ResolvedRule, whole: t.Expression, *more: AttributeKey, ordered: bool = False) -> Comparison:
+def _leaves(rule: ResolvedRule, whole: t.Expression, *more: AttributeKey, ordered: bool = False) -> ComparedAttributes:
     attributes, shifts = list(more), list[tuple[str, Value]]()
     for each in t.within(whole):
         if isinstance(each, RuleSlot) and each.name != TIME:
@@ -101,7 +101,7 @@ def _leaves(rule: ResolvedRule, whole: t.Expression, *more: AttributeKey, ordere
     constants = [each for each in map(_constant, bare) if each is not None]
     if constants and any(map(_computed, bare)):  # as of 20 in `A.x - B.x > 20`: values as far apart
         constants.append(0)
-    return Comparison(attributes, constants, shifts, ordered)
+    return ComparedAttributes(attributes, constants, shifts, ordered)
 
 
 def _computed(expression: t.Expression) -> bool:
@@ -154,7 +154,7 @@ def tables(
                 elif key not in asked:
                     values = ["a" if domain == STR else domain.default]
                 else:
-                    one = grouped.get(key, Comparison())
+                    one = grouped.get(key, ComparedAttributes())
                     beside = one.ordered + (one.ordered and not emitted.isdisjoint(one.attributes)) + variety - 1
                     constants = _varied(one.constants) if variety > 1 else one.constants
                     values = _values(domain, constants, one.shifts, count, beside)
@@ -162,14 +162,14 @@ def tables(
     return found
 
 
-def _of_facts(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[Comparison]:
+def _of_facts(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[ComparedAttributes]:
     """The first values of each attribute of facts."""
     declared = {name: rules.declarations[name] for rules in rule_sets for name in rows if name in rules.declarations}
     for name, each in declared.items():
         for place, attribute in enumerate(each.positions):
             found = dict.fromkeys(row[place] for row in rows[name])
             finite = (v for v in found if v is not None and not (isinstance(v, float) and not math.isfinite(v)))
-            yield Comparison([(name, attribute)], list(islice(finite, MOST_OF_FACTS)))
+            yield ComparedAttributes([(name, attribute)], list(islice(finite, MOST_OF_FACTS)))
 
 
 def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:

@@ -13,7 +13,7 @@ from workbench.core.ops import ADD, EQ, GT, both, held_in, ite
 from workbench.core.term import FALSE, Term, const
 from workbench.tesla import tree as t
 from workbench.tesla.model.chosen import ChosenValue, ValueTable, applied, either_of
-from workbench.tesla.model.state import Variable
+from workbench.tesla.model.state import VariablePart
 
 ModelRow = tuple[Term, Mapping[str, ChosenValue]]
 """Whether a row is there, and its attributes."""
@@ -37,10 +37,10 @@ class GivenFacts(NamedTuple):
     def template(type: str, tables: Mapping[str, ValueTable], most: int) -> GivenFacts:
         """At most so many rows, with variables for what they are."""
         rows = (
-            tuple(Variable(f"{type}{row}_{name}", table.domain, 0) for name, table in tables.items())
+            tuple(VariablePart(f"{type}{row}_{name}", table.domain, 0) for name, table in tables.items())
             for row in range(1, most + 1)
         )
-        return GivenFacts(tables, Variable(f"{type}_rows", Range(0, most), 0), tuple(rows))
+        return GivenFacts(tables, VariablePart(f"{type}_rows", Range(0, most), 0), tuple(rows))
 
     def with_row(self, when: Term, values: Mapping[str, ChosenValue]) -> GivenFacts:
         """The rows and another one, where `when` and there is room for it."""

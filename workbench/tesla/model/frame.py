@@ -19,7 +19,7 @@ from workbench.tesla.model.fact_rows import GivenFacts
 from workbench.tesla.model.kept import Kept, Line, Newest
 from workbench.tesla.model.layout import KeptLayout, Tables
 from workbench.tesla.model.rates import EventRate
-from workbench.tesla.model.state import Variable
+from workbench.tesla.model.state import VariablePart
 from workbench.tesla.model.waits import WaitingMatch, left_of
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, slots
@@ -182,14 +182,16 @@ class RuleFrame:
             since=tuple(self._since(n, rule) for n, rule in enumerate(self.pausing, 1)),
             waiting=tuple(self._waiting(n, rule) for n, rule in enumerate(self.absences, 1)),
             given=tuple(GivenFacts.template(*each) for each in facts),
-            begun=Variable("begun", BOOL, False) if self.begins else TRUE,
-            recent=tuple(tuple(Variable(*each) for each in rate.variables(f"rate{n}")) for n, rate in rates),
+            begun=VariablePart("begun", BOOL, False) if self.begins else TRUE,
+            recent=tuple(tuple(VariablePart(*each) for each in rate.variables(f"rate{n}")) for n, rate in rates),
         )
 
-    def _since(self, number: int, rule: ResolvedRule) -> tuple[Variable, ...]:
+    def _since(self, number: int, rule: ResolvedRule) -> tuple[VariablePart, ...]:
         assert rule.pause is not None
         most = int(rule.pause.amount)
-        return tuple(Variable(f"since{number}_{i}", Range(0, most), most) for i in range(1, len(self.keys(rule)) + 1))
+        return tuple(
+            VariablePart(f"since{number}_{i}", Range(0, most), most) for i in range(1, len(self.keys(rule)) + 1)
+        )
 
     def _waiting(self, number: int, rule: ResolvedRule) -> tuple[WaitingMatch, ...]:
         tags, tables = self.tags(rule), self.remembered(rule)
@@ -197,10 +199,10 @@ class RuleFrame:
         def match(place: int) -> WaitingMatch:
             name = f"{number}_{place}"
             return WaitingMatch(
-                Variable(f"left{name}", left_of(rule), 0),
-                Variable(f"starts{name}", BOOL, False) if several(rule) else TRUE,
-                Variable(f"tag{name}", Range(0, tags - 1), 0) if tags > 1 else 0,
-                tuple(Variable(f"waits{name}_{i}", table.domain, 0) for i, (_, table) in enumerate(tables, 1)),
+                VariablePart(f"left{name}", left_of(rule), 0),
+                VariablePart(f"starts{name}", BOOL, False) if several(rule) else TRUE,
+                VariablePart(f"tag{name}", Range(0, tags - 1), 0) if tags > 1 else 0,
+                tuple(VariablePart(f"waits{name}_{i}", table.domain, 0) for i, (_, table) in enumerate(tables, 1)),
             )
 
         return tuple(map(match, range(1, self.waits[rule.name] + 1)))

@@ -15,7 +15,7 @@ from workbench.core.ops import ADD, EQ, GT, LE, NE, both, disjunction, either, h
 from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.tesla.model.chosen import ChosenValue, holds
 from workbench.tesla.model.layout import KeptColumn, KeptLayout, Tables
-from workbench.tesla.model.state import Variable, choose, compact
+from workbench.tesla.model.state import VariablePart, choose, compact
 
 
 class Kept(NamedTuple):
@@ -123,17 +123,17 @@ class Line:
         """The slots in the line and outside of it, with variables for what is not known of them."""
         lined, apart = list[Kept](), list[Newest]()
         for n in range(1, layout.slots + 1):
-            back = Variable(f"back{n}", Range(0, layout.places + 1), 0) if layout.places else 0
-            places = tuple(Variable(f"at{n}_{i}", Range(0, size - 1), 0) for i, size in enumerate(layout.sizes))
-            used = tuple(Variable(f"used{n}_{i}", BOOL, False) for i in range(layout.marks))
-            kind, age = Variable(f"kind{n}", layout.kinds, 0), Variable(f"age{n}", layout.ages, 0)
+            back = VariablePart(f"back{n}", Range(0, layout.places + 1), 0) if layout.places else 0
+            places = tuple(VariablePart(f"at{n}_{i}", Range(0, size - 1), 0) for i, size in enumerate(layout.sizes))
+            used = tuple(VariablePart(f"used{n}_{i}", BOOL, False) for i in range(layout.marks))
+            kind, age = VariablePart(f"kind{n}", layout.kinds, 0), VariablePart(f"age{n}", layout.ages, 0)
             lined.append(Kept(kind, age, back, places, used))
         for n, (column, key) in enumerate(layout.apart, 1):
             known = dict(zip(column.newest or (), key, strict=True))
             domains = {name: tables[column.type, name].domain for name in column.attributes}
-            own = (known.get(name, Variable(f"of{n}_{name}", domain, 0)) for name, domain in domains.items())
+            own = (known.get(name, VariablePart(f"of{n}_{name}", domain, 0)) for name, domain in domains.items())
             gone = column.limit + 1
-            apart.append(Newest(column, Variable(f"since{n}", Range(0, gone), gone), tuple(own)))
+            apart.append(Newest(column, VariablePart(f"since{n}", Range(0, gone), gone), tuple(own)))
         return tuple(lined), tuple(apart)
 
     def length(self, column: KeptColumn) -> Any:

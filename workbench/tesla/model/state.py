@@ -17,7 +17,7 @@ from workbench.core.term import FALSE, Term, leaves
 
 
 @dataclass(frozen=True)
-class Variable:
+class VariablePart:
     """A part of a template that is not the same in all states."""
 
     name: str
@@ -30,7 +30,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 def variables(template: tuple[Any, ...]) -> list[Slot]:
     """The variables of a template, in order."""
-    found = (each for each in leaves(template) if isinstance(each, Variable))
+    found = (each for each in leaves(template) if isinstance(each, VariablePart))
     return [Slot(each.name, each.domain, each.initial) for each in found]
 
 
@@ -39,7 +39,7 @@ def filled(template: T, values: Iterator[Any]) -> T:
 
     def fill(part: Any) -> Any:
         if not isinstance(part, tuple):
-            return next(values) if isinstance(part, Variable) else part
+            return next(values) if isinstance(part, VariablePart) else part
         parts = list(map(fill, part))
         return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
 
@@ -50,10 +50,10 @@ def filled(template: T, values: Iterator[Any]) -> T:
 def values_of(template: tuple[Any, ...], state: tuple[Any, ...]) -> tuple[Any, ...]:
     """The values of the variables of a template in a state."""
     parts = zip(leaves(template), leaves(state), strict=True)
-    return tuple(value for part, value in parts if isinstance(part, Variable))
+    return tuple(value for part, value in parts if isinstance(part, VariablePart))
 
 
-class Record(Protocol):
+class LineRecord(Protocol):
     """A named tuple of terms that stands in a line, where there may be none."""
 
     @property
@@ -69,7 +69,7 @@ class Record(Protocol):
         """What stands there where there is none."""
 
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=LineRecord)
 
 
 def choose(when: Any, one: R, other: R) -> R:
