@@ -82,6 +82,7 @@ AT_MODULE_LEVEL = {
     ("events/tuple_texts.py", "pyarrow"),
     ("executors/compiled/gpu/parallel.py", "numpy"),
     ("executors/compiled/execute/columns.py", "numpy"),
+    ("executors/compiled/keyed/session.py", "numpy"),
     ("executors/compiled/execute/given_maps.py", "numpy"),
     ("executors/compiled/execute/text_codes.py", "numpy"),
     ("executors/compiled/gpu/cuda.py", "numba"),

@@ -110,7 +110,7 @@ def test_no_threads_are_refused_by_all_that_have_them(workbench: Run, events: Pa
 
 def test_auto_says_what_runs(workbench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiled executor where it runs the pipeline on columns of numbers; of the reference executor nothing."""
-    monkeypatch.setattr("workbench.logs.run.FEW", 0)
+    monkeypatch.setattr("workbench.logs.pipelines.FEW", 0)
     (tmp_path / "p.pipe").write_text(
         "pipeline total(x: int) -> int { return cumulate(x, +) }\npipeline last(x: any) -> any { return trim(x, 1) }\n"
     )
@@ -298,7 +298,7 @@ def test_numba_writes_what_the_reference_executor_writes(
     workbench: Run, pipe: Callable[[str], Path], tmp_path: Path, options: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("workbench.logs.run.BATCH", 3)
+    monkeypatch.setattr("workbench.executors.session.Session.size", 3)
     file = pipe(SEVERAL)
     lines = ['{"x": 1}', "{}", '{"x": 2, "y": {"price": 3, "red": true}}', '{"y": {"price": 4, "red": false}}']
     (tmp_path / "x.jsonl").write_text("\n".join(lines * 2) + "\n")
@@ -361,7 +361,7 @@ def test_blocks_write_what_one_thread_writes(
     workbench: Run, tmp_path: Path, bad: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also up to an error, which is in the last of the steps that are taken at a time."""
-    monkeypatch.setattr("workbench.logs.run.LARGE", 50)
+    monkeypatch.setattr("workbench.executors.session.Session.size", 50)
     (tmp_path / "x.csv").write_text("x\n" + "".join(f"{i}\n" for i in range(120)) + bad)
     given = ("run", MODELS / "sum_of_doubles.pipe", "--input", tmp_path / "x.csv", "--backend", "compiled")
     assert workbench(*given, "--threads", 2) == workbench(*given)

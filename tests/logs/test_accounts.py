@@ -17,9 +17,9 @@ from workbench.errors import InputError, LostRows, WorkbenchError
 from workbench.events import batches, lines
 from workbench.events import rows as events_rows
 from workbench.events.account import UNDECLARED, Reporter
+from workbench.logs import batching, loop
 from workbench.logs import options as run_options
-from workbench.logs.keyed import _KeyedRun
-from workbench.logs.run import LogRun
+from workbench.logs.loop import LogRun
 
 SUMS = wb.parse("pipeline sums(x: int) -> int { return cumulate(x, +) }").get("sums").pipeline
 ROWS = 300
@@ -171,13 +171,13 @@ def test_a_key_that_no_row_has_is_told_when_all_rows_are_read(tmp_path):
 @pytest.mark.parametrize("rows", [1, -1])
 def test_a_row_that_is_lost_or_doubled_ends_the_run(rows, tmp_path, monkeypatch):
     """A reader that says it had another number of rows."""
-    real = LogRun.of_block
+    real = LogRun.write
 
-    def of_block(self, block, **options):
-        self.start.reporter.account.read += rows * (not self.start.reporter.account.rows)
-        return real(self, block, **options)
+    def write(self):
+        self.start.reporter.account.read += rows
+        real(self)
 
-    monkeypatch.setattr(LogRun, "of_block", of_block)
+    monkeypatch.setattr(LogRun, "write", write)
     path = written(tmp_path, "csv", "", set())
     with pytest.raises(LostRows, match=f"{300 + rows} were read, 300 were computed") as raised:
         wb.run(SUMS, path, output=tmp_path / "out.csv")
@@ -187,9 +187,8 @@ def test_a_row_that_is_lost_or_doubled_ends_the_run(rows, tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_a_block_of_keys_that_is_lost_ends_the_run(backend, tmp_path, monkeypatch):
-    real = _KeyedRun.block
-    blocks = itertools.count()
-    monkeypatch.setattr(_KeyedRun, "block", lambda run, block: next(blocks) == 1 or real(run, block))
+    real = batching.batches_of
+    monkeypatch.setattr(loop, "batches_of", lambda *given: itertools.islice(real(*given), 1, None))
     path = written(tmp_path, "csv", "", set())
     with pytest.raises(LostRows, match="not all rows are accounted for: 300 were read"):
         wb.run(SUMS, path, output=tmp_path / "out.csv", key="k", backend=backend)

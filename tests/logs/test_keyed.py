@@ -26,10 +26,10 @@ from workbench.events import lines as text_lines
 from workbench.events.values import to_json
 from workbench.executors.compiled.execute.columns import column
 from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.compiled.keyed import keys as numbering
 from workbench.executors.compiled.keyed.executor import CompiledKeys
 from workbench.executors.compiled.keyed.tables import compiled_keys
 from workbench.executors.reference.executor import Reference
-from workbench.logs import keys as numbering
 
 BACKENDS = ["reference", "threaded", "compiled"]
 TEXT = """

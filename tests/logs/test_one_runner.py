@@ -8,6 +8,7 @@ import io
 import json
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,8 @@ import pytest
 from tests.logs.random_runs import TYPED, outcome, random_run, typed_rows, without
 from workbench.events import batches, lines, rows
 from workbench.events.formats import csv as csv_reader
-from workbench.logs import keyed, run
+from workbench.executors.session import Session
+from workbench.logs import pipelines
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
@@ -27,10 +29,10 @@ CUT += [each for each in RUNS if {"numba", "--with-row"} <= {*each.options} and 
 THREADED = [each for each in RUNS if "parallel" in each.options and "--progress" not in each.options][:8]
 ODD_OPTIONS = {"--steps", "--with-sources"}
 PLAIN = [each for each in RUNS if not each.odd and each.program != "points" and ODD_OPTIONS.isdisjoint(each.options)]
-SMALL = {
+SMALL: Mapping[str, Mapping[tuple[object, str], int]] = {
     "few rows": {
         (lines, "SIZE"): 997, (lines, "FEW"): 0, (csv_reader, "PIECE"): 300, (rows, "BLOCK"): 7, (batches, "LARGE"): 50,
-        (batches, "BATCH"): 13, (run, "FEW"): 0, (run, "BATCH"): 11, (run, "LARGE"): 90, (keyed, "BATCH"): 17,
+        (batches, "BATCH"): 13, (pipelines, "FEW"): 0, (Session, "size"): 11,
     },
     "rows one by one": {(lines, "FEW"): 1 << 40},
 }  # fmt: skip

@@ -2,7 +2,6 @@
 
 import json
 from datetime import datetime, timedelta
-from functools import partial
 from random import Random
 from typing import Any
 
@@ -25,11 +24,11 @@ from workbench.events.reading import Reading
 from workbench.events.times import shown_times
 from workbench.events.write import write_events
 from workbench.logs import rules as rules_of
-from workbench.logs.call import _reader
 from workbench.logs.rule_columns import EventColumns, text_codes
 from workbench.logs.rule_composites import event_columns, event_row
 from workbench.logs.rule_log import RuleLog
 from workbench.logs.rule_order import LateEvents, singly
+from workbench.logs.source import DataSource
 from workbench.tesla.engines.engine import rule_engine
 from workbench.tesla.event_block import EventBlock, event_block
 
@@ -251,10 +250,10 @@ def test_arrays_say_what_rows_say(times, arrays, monkeypatch):
         return blocks[-1]
 
     monkeypatch.setattr(EventColumns, "block", block)
-    in_columns = read(lambda source: source.of_data(partial(_reader, data)), "s", None, "error")
+    in_columns = read(lambda source: source.of_data(DataSource(data).blocks), "s", None, "error")
     assert any(blocks) == (times in PLAIN or (arrays and times == "mixed"))  # which is an array of texts
     monkeypatch.setattr(EventColumns, "block", lambda *_: None)
-    assert in_columns == read(lambda source: source.of_data(partial(_reader, data)), "s", None, "error")
+    assert in_columns == read(lambda source: source.of_data(DataSource(data).blocks), "s", None, "error")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
-from workbench.core.fields import Tuple
+from workbench.core.fields import Tuple, joined, scalars
 from workbench.errors import DomainError
 from workbench.events.clock import Times
 from workbench.events.values import Words, dump_json, is_encodable, to_json
@@ -118,6 +118,18 @@ def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:
             return None
         arrays += inside
     return arrays
+
+
+def values_of(domain: Domain, arrays: Sequence[Any]) -> list[Value]:
+    """The values of a domain of which each scalar field is an array: the inverse of `arrays_of`."""
+    parts = [part for _, part in scalars(domain)]
+    columns = [
+        [part.labels[number] for number in array.tolist()] if isinstance(part, Enum) else array.tolist()
+        for part, array in zip(parts, arrays, strict=True)
+    ]
+    if scalars(domain) == (((), domain),):
+        return columns[0]
+    return [joined(domain, iter(row)) for row in zip(*columns, strict=True)]
 
 
 def _array(domain: Domain, column: Sequence[Value]) -> Any:

@@ -1,18 +1,28 @@
-"""Executors that run a program for each key of a log: what they offer, and the one that has a state for each.
+"""A program that runs once for each key of a log: which run a row belongs to, and the sessions that step them.
 
-The rule of this module: keys are numbered from 0 as they come, and a row steps its own key's run and no other.
+The rule of this module: keys are numbered from 0 as they come, and a row steps its own key's run and no other. Outputs
+come in the order of the rows that cause them; the end of the log then ends the runs, in the order of their keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbench.core.domain import Value
+from workbench.core.domain import INT, Domain, Value
+from workbench.core.program import Port, Ports
 from workbench.errors import InputError, WorkbenchError
+from workbench.events.account import KEYLESS
+from workbench.executors.session import BatchOutput, LogBatch, RowEvents, Session, spread
 
 if TYPE_CHECKING:
     from workbench.executors.reference.executor import Reference
+
+ROW = "row"
+"""The column with the number of the row."""
 
 
 def told(key: str, value: str, row: int | None, log: str, error: WorkbenchError) -> WorkbenchError:
@@ -33,6 +43,104 @@ def keyless(key: str, row: int, log: str) -> InputError:
     return InputError(what, where=log, hint="give it one, or leave the row out")
 
 
+@dataclass(frozen=True)
+class Partition:
+    """The runs of a program, by the keys in a column of its log.
+
+    Parameters
+    ----------
+    ports: those of the program.
+    column: the name of the column, which may be an input, too.
+    domain: what keys are, where that is no input.
+    with_row: whether rows that come out have the number of the row that caused them.
+    log: what messages call the log.
+
+    Raises
+    ------
+    InputError: an output is called like the column of keys, or of row numbers.
+    """
+
+    ports: Ports
+    column: str
+    domain: Domain
+    with_row: bool = False
+    log: str = "the log"
+
+    def __post_init__(self) -> None:
+        added = [self.column, ROW] if self.with_row else [self.column]
+        for name in added:
+            if name in self.ports.shown or added.count(name) > 1:
+                what = "the column of keys" if name == self.column else "the number of the row"
+                raise InputError(f"an output of {self.ports.of} is called '{name}', as {what} is")
+
+    @property
+    def key(self) -> Port:
+        """The column."""
+        return Port(self.column, self.ports.domains.get(self.column) or self.domain)
+
+    @property
+    def beside(self) -> bool:
+        """Whether the column of keys is no input of the program."""
+        return self.column not in self.ports.domains
+
+    @cached_property
+    def rows(self) -> Ports:
+        """What is read, and what is written: outputs with their keys."""
+        inputs = (self.key, *self.ports.inputs) if self.beside else self.ports.inputs
+        numbered = (Port(ROW, INT),) if self.with_row else ()
+        return Ports("rows", inputs, (self.key, *numbered, *self.ports.outputs))
+
+    def key_of(self, row: RowEvents, number: int) -> Value | None:
+        """The key of a row; None for one without anything.
+
+        Raises
+        ------
+        InputError: there is something else in it.
+        """
+        if row and self.column not in row:
+            raise keyless(self.column, number, self.log)
+        return row.get(self.column)
+
+    def events_of(self, row: RowEvents) -> RowEvents:
+        """What a row has for the program."""
+        if not self.beside:
+            return row
+        return {name: event for name, event in row.items() if name != self.column}
+
+    def rows_of(self, key: Value, number: int | None, outputs: Mapping[str, Any]) -> Iterator[dict[str, Value]]:
+        """What comes out of a step of a key, as rows; of the end of its streams, where it has no number."""
+        first = {self.column: key} if number is None or not self.with_row else {self.column: key, ROW: number}
+        return ({**first, **row} for row in spread(outputs))
+
+    def located(self, key: Value, number: int | None, error: WorkbenchError) -> WorkbenchError:
+        """The error of a row of a key, or of the end of its streams, with what tells where it is."""
+        return told(self.column, repr(key), number, self.log, error)
+
+
+class Keys:
+    """The keys that have come, numbered in the order in which they first came; NaN is one key."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Value, int] = {}
+        self._values: list[Value] = []
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def number(self, value: Value) -> int:
+        """The number of a key."""
+        if value != value:
+            value = math.nan  # the one that finds itself
+        if value not in self._numbers:
+            self._numbers[value] = len(self._values)
+            self._values.append(value)
+        return self._numbers[value]
+
+    def values(self, numbers: Sequence[int]) -> list[Value]:
+        """The keys of these numbers."""
+        return [self._values[number] for number in numbers]
+
+
 class KeyedOutputs(NamedTuple):
     """What comes out of some rows.
 
@@ -46,40 +154,66 @@ class KeyedOutputs(NamedTuple):
     wrong: tuple[int, WorkbenchError] | None
 
 
-class KeyedColumns(Protocol):
-    """A run for each key that takes rows as columns; `one` is the compiled executor, which knows their texts."""
-
-    one: Any
-
-    def feed(self, codes: Any, given: Mapping[str, Any], count: int) -> KeyedOutputs:
-        """Some rows: the i-th is a step of key `codes[i]`, and there are `count` keys by now."""
-
-    def finish(self) -> KeyedOutputs:
-        """The end of all keys' streams, in their order; positions are keys."""
-
-
-class KeyedSteps:
+class KeyedRowSession(Session):
     """A run for each key, row by row: one executor, into which the state of a key is put, and out of which it is taken.
 
     Parameters
     ----------
-    executor: in its initial state.
+    running: in its initial state.
     """
 
-    def __init__(self, executor: Reference) -> None:
-        self.executor = executor
+    numbered = True
+
+    def __init__(self, running: Reference, partition: Partition) -> None:
+        self.running, self.partition = running, partition
+        self.outputs, self.keys = partition.rows, Keys()
         self._states: list[Any] = []
         self._now = -1
-        self._given: Mapping[str, Value] = {}
+        self._given: RowEvents = {}
         self._emitted = self._begin()
 
-    def _begin(self) -> Iterator[Mapping[str, list[Value]]]:
-        """What makes the steps that are given, one after the other."""
-        return self.executor.emitted(iter(lambda: self._given, None))
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        partition, number_of = self.partition, self.keys.number
+        made, cause = list[RowEvents](), list[int]()
+        failed, computed, ignored = batch.failed, 0, 0
+        for at, row in enumerate(batch.as_rows(self.outputs.domains)):
+            number = batch.numbers[at]
+            try:
+                if (key := partition.key_of(row, number)) is None:
+                    ignored += 1
+                    continue
+            except InputError as error:
+                failed = error
+                break
+            code = number_of(key)
+            try:
+                outputs = self._step(code, partition.events_of(row))
+            except WorkbenchError as error:
+                failed = partition.located(key, number, error)
+                break
+            computed += 1
+            if any(outputs.values()):
+                made += partition.rows_of(key, number, outputs)
+                cause += [at] * (len(made) - len(cause))
+        return BatchOutput(
+            made, cause=cause, computed=computed, ignored={KEYLESS: ignored} if ignored else {}, failed=failed,
+            events_in=batch.events - computed * partition.beside,
+            events_out=sum(map(len, made)) - len(made) * (1 + partition.with_row),
+        )  # fmt: skip
 
-    def step(self, key: int, events: Mapping[str, Value]) -> Mapping[str, list[Value]]:
+    def end(self) -> BatchOutput:
+        made, failed = list[RowEvents](), None
+        for code, key in enumerate(self.keys.values(range(len(self.keys)))):
+            try:
+                made += self.partition.rows_of(key, None, self._end(code))
+            except WorkbenchError as error:
+                failed = self.partition.located(key, None, error)
+                break
+        return BatchOutput(made, events_out=sum(map(len, made)) - len(made), failed=failed)
+
+    def _step(self, code: int, events: RowEvents) -> Mapping[str, list[Value]]:
         """The outputs of a step of this key; a new one has the number of keys that there are."""
-        self._turn(key)
+        self._turn(code)
         self._given = events
         try:
             return next(self._emitted)
@@ -87,22 +221,26 @@ class KeyedSteps:
             self._emitted = self._begin()
             raise
 
-    def end(self, key: int) -> Mapping[str, list[Value]]:
+    def _end(self, code: int) -> Mapping[str, list[Value]]:
         """The outputs of the end of this key's streams."""
-        self._turn(key)
-        found = self.executor.end()
+        self._turn(code)
+        found = self.running.end()
         self._now = -1
-        self.executor.reset()
+        self.running.reset()
         return found
 
-    def _turn(self, key: int) -> None:
-        if key == self._now:
+    def _begin(self) -> Iterator[Mapping[str, list[Value]]]:
+        """What makes the steps that are given, one after the other."""
+        return self.running.emitted(iter(lambda: self._given, None))
+
+    def _turn(self, code: int) -> None:
+        if code == self._now:
             return
         if self._now >= 0:
-            self._states[self._now] = self.executor.leave()
-        if key == len(self._states):
+            self._states[self._now] = self.running.leave()
+        if code == len(self._states):
             self._states.append(None)
-            self.executor.reset()
+            self.running.reset()
         else:
-            self.executor.enter(self._states[key])
-        self._now = key
+            self.running.enter(self._states[code])
+        self._now = code

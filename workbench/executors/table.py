@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import InputError, PipelineError, Refused, did_you_mean
 from workbench.events.account import Reporter
 from workbench.executors.run_options import AUTO, FACTS, FLAGS, OPTIONS, PIPELINES, RULES, TIMES, RunOptions, flag_name
-from workbench.extensions import rows
+from workbench.extensions import later, rows
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
     from workbench.executors.backend import Backend, Oracle
-    from workbench.executors.keyed import KeyedColumns, KeyedSteps
+    from workbench.executors.keyed import Partition
+    from workbench.executors.session import Session
     from workbench.tesla.engines.engine import MakesEngine
 
 
@@ -59,6 +60,7 @@ class Start:
     oracle: what makes faults strike.
     closing: what has to be closed when the run is over.
     say: tells the user something, beside the output.
+    strike: tells of a fault that has struck.
     progress: a context that shows a text, or what a function returns, while something takes long.
     reporter: has the account of the rows of the log.
     """
@@ -67,6 +69,7 @@ class Start:
     oracle: Oracle | None = None
     closing: ExitStack = field(default_factory=ExitStack)
     say: Callable[[str], object] = lambda _: None
+    strike: Callable[[str], object] = lambda _: None
     progress: Callable[..., Any] = nullcontext
     reporter: Reporter = field(default_factory=Reporter)
 
@@ -101,7 +104,8 @@ class BackendRow:
     name, what: what it is called, and what it does, in a line.
     make: makes it run a program, whose graph has what was chosen for it: a domain for `int`, capacities, faults; None
         where it runs none step by step.
-    keyed: makes what runs a program for each key of a log (`executors/keyed.py`), for `--key`.
+    session: steps what has been made through a log.
+    keyed: makes it run a program for each key of a log (`executors/keyed.py`), for `--key`.
     whole: runs a program on a whole log, and reads and writes it, all that `workbench run` would do.
     engine: starts it on rules, for the events of a log.
     kinds: the kinds of programs that it runs, as `Program.kind` names them; who runs pipelines runs any graph.
@@ -118,7 +122,8 @@ class BackendRow:
     name: str
     what: str
     make: Callable[[Program, Start], Backend] | None = None
-    keyed: Callable[[Program, Start], KeyedColumns | KeyedSteps] | None = None
+    session: Callable[[Any, Start], Session] = later("workbench.executors.row_session", "step_session")
+    keyed: Callable[[Program, Start, Partition], Session] | None = None
     whole: Callable[[Program, Start], None] | None = None
     engine: MakesEngine | None = None
     kinds: tuple[str, ...] = (PIPELINE,)

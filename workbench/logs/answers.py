@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Enum, Value
 from workbench.events.columns import arrays_of, arrow_type, has_array, to_column
-from workbench.logs.run import BlockOutputs
+from workbench.executors.session import BatchOutput
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,48 +22,44 @@ SIZE = 4096
 """Rows that are made a table at a time."""
 
 
-def rows(made: Iterator[BlockOutputs], shown: Mapping[str, Domain], *, idle: bool = False) -> Iterator[RunRow]:
-    """A row for each event of a step: output to event.
-
-    Parameters
-    ----------
-    idle: whether a step in which nothing came out has an empty row.
-    """
-    for piece in made:
-        if not isinstance(piece, Iterator):
-            yield from rows_of(piece, shown)
-            continue
-        for outputs in piece:
-            count = max(map(len, outputs.values()), default=0)
-            for i in range(max(count, idle)):
-                yield {name: values[i] for name, values in outputs.items() if i < len(values)}
+def rows(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> Iterator[RunRow]:
+    """A row for each event of a step: output to event."""
+    return itertools.chain.from_iterable(rows_of(each, shown) for each in made)
 
 
-def rows_of(made: Any, shown: Mapping[str, Domain]) -> Iterator[RunRow]:
-    """The rows of columns of compiled code, or of an Arrow table."""
+def rows_of(emission: BatchOutput, shown: Mapping[str, Domain]) -> Iterable[RunRow]:
+    """What has come out, as rows."""
+    if emission.lists is not None:
+        return ({name: event} for name, events in emission.lists.items() for event in events)
+    table = table_of(emission, shown)
+    return cast("Sequence[RunRow]", emission.rows) if table is None else table_rows(table, shown)
+
+
+def table_rows(table: Any, shown: Mapping[str, Domain]) -> Iterator[RunRow]:
+    """The rows of an Arrow table."""
     from workbench.events.tables import table_rows
 
-    return table_rows(table_of(made, shown), shown)
+    return table_rows(table, shown)
 
 
-def tables(made: Iterator[BlockOutputs], shown: Mapping[str, Domain], *, idle: bool = False) -> Iterator[Any]:
+def tables(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> Iterator[Any]:
     """The same as Arrow tables; a null is no event."""
-    for piece in made:
-        if not isinstance(piece, Iterator):
-            yield table_of(piece, shown).cast(schema(shown))
+    for emission in made:
+        if (table := table_of(emission, shown)) is not None:
+            yield table.cast(schema(shown))
             continue
-        some = rows(iter([piece]), shown, idle=idle)
+        some = iter(rows_of(emission, shown))
         while batch := list(itertools.islice(some, SIZE)):
             yield table_of_rows(batch, shown)
 
 
-def table_of(made: Any, shown: Mapping[str, Domain]) -> Any:
-    """An Arrow table of columns of compiled code, or one that is there already."""
-    if not isinstance(made, Mapping):
-        return made
+def table_of(emission: BatchOutput, shown: Mapping[str, Domain]) -> Any:
+    """An Arrow table of what has come out; None where that are Python values."""
+    if emission.columns is None:
+        return emission.table
     from workbench.events.arrays import shown_table
 
-    return shown_table(made, shown)
+    return shown_table(emission.columns, shown)
 
 
 def table_of_rows(given: Sequence[Mapping[str, Value]], shown: Mapping[str, Domain]) -> Any:
@@ -94,21 +90,26 @@ def joined(parts: Iterable[Any], shown: Mapping[str, Domain]) -> Any:
     return pa.concat_tables(some) if some else schema(shown).empty_table()
 
 
-def streams(made: Iterator[BlockOutputs], shown: Mapping[str, Domain]) -> dict[str, list[Value]]:
+def streams(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, list[Value]]:
     """The events of each output."""
     found: dict[str, list[Value]] = {name: [] for name in shown}
-    for piece in made:
-        if isinstance(piece, Mapping):
-            for name, column in piece.items():
-                found[name] += column.events()
-            continue
-        for outputs in piece:
-            for name, values in outputs.items():
-                found[name] += values
+    for emission in made:
+        _add_events(emission, found)
     return found
 
 
-def listed(made: Iterator[BlockOutputs], shown: Mapping[str, Domain]) -> dict[str, list[Value]]:
+def _add_events(emission: BatchOutput, found: Mapping[str, list[Value]]) -> None:
+    """Add what has come out to the events of each output."""
+    for name, column in (emission.columns or {}).items():
+        found[name].extend(column.events())
+    for name, events in (emission.lists or {}).items():
+        found[name].extend(events)
+    for row in emission.rows:
+        for name, event in row.items():
+            found[name].append(event)
+
+
+def listed(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, list[Value]]:
     """Rows as lists of one length; None is no event."""
     found: dict[str, list[Value]] = {name: [] for name in shown}
     for row in rows(made, shown):
@@ -117,7 +118,7 @@ def listed(made: Iterator[BlockOutputs], shown: Mapping[str, Domain]) -> dict[st
     return found
 
 
-def masked(made: Iterator[BlockOutputs], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
+def masked(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
     """The same as arrays; where some row has no event they are masked."""
     import numpy as np
 
@@ -133,19 +134,19 @@ def masked(made: Iterator[BlockOutputs], shown: Mapping[str, Domain]) -> dict[st
     return {name: array(values, shown[name]) for name, values in listed(made, shown).items()}
 
 
-def arrays(made: Iterator[BlockOutputs], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
+def arrays(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
     """The same as arrays: of bool, int64 or float64, of labels (`str_`), of any other values (`object`)."""
     import numpy as np
 
     found: dict[str, list[Any]] = {name: [] for name in shown}
-    for piece in made:
-        if isinstance(piece, Mapping):
-            for name, column in piece.items():
+    for emission in made:
+        if emission.columns is not None:
+            for name, column in emission.columns.items():
                 domain = shown[name]
                 one = has_array(domain)
                 found[name].append(_named(column.array, domain) if one else _array(column.events(), domain))
             continue
-        for name, values in streams(iter([piece]), shown).items():
+        for name, values in streams([emission], shown).items():
             if values:
                 found[name].append(_array(values, shown[name]))
     none = {name: _array([], domain) for name, domain in shown.items()}

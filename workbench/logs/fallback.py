@@ -6,68 +6,88 @@ first one on, unless no whole number can have more than 64 bits and nothing can 
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Integers
 from workbench.core.fields import scalars
-from workbench.core.program import Program
 from workbench.errors import WorkbenchError
 from workbench.events.account import Reporter
-from workbench.events.rows import InputEvents, LogBlock
-from workbench.executors.table import Start, backend_row
+from workbench.events.rows import LogBlock
+from workbench.executors.pending import Pool
+from workbench.executors.session import BATCH, BatchOutput, LogBatch, Session
+from workbench.logs.batching import BatchPace, batches_of
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.executor import Compiled
-    from workbench.executors.keyed import KeyedSteps
-    from workbench.executors.reference.executor import Reference
 
 
-class Fallback:
-    """What goes on with a run where a number has more than 64 bits, or tells of an error what the reference does.
+class FallbackSession(Session):
+    """A compiled session that gives way to the reference where a number has more than 64 bits.
 
-    Attributes
+    It does so, too, where compiled code has met an error of which the reference says more.
+
+    Parameters
     ----------
-    read_again: reads the rows once more, from the first one on; None: nothing goes on.
+    compiled: what runs first.
+    reference: makes what goes on, before the first row.
+    read_again: reads the rows once more, from the first one on.
+    say: tells the user that it has come to that.
     """
 
-    def __init__(self, program: Program, start: Start) -> None:
-        self._program, self._start = program, start
-        self.read_again: Callable[[Reporter], Iterator[LogBlock]] | None = None
+    def __init__(
+        self,
+        compiled: Session,
+        reference: Callable[[], Session],
+        read_again: Callable[[Reporter], Iterator[LogBlock]],
+        say: Callable[[str], object],
+    ) -> None:
+        self.running, self._reference, self._read_again, self._say = compiled, reference, read_again, say
+        self.outputs, self.threads, self.numbered = compiled.outputs, compiled.threads, compiled.numbered
+        self._rows, self._given_way = 0, False
 
-    def is_for(self, error: WorkbenchError) -> bool:
-        """Whether a run that has come to this error goes on."""
-        return (error.beyond_words or error.by_compiled) and self.read_again is not None
+    @property
+    def takes(self) -> frozenset[str]:  # type: ignore[override]
+        """The forms of batches that what runs takes."""
+        return self.running.takes
 
-    def rows(self, first: int, last: float) -> Iterator[tuple[int, InputEvents]]:
-        """The rows of these numbers, from 1 on, read once more; the account of the run does not count them."""
-        assert self.read_again is not None
-        reporter = Reporter()
-        with contextlib.closing(cast(Any, self.read_again(reporter))) as blocks:
-            numbered = ((reporter.account.rows, step) for block in blocks for step in block.steps())
-            yield from itertools.takewhile(lambda row: row[0] <= last, (row for row in numbered if row[0] >= first))
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        emission = self.running.step_batch(batch)
+        if self._is_for(emission.failed):
+            self._give_way(emission.failed)
+            emission = self.running.step_batch(batch)
+        self._rows += emission.computed + sum(emission.ignored.values())
+        return emission
 
-    def reference(self, error: WorkbenchError, steps: int) -> Reference:
-        """The reference executor after so many steps of the log; the error is raised where it is another one."""
-        self._see(error)
-        made = cast("Reference", cast(Any, backend_row("reference").make)(self._program, self._start))
-        rows = itertools.islice(self.rows(1, float("inf")), steps)
-        deque(made.emitted(step for _, step in rows), 0)
-        return made
+    def end(self) -> BatchOutput:
+        emission = self.running.end()
+        if self._is_for(emission.failed):
+            self._give_way(emission.failed)
+            emission = self.running.end()
+        return emission
 
-    def keyed_reference(self, error: WorkbenchError) -> KeyedSteps:
-        """The reference executor for the keys of a log, before its first row."""
-        self._see(error)
-        return cast("KeyedSteps", cast(Any, backend_row("reference").keyed)(self._program, self._start))
+    def share(self, pool: Pool) -> None:
+        self.running.share(pool)
 
-    def _see(self, error: WorkbenchError) -> None:
-        if not self.is_for(error):
-            raise error
-        if error.beyond_words:
-            self._start.say(f"the reference backend goes on: {error.what}")
+    def _is_for(self, error: WorkbenchError | None) -> bool:
+        """Whether the reference goes on at this error."""
+        return error is not None and not self._given_way and (error.beyond_words or error.by_compiled)
+
+    def _give_way(self, error: WorkbenchError | None) -> None:
+        """Have the reference run, from the row on before which as many have been run."""
+        if error is not None and error.beyond_words:
+            self._say(f"the reference backend goes on: {error.what}")
+        self.running, self._given_way, left, reporter = self._reference(), True, self._rows, Reporter()
+        with closing(cast(Any, self._read_again(reporter))) as blocks:
+            pace = BatchPace(BATCH, waited=False)
+            for batch in batches_of(blocks, self.running, pace, reporter.account) if left else ():
+                emission = self.running.step_batch(batch if len(batch) <= left else batch.before(left))
+                left -= emission.computed + sum(emission.ignored.values())
+                if emission.failed is not None:
+                    raise emission.failed
+                if not left:
+                    return
 
 
 def may_fail(backend: Compiled) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.logs.call import answers_as_it_comes, events_of
+from workbench.logs.call import events_of
 from workbench.logs.options import started
 from workbench.logs.rule_matches import MatchRun
+from workbench.logs.source import answers_as_it_comes
 from workbench.tesla.rule_set import RuleSet
 
 

@@ -50,6 +50,11 @@ class OverlappedWriter:
         self.settle()
         self._writer.write(outputs)
 
+    def row(self, events: Mapping[str, Value]) -> None:
+        """See `RowWriter`."""
+        self.settle()
+        self._writer.row(events)
+
     def settle(self, limit: int = 0) -> None:
         """Write tables until at most so many wait."""
         try:

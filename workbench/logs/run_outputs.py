@@ -8,14 +8,9 @@ from typing import Any
 
 from workbench.core.domain import Domain, Value
 from workbench.display import Displayed
+from workbench.executors.session import BatchOutput
 from workbench.logs import answers
 from workbench.logs.answers import RunRow
-from workbench.logs.run import BlockOutputs
-
-
-def made_by(data: Any) -> str:
-    """The package that a class is from."""
-    return type(data).__module__.partition(".")[0].strip("_")
 
 
 def _pandas(table: Any) -> Any:
@@ -55,19 +50,19 @@ class RunOutputs(Displayed):
     domains: the outputs, and what they carry.
     """
 
-    def __init__(self, shown: Mapping[str, Domain], backend: str, made: Iterator[BlockOutputs], *, idle: bool) -> None:
+    def __init__(self, shown: Mapping[str, Domain], backend: str, made: Iterator[BatchOutput]) -> None:
         self.backend, self.domains = backend, shown
-        self._parts: list[Any] = [
-            list(answers.rows(iter([piece]), shown, idle=idle)) if isinstance(piece, Iterator)
-            else answers.table_of(piece, shown) for piece in made
-        ]  # fmt: skip
+        self._parts = [
+            list(answers.rows_of(each, shown)) if (table := answers.table_of(each, shown)) is None else table
+            for each in made
+        ]
 
     def __len__(self) -> int:
         return sum(map(len, self._parts))
 
     def __iter__(self) -> Iterator[RunRow]:
         for part in self._parts:
-            yield from part if isinstance(part, list) else answers.rows_of(part, self.domains)
+            yield from part if isinstance(part, list) else answers.table_rows(part, self.domains)
 
     def to_arrow(self) -> Any:
         """The rows as an Arrow table; a null is no event. DomainError: a number has no place in it."""

@@ -9,7 +9,7 @@ import pytest
 from workbench.errors import WorkbenchError
 from workbench.language import parse
 from workbench.logs.options import started
-from workbench.logs.run import run_with
+from workbench.logs.pipelines import run_pipeline
 
 pytest.importorskip("pyspark")
 pytest.importorskip("numba")
@@ -133,4 +133,4 @@ def test_all_is_as_without_spark(spark_session, logs, monkeypatch, tmp_path):
         files = [str(logs / name) for name in ([names] if isinstance(names, str) else names)]
         backend = ("compiled", "reference")[number % 2]
         made = outcome("spark", text, files, options, folder, on_spark)
-        assert made == outcome(backend, text, files, options, folder, run_with), case
+        assert made == outcome(backend, text, files, options, folder, run_pipeline), case

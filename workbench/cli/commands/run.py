@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -117,6 +118,6 @@ def _run(found: Pipeline | RuleSet, args: argparse.Namespace, options: RunOption
 
         run_rules(rules, start)
     else:
-        from workbench.logs.run import run_with
+        from workbench.logs.pipelines import run_pipeline
 
-        run_with(pipeline, start, lambda text: print(printable(text), file=sys.stderr))
+        run_pipeline(pipeline, replace(start, strike=lambda text: print(printable(text), file=sys.stderr)))

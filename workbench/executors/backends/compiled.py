@@ -11,7 +11,9 @@ from workbench.extensions import later
 if TYPE_CHECKING:
     from workbench.core.program import Program
     from workbench.executors.backend import Backend
-    from workbench.executors.keyed import KeyedColumns
+    from workbench.executors.compiled.execute.executor import Compiled
+    from workbench.executors.keyed import Partition
+    from workbench.executors.session import Session
 
 
 def _make(pipeline: Program, start: Start) -> Backend:
@@ -35,17 +37,26 @@ def _make(pipeline: Program, start: Start) -> Backend:
         return made
 
 
-def _keyed(pipeline: Program, start: Start) -> KeyedColumns:
+def _session(running: Compiled, start: Start) -> Session:
+    from workbench.executors.compiled.execute.session import ColumnSession
+
+    return ColumnSession(running, threads=running.threads, idle=start.options.steps)
+
+
+def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
     from workbench.executors.compiled.execute.executor import Compiled
+    from workbench.executors.compiled.keyed.session import KeyedColumnSession
     from workbench.executors.compiled.keyed.tables import compiled_keys
 
-    return compiled_keys(Compiled(pipeline, live=start.live, maps=False), threads=start.options.threads or 1)
+    one = Compiled(pipeline, live=start.live, maps=False)
+    return KeyedColumnSession(compiled_keys(one, threads=start.options.threads or 1), partition)
 
 
 ROW = BackendRow(
     "compiled",
     "machine code for columns of events; for rules with indexes that they share",
     _make,
+    _session,
     _keyed,
     kinds=(PIPELINE, RULE_SET),
     engine=later("workbench.executors.compiled.rules.threads", "compiled_rules"),

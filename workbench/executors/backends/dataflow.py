@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import InputError
 from workbench.executors.table import FAULTS, KEYED, THREADS, BackendOption, BackendRow, Start
+from workbench.extensions import later
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
     from workbench.executors.dataflow.executor import Dataflow
-    from workbench.executors.keyed import KeyedSteps
+    from workbench.executors.keyed import Partition
+    from workbench.executors.session import Session
 
 
 def _make(pipeline: Program, start: Start) -> Dataflow:
@@ -32,18 +34,19 @@ def _make(pipeline: Program, start: Start) -> Dataflow:
     return running
 
 
-def _keyed(pipeline: Program, start: Start) -> KeyedSteps:
-    from workbench.executors.keyed import KeyedSteps
+def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
+    from workbench.executors.keyed import KeyedRowSession
 
     if start.options.compiled:
         raise InputError("--compiled runs no state for each key", hint="leave --key or --compiled out")
-    return KeyedSteps(_make(pipeline, start))
+    return KeyedRowSession(_make(pipeline, start), partition)
 
 
 ROW = BackendRow(
     "dataflow",
     "processors that have news, of several steps at the same time, in threads",
     _make,
+    later("workbench.executors.row_session", "overlapped_session"),
     _keyed,
     options=(
         *FAULTS,

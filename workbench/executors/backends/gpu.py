@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.executors.table import KEYED, NUMBA, PIPELINE, RULE_SET, BackendRow, Start
 from workbench.extensions import later
@@ -10,6 +10,9 @@ from workbench.extensions import later
 if TYPE_CHECKING:
     from workbench.core.program import Program
     from workbench.executors.backend import Backend
+    from workbench.executors.compiled.execute.executor import Compiled
+    from workbench.executors.keyed import Partition
+    from workbench.executors.session import Session
 
 
 def _make(pipeline: Program, start: Start) -> Backend:
@@ -25,14 +28,21 @@ def _make(pipeline: Program, start: Start) -> Backend:
     return found
 
 
-def _keyed(pipeline: Program, start: Start) -> Any:
+def _session(running: Compiled, start: Start) -> Session:
+    from workbench.executors.compiled.execute.session import ColumnSession
+
+    return ColumnSession(running, idle=start.options.steps)  # its threads are those of the GPU
+
+
+def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
     from workbench.executors.compiled.execute.executor import Compiled
     from workbench.executors.compiled.gpu.batch import gpu_name
+    from workbench.executors.compiled.keyed.session import KeyedColumnSession
     from workbench.executors.compiled.keyed.tables import compiled_keys
 
     # rows of many keys come as they come, each a step of another run: a GPU would wait for memory, not compute
     start.say("keys run on the CPU" if gpu_name() else "runs on the CPU, since no NVIDIA GPU answers")
-    return compiled_keys(Compiled(pipeline, maps=False))
+    return KeyedColumnSession(compiled_keys(Compiled(pipeline, maps=False)), partition)
 
 
 def _missing() -> str:
@@ -53,6 +63,7 @@ ROW = BackendRow(
     "the same code on an NVIDIA GPU, a thread for each trace or block, on the CPU where none answers; rules as kernels "
     "over columns (sections 5.3 to 5.5 of Cugola and Margara), with `compiled` for those that they do not take",
     _make,
+    _session,
     _keyed,
     kinds=(PIPELINE, RULE_SET),
     engine=later("workbench.executors.compiled.rules_gpu.engine", "gpu_rules"),

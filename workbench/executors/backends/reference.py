@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from workbench.errors import InputError
 from workbench.executors.table import FAULTS, KEYED, PROCESSES, BackendOption, BackendRow, Start
@@ -13,8 +13,11 @@ from workbench.extensions import later
 if TYPE_CHECKING:
     from workbench.core.program import Program
     from workbench.executors.backend import Backend
-    from workbench.executors.keyed import KeyedSteps
+    from workbench.executors.keyed import Partition
+    from workbench.executors.processes.executor import Processes
+    from workbench.executors.reference.executor import Reference
     from workbench.executors.reference.refutation import Refutation
+    from workbench.executors.session import Session
 
 MOST = 10
 """So often it is told of which values quantifiers are false, where nobody says how often."""
@@ -55,8 +58,16 @@ def _page(path: str, program: str, found: Sequence[Refutation], most: int) -> It
         stream.write(refutation_page(program, found, most))
 
 
-def _keyed(pipeline: Program, start: Start) -> KeyedSteps:
-    from workbench.executors.keyed import KeyedSteps
+def _session(running: Reference, start: Start) -> Session:
+    from workbench.executors.row_session import overlapped_session, reference_session
+
+    if start.options.processes:
+        return overlapped_session(cast("Processes", running), start)
+    return reference_session(running, start)
+
+
+def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
+    from workbench.executors.keyed import KeyedRowSession
     from workbench.executors.reference.executor import Reference
 
     if start.options.why or start.options.html:
@@ -65,13 +76,14 @@ def _keyed(pipeline: Program, start: Start) -> KeyedSteps:
         raise InputError(
             "--processes divides one run, and --key makes many", hint="add --backend spark, or leave one out"
         )
-    return KeyedSteps(Reference(pipeline))
+    return KeyedRowSession(Reference(pipeline), partition)
 
 
 ROW = BackendRow(
     "reference",
     "any Python values, an event at a time, queues of any length",
     _make,
+    _session,
     _keyed,
     options=(
         *FAULTS,

@@ -6,10 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from workbench.executors.table import FAULTS, KEYED, THREADS, BackendOption, BackendRow, Start
+from workbench.extensions import later
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
-    from workbench.executors.keyed import KeyedSteps
+    from workbench.executors.keyed import Partition
+    from workbench.executors.session import Session
     from workbench.executors.threaded.executor import Threaded
 
 
@@ -21,16 +23,17 @@ def _make(pipeline: Program, start: Start) -> Threaded:
     return Threaded(pipeline, manager, oracle=start.oracle)
 
 
-def _keyed(pipeline: Program, start: Start) -> KeyedSteps:
-    from workbench.executors.keyed import KeyedSteps
+def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
+    from workbench.executors.keyed import KeyedRowSession
 
-    return KeyedSteps(_make(pipeline, start))
+    return KeyedRowSession(_make(pipeline, start), partition)
 
 
 ROW = BackendRow(
     "threaded",
     "the same, parts of the pipeline and copies in windows in threads",
     _make,
+    later("workbench.executors.row_session", "overlapped_session"),
     _keyed,
     options=(
         *FAULTS,

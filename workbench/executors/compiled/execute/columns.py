@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from workbench.core.domain import BOOL, INT, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
-from workbench.core.fields import FrozenMap, Map, Tuple, joined, scalars, split, within
+from workbench.core.fields import FrozenMap, Map, Tuple, scalars, split, within
 from workbench.errors import DomainError, InputError
-from workbench.events.columns import arrays_of
+from workbench.events.columns import arrays_of, values_of
 from workbench.events.text_column import TextColumn
 from workbench.executors.compiled.execute.given_maps import too_long
-from workbench.executors.compiled.execute.observe import decode_any
 from workbench.executors.compiled.execute.observe import dtype as dtype
 
 if TYPE_CHECKING:
@@ -339,14 +338,7 @@ class OutputColumn:
         """The events as Python values of the domain."""
         if isinstance(self.domain, Map) and not self.domain.finite:
             return self._maps(self.domain)
-        parts = [part for _, part in scalars(self.domain)]
-        columns = [
-            [decode_any(part, number) for number in array.tolist()] if isinstance(part, Enum) else array.tolist()
-            for part, array in zip(parts, self.fields, strict=True)
-        ]
-        if scalars(self.domain) == (((), self.domain),):
-            return columns[0]
-        return [joined(self.domain, iter(row)) for row in zip(*columns, strict=True)]
+        return values_of(self.domain, self.fields)
 
     def _maps(self, domain: Map) -> list[Value]:
         """The map after each change."""

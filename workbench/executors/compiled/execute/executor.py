@@ -31,6 +31,7 @@ from workbench.processors.held.group import flatten
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.columns import OutputColumn
     from workbench.executors.compiled.execute.outputs import OutputArrays
+    from workbench.executors.pending import Pool
     from workbench.ir.system import System
 
 BLOCK = 1 << 18
@@ -165,6 +166,9 @@ class Compiled(Saving):
         self._ended = set[str]()
         self.steps = 0
         """Number of steps so far; the first one is step 0."""
+
+    def share(self, pool: Pool) -> None:
+        """Have work done by a pool that also does other work, where there is some for other threads."""
 
     # --- whole columns --------------------------------------------------------------------------------------
 

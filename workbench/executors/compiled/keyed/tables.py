@@ -12,7 +12,7 @@ from workbench.core.domain import Value
 from workbench.errors import WorkbenchError
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.keyed.executor import CompiledKeys, before_wrong
-from workbench.executors.keyed import KeyedColumns, KeyedOutputs
+from workbench.executors.keyed import KeyedOutputs
 
 
 class KeyedValues(NamedTuple):
@@ -33,6 +33,8 @@ class TabledKeys:
     ----------
     one: in its initial state.
     """
+
+    threads = 1
 
     def __init__(self, one: Compiled) -> None:
         one.texts.lasting = True
@@ -109,7 +111,7 @@ def _gathered(found: Mapping[str, list[tuple[int, Value]]], wrong: tuple[int, Wo
     return KeyedOutputs(outputs, wrong)
 
 
-def compiled_keys(one: Compiled, *, threads: int = 1) -> KeyedColumns:
+def compiled_keys(one: Compiled, *, threads: int = 1) -> CompiledKeys | TabledKeys:
     """The runs for each key of the pipeline that this executor has."""
     if any(memory.keyed for memory in one.system.memories):
         return TabledKeys(one)

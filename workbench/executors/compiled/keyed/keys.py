@@ -1,4 +1,4 @@
-"""The keys of a log: numbered in the order in which they first come.
+"""The keys of a log that come as columns: numbered in the order in which they first come.
 
 The rule of this module: a key is a value of a domain, and two rows have one key where these values are equal, whether
 they come as Python values or as columns; NaN is one key. Few keys are numbered by Python, many by machine code, if
@@ -7,7 +7,6 @@ there is any.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from threading import RLock
@@ -16,6 +15,7 @@ from typing import Any, TypeVar, cast
 from workbench.core.domain import Domain, Reals, Texts, Value
 from workbench.events.columns import has_array, text_array, to_column
 from workbench.events.values import Words
+from workbench.executors.keyed import Keys
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 PATIENCE = 20_000
@@ -26,47 +26,37 @@ def _locked(method: Method) -> Method:
     """The same, by one thread at a time."""
 
     @wraps(method)
-    def alone(self: Keys, given: Any) -> Any:
+    def alone(self: ColumnKeys, given: Any) -> Any:
         with self._lock:
             return method(self, given)
 
     return cast("Method", alone)
 
 
-class Keys:
+class ColumnKeys(Keys):
     """The keys that have come; one thread may number some while another asks for others.
 
     Parameters
     ----------
     domain: what they are values of.
-    machine: whether machine code may number them.
     """
 
-    def __init__(self, domain: Domain, *, machine: bool) -> None:
+    def __init__(self, domain: Domain) -> None:
+        super().__init__()
         self.domain = domain
-        self._numbers: dict[Value, int] = {}
-        self._values: list[Value] = []
         self._table: Any = None
         self._rows = 0
         self._lock = RLock()
-        self._machine = machine and (
-            isinstance(domain, Words) or (has_array(domain) and not isinstance(domain, Reals | Texts))
-        )
+        self._machine = isinstance(domain, Words) or (has_array(domain) and not isinstance(domain, Reals | Texts))
 
     def __len__(self) -> int:
-        return len(self._values) if self._table is None else int(self._table.count)
+        return super().__len__() if self._table is None else int(self._table.count)
 
     @_locked
     def number(self, value: Value) -> int:
-        """The number of a key."""
         if self._table is not None:
             return int(self._table.codes(self._given(self._column([value])))[0])
-        if value != value:  # as what is no number
-            value = math.nan
-        if value not in self._numbers:
-            self._numbers[value] = len(self._values)
-            self._values.append(value)
-        return self._numbers[value]
+        return super().number(value)
 
     @_locked
     def given(self, values: Sequence[Value]) -> Any:
@@ -102,9 +92,8 @@ class Keys:
 
     @_locked
     def values(self, numbers: Sequence[int]) -> list[Value]:
-        """The keys of these numbers."""
         if self._table is None:
-            return [self._values[number] for number in numbers]
+            return super().values(numbers)
         import numpy as np
 
         from workbench.events.buffers import taken

@@ -1,0 +1,181 @@
+"""The session of a compiled pipeline that runs for each key of a log: columns of rows of many keys go in.
+
+The rule of this module: the rows of a batch are one call of a loop, whatever their keys; what comes out is a table
+where all outputs are columns, else rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from workbench.core.domain import INT, Value
+from workbench.errors import InputError, WorkbenchError
+from workbench.events.account import KEYLESS
+from workbench.events.column_map import has_columns
+from workbench.executors.compiled.execute.columns import Column, column
+from workbench.executors.compiled.keyed.executor import CompiledKeys
+from workbench.executors.compiled.keyed.keys import ColumnKeys
+from workbench.executors.compiled.keyed.tables import TabledKeys
+from workbench.executors.keyed import ROW, KeyedOutputs, Partition, keyless
+from workbench.executors.session import COLUMNS, ROWS, BatchOutput, LogBatch, RowEvents, Session
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
+
+
+class KeyedBatch(NamedTuple):
+    """The rows of a batch that belong to keys, as columns.
+
+    Attributes
+    ----------
+    codes: the number of the key of each.
+    places: which rows of the batch they are.
+    columns: the events of each input of the program.
+    keys: the column of keys, where there is one.
+    failed: what is wrong with the row behind them.
+    """
+
+    codes: Any
+    places: Any
+    columns: Mapping[str, Column]
+    keys: Any
+    failed: WorkbenchError | None
+
+
+class KeyedColumnSession(Session):
+    """A run for each key, whose rows come as columns.
+
+    Parameters
+    ----------
+    running: in its initial state.
+    """
+
+    takes = frozenset({ROWS, COLUMNS})
+    numbered = True
+
+    def __init__(self, running: CompiledKeys | TabledKeys, partition: Partition) -> None:
+        self.running, self.partition, self.threads = running, partition, running.threads
+        self.outputs, self.keys = partition.rows, ColumnKeys(partition.key.domain)
+        columns = all(map(has_columns, partition.ports.shown.values()))
+        self._plain = columns and isinstance(running, CompiledKeys)
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        given = self._of_rows(batch) if batch.columns is None else self._of_columns(batch)
+        made = self.running.feed(given.codes, given.columns, len(self.keys))
+        computed, failed = len(given.codes), given.failed
+        if made.wrong is not None:
+            computed, error = made.wrong
+            failed = self._located(given.codes[computed], batch.numbers[given.places[computed]], error)
+        numbers = _numbers(batch)[given.places] if self.partition.with_row else None
+        rows, table, steps = self._made(made, given, numbers)
+        return BatchOutput(
+            rows, table=table, cause=given.places[steps], computed=computed,
+            ignored={KEYLESS: len(batch) - len(given.codes)},
+            events_in=batch.events - computed * self.partition.beside, events_out=_count(made), failed=failed,
+        )  # fmt: skip
+
+    def end(self) -> BatchOutput:
+        made, codes = self.running.finish(), np.arange(len(self.keys))
+        failed = None if made.wrong is None else self._located(made.wrong[0], None, made.wrong[1])
+        rows, table, _ = self._made(made, KeyedBatch(codes, codes, {}, None, None), None)
+        return BatchOutput(rows, table=table, events_out=_count(made), failed=failed)
+
+    def _located(self, code: Any, number: int | None, error: WorkbenchError) -> WorkbenchError:
+        return self.partition.located(self.keys.values([int(code)])[0], number, error)
+
+    # --- rows as columns ------------------------------------------------------------------------------------
+
+    def _of_rows(self, batch: LogBatch) -> KeyedBatch:
+        failed, places, rows = batch.failed, list[int](), list[RowEvents]()
+        for at, row in enumerate(batch.as_rows(self.outputs.domains)):
+            try:
+                if self.partition.key_of(row, batch.numbers[at]) is not None:
+                    places.append(at)
+                    rows.append(row)
+            except InputError as error:
+                failed = error
+                break
+        codes = self.keys.given([row[self.partition.column] for row in rows])
+        columns = {}
+        for name, domain in self.partition.ports.domains.items():
+            there, events = [name in row for row in rows], [row.get(name) for row in rows]
+            columns[name] = column(name, domain, events, None if all(there) else there, self.running.one.texts)
+        return KeyedBatch(codes, np.array(places, np.int64), columns, None, failed)
+
+    def _of_columns(self, batch: LogBatch) -> KeyedBatch:
+        assert batch.columns is not None
+        given, failed = dict(batch.columns), batch.failed
+        keys = given.pop(self.partition.column) if self.partition.beside else given[self.partition.column]
+        places: Any = np.arange(keys.rows)
+        if keys.present is not None:
+            lost = np.flatnonzero(_filled(given, keys.rows) & ~keys.present)
+            end = int(lost[0]) if len(lost) else None
+            if end is not None:
+                failed = keyless(self.partition.column, batch.numbers[end], self.partition.log)
+            places = np.flatnonzero(keys.present[:end])
+            given = {name: each.part(places) for name, each in given.items()}
+            keys = keys.part(places)
+        codes = self.keys.numbers(keys.events)
+        texts, domains = self.running.one.texts, self.partition.ports.domains
+        columns = {name: column(name, domains[name], each.fields, each.present, texts) for name, each in given.items()}
+        return KeyedBatch(codes, places, columns, keys.events, failed)
+
+    # --- what comes out -------------------------------------------------------------------------------------
+
+    def _made(self, made: KeyedOutputs, given: KeyedBatch, numbers: Any) -> tuple[list[RowEvents], Any, Any]:
+        """The rows that have come out, or their table, and which of the rows that were run has caused each.
+
+        Parameters
+        ----------
+        numbers: those of the rows that were run; None at the end of the log, or where nobody asks for them.
+        """
+        if not self._plain:
+            return self._as_rows(made, given, numbers)
+        import pyarrow as pa
+
+        from workbench.events.arrays import shown_columns
+        from workbench.events.buffers import shown_column, taken
+
+        shown = self.partition.ports.shown
+        steps, columns = shown_columns(made.outputs, shown)
+        if not len(steps):
+            return [], None, steps
+        keys = self.keys.shown(given.codes[steps]) if given.keys is None else taken(self.keys.column(given.keys), steps)
+        table = {self.partition.column: keys}
+        if self.partition.with_row:
+            table[ROW] = pa.nulls(len(steps), pa.int64()) if numbers is None else shown_column(INT, numbers[steps])
+        return [], pa.table({**table, **dict(zip(shown, columns, strict=True))}), steps
+
+    def _as_rows(self, made: KeyedOutputs, given: KeyedBatch, numbers: Any) -> tuple[list[RowEvents], None, Any]:
+        """The same where outputs are more than numbers: step by step."""
+        found: dict[int, dict[str, list[Value]]] = {}
+        for name, output in made.outputs.items():
+            for step, value in zip(output.steps.tolist(), output.events(), strict=True):
+                found.setdefault(step, {}).setdefault(name, []).append(value)
+        rows, causes, steps = list[RowEvents](), list[int](), sorted(found)
+        for step, key in zip(steps, self.keys.values(given.codes[steps]), strict=True):
+            rows += self.partition.rows_of(key, None if numbers is None else int(numbers[step]), found[step])
+            causes += [step] * (len(rows) - len(causes))
+        return rows, None, np.array(causes, np.int64)
+
+
+def _numbers(batch: LogBatch) -> Any:
+    """The numbers of the rows of a batch, as an array."""
+    of = batch.numbers
+    return np.arange(of.start, of.stop) if isinstance(of, range) else np.array(of, np.int64)
+
+
+def _filled(given: Mapping[str, EventArray], rows: int) -> Any:
+    """In which rows there is an event."""
+    found: Any = np.zeros(rows, np.bool_)
+    for each in given.values():
+        found |= True if each.present is None else each.present
+    return found
+
+
+def _count(made: KeyedOutputs) -> int:
+    """How many events have come out."""
+    return sum(len(each.steps) for each in made.outputs.values())

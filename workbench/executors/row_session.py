@@ -1,0 +1,142 @@
+"""Sessions of executors that run a pipeline on Python values, a row after the other.
+
+The rule of this module: a step in which nothing comes out has a row only where the user wants one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from workbench.core.domain import Value
+from workbench.core.readable import show_value
+from workbench.errors import WorkbenchError
+from workbench.executors.session import LISTS, ROWS, BatchOutput, LogBatch, RowEvents, Session, spread
+from workbench.faults.struck import struck
+
+if TYPE_CHECKING:
+    from workbench.executors.backend import Backend, StepRecord
+    from workbench.executors.overlapped import Overlapped
+    from workbench.executors.processes.executor import Processes
+    from workbench.executors.reference.executor import Reference
+    from workbench.executors.table import Start
+
+StepOutputs = Mapping[str, Sequence[Value]]
+
+
+class RowSession(Session):
+    """A pipeline that runs step by step.
+
+    Parameters
+    ----------
+    running: in its initial state.
+    emitted: gives what comes out of each of some steps; None: what `running.step` says.
+    idle: whether a step in which nothing comes out has a row.
+    """
+
+    def __init__(
+        self,
+        running: Backend,
+        emitted: Callable[[Iterable[RowEvents]], Iterator[StepOutputs]] | None = None,
+        *,
+        idle: bool = False,
+    ) -> None:
+        self.running, self.idle = running, idle
+        self.outputs = running.pipeline.ports
+        self._emitted = emitted or (lambda rows: (running.step(row).outputs for row in rows))
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        made = list[StepOutputs]()
+        failed = batch.failed
+        try:
+            made.extend(self._emitted(batch.as_rows(self.outputs.domains)))
+        except WorkbenchError as error:
+            failed = error
+        return self._emission(made, failed)
+
+    def end(self) -> BatchOutput:
+        try:
+            made = self.running.end()
+        except WorkbenchError as error:
+            return BatchOutput(failed=error)
+        return self._emission([made] if any(made.values()) else [], None)
+
+    def _emission(self, made: Sequence[StepOutputs], failed: WorkbenchError | None) -> BatchOutput:
+        rows = [row for outputs in made for row in spread(outputs, idle=self.idle)]
+        return BatchOutput(rows, computed=len(made), events_out=sum(map(len, rows)), failed=failed)
+
+
+class ReferenceSession(RowSession):
+    """A pipeline that the reference executor runs, or one that is made of it."""
+
+    running: Reference
+
+    def save(self) -> bytes:
+        return self.running.snapshot()
+
+    def restore(self, state: bytes) -> None:
+        self.running.restore(state)
+
+
+class LockstepSession(ReferenceSession):
+    """A pipeline whose only output makes the rows: lists of events go in, and a list comes out."""
+
+    takes = frozenset({ROWS, LISTS})
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        if batch.lists is None:
+            return super().step_batch(batch)
+        made: dict[str, list[Value]] = {name: [] for name in self.outputs.shown}
+        before, failed = self.running.steps, batch.failed
+        try:
+            self.running.lockstep(batch.lists, made)
+        except WorkbenchError as error:
+            failed = error
+        done, (events,) = self.running.steps - before, made.values()
+        return BatchOutput(lists=made, computed=done, events_out=len(events), failed=failed)
+
+
+class FaultySession(ReferenceSession):
+    """A pipeline in which faults strike: each that does is told behind the rows of its step."""
+
+    size = 1
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        made, notes, failed = list[StepOutputs](), list[str](), batch.failed
+        try:
+            for row in batch.as_rows(self.outputs.domains):
+                record = self.running.step(row)
+                made.append(record.outputs)
+                notes += self._strikes(record)
+        except WorkbenchError as error:
+            failed = error
+        rows = [row for outputs in made for row in spread(outputs, idle=self.idle)]
+        return BatchOutput(rows, computed=len(made), events_out=sum(map(len, rows)), failed=failed, notes=notes)
+
+    def _strikes(self, record: StepRecord) -> Iterator[str]:
+        """The faults that struck in a step, in words."""
+        carried = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
+        for strike in struck(self.running.flat, carried):
+            event = show_value(strike.event, strike.domain)
+            yield f"step {self.running.steps - 1}: {event} on {strike.pipe} was {strike.what}"
+
+
+def step_session(running: Backend, start: Start) -> Session:
+    """The session of any backend."""
+    return RowSession(running, idle=start.options.steps)
+
+
+def reference_session(running: Reference, start: Start) -> Session:
+    """The session of the reference executor."""
+    if start.oracle is not None:
+        return FaultySession(running, idle=start.options.steps)
+    if len(running.pipeline.ports.shown) == 1 and not start.options.steps:
+        return LockstepSession(running, running.emitted)
+    return ReferenceSession(running, running.emitted, idle=start.options.steps)
+
+
+def overlapped_session(running: Overlapped | Processes, start: Start) -> Session:
+    """The session of an executor that makes several steps at the same time."""
+    if start.oracle is not None:
+        return FaultySession(running, idle=start.options.steps)
+    return ReferenceSession(running, running.streamed, idle=start.options.steps)

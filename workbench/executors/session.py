@@ -1,0 +1,214 @@
+"""A running program as the runner steps it: batches of rows go in, and what each of them causes comes out.
+
+The rule of this module: however a log is cut into batches, its batches emit the same, one after the other. What goes
+wrong at a row is carried behind what the rows before it have caused.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from workbench.core.domain import Domain, Value
+from workbench.core.program import Ports
+from workbench.errors import Refused, WorkbenchError
+from workbench.events.columns import values_of
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
+    from workbench.executors.pending import Pool
+
+BATCH = 4096
+"""Rows of a batch, where they are Python values."""
+RowEvents = Mapping[str, Value]
+"""What a row holds: input, or output, name to event."""
+ROWS, COLUMNS, LISTS = "rows", "columns", "lists"
+"""The forms in which a batch may have its rows."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LogBatch:
+    """Successive rows of a log, decoded, in one of three forms.
+
+    Attributes
+    ----------
+    numbers: those of the rows in the log, from 1 on; where nobody asks for them, those of as many successive rows.
+    rows: each as its events.
+    columns: the events of each input, as compiled code takes them.
+    lists: the events of each input as Python values, where all rows have all of them.
+    failed: why the row behind the last one cannot be read.
+    """
+
+    numbers: Sequence[int]
+    rows: Sequence[RowEvents] | None = None
+    columns: Mapping[str, EventArray] | None = None
+    lists: Mapping[str, list[Value]] | None = None
+    failed: WorkbenchError | None = None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def before(self, end: int) -> LogBatch:
+        """The rows before this one of the batch."""
+        return replace(
+            self,
+            numbers=self.numbers[:end],
+            rows=None if self.rows is None else self.rows[:end],
+            columns=None if self.columns is None else {n: each.part(slice(end)) for n, each in self.columns.items()},
+            lists=None if self.lists is None else {name: each[:end] for name, each in self.lists.items()},
+            failed=None,
+        )
+
+    def as_rows(self, domains: Mapping[str, Domain]) -> Sequence[RowEvents]:
+        """The rows as their events, whatever the form; `domains` are those of the inputs."""
+        if self.rows is not None:
+            return self.rows
+        if self.lists is not None:
+            return [dict(zip(self.lists, events, strict=True)) for events in zip(*self.lists.values(), strict=True)]
+        assert self.columns is not None
+        found: list[dict[str, Value]] = [{} for _ in self.numbers]
+        for name, column in self.columns.items():
+            events = values_of(domains[name], column.fields)
+            present = [True] * len(events) if column.present is None else column.present.tolist()
+            for row, event, there in zip(found, events, present, strict=True):
+                if there:
+                    row[name] = event
+        return found
+
+    @property
+    def events(self) -> int:
+        """How many events the rows have."""
+        if self.rows is not None:
+            return sum(map(len, self.rows))
+        if self.lists is not None:
+            return len(self) * len(self.lists)
+        present = [each.present for each in (self.columns or {}).values()]
+        return sum(len(self) if each is None else int(each.sum()) for each in present)
+
+
+class OutputEvents(Protocol):
+    """The events of one output, as compiled code gives them."""
+
+    @property
+    def fields(self) -> tuple[Any, ...]:
+        """An array per scalar field."""
+
+    @property
+    def array(self) -> Any:
+        """The only field."""
+
+    @property
+    def steps(self) -> Any:
+        """The step of each event, where there are several outputs."""
+
+    def events(self) -> list[Value]:
+        """The events as Python values."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BatchOutput:
+    """What a batch has caused, in one of four forms.
+
+    Attributes
+    ----------
+    rows: each as the events of the outputs, in their order.
+    columns: the events of each output, and their steps where there are several outputs.
+    lists: the events of the only output.
+    table: an Arrow table of rows; a null is no event.
+    cause: the row of the batch that has caused each row, where that is known.
+    computed: how many rows of the batch have been run.
+    ignored: how many belong to nothing that is run, by the reason.
+    events_in: how many events of the batch were for the program; None: all.
+    events_out: how many events have come out.
+    failed: what went wrong behind that; then neither the row at which it did nor those behind it have been run.
+    notes: what is told to the user behind the rows.
+    """
+
+    rows: Sequence[RowEvents] = ()
+    columns: Mapping[str, OutputEvents] | None = None
+    lists: Mapping[str, Sequence[Value]] | None = None
+    table: Any = None
+    cause: Any = None
+    computed: int = 0
+    ignored: Mapping[str, int] = field(default_factory=dict)
+    events_in: int | None = None
+    events_out: int = 0
+    failed: WorkbenchError | None = None
+    notes: Sequence[str] = ()
+
+
+class Session(ABC):
+    """A running program.
+
+    Attributes
+    ----------
+    outputs: the columns of what comes out.
+    takes: the forms of batches that it takes; rows it always does.
+    size: rows of a batch of Python values, at most.
+    numbered: whether it asks for the numbers of rows.
+    threads: how many may read, run and write a log for it.
+    """
+
+    outputs: Ports
+    takes: frozenset[str] = frozenset({ROWS})
+    size: int = BATCH
+    numbered: bool = False
+    threads: int = 1
+
+    @abstractmethod
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        """Run the rows of a batch."""
+
+    @abstractmethod
+    def end(self) -> BatchOutput:
+        """End the streams of the program; rules emit nothing because of it."""
+
+    def advance_clock(self, time: int) -> BatchOutput:
+        """Let time pass, up to and with this one.
+
+        Raises
+        ------
+        Refused: the program has no clock of its own.
+        """
+        del time
+        raise Refused(f"{self.outputs.of} has no clock", hint="leave --until out")
+
+    def save(self) -> bytes:
+        """The state between two batches, for `restore` of a session of the same program.
+
+        Raises
+        ------
+        Refused: there is no form for it.
+        """
+        raise Refused(f"the state of {self.outputs.of} cannot be saved on this backend")
+
+    def restore(self, state: bytes) -> None:
+        """Go on from a saved state.
+
+        Raises
+        ------
+        StateError: it is damaged, or of another program.
+        """
+        del state
+        raise Refused(f"the state of {self.outputs.of} cannot be restored on this backend")
+
+    def notes(self) -> Iterable[str]:
+        """What is told to the user at the end of the log."""
+        return ()
+
+    def share(self, pool: Pool) -> None:  # noqa: B027 - most have nothing to share
+        """Have costly work done by a pool that reads and writes the log, too."""
+
+
+def spread(outputs: Mapping[str, Sequence[Value]], *, idle: bool = False) -> Iterator[dict[str, Value]]:
+    """The rows of a step: one for each event of an output.
+
+    Parameters
+    ----------
+    idle: whether a step in which nothing came out has a row, without events.
+    """
+    rows = max(map(len, outputs.values()), default=0)
+    for i in range(rows or idle):
+        yield {name: events[i] for name, events in outputs.items() if i < len(events)}
