@@ -31,7 +31,7 @@ MINUTE = 60 * 10**6
 
 def plan(text: str, unit: str | None = None) -> RulePlan:
     made = in_units(rules(text), unit)
-    return RulePlan(made.rules[0], made.declarations)
+    return RulePlan(made.resolved[0])
 
 
 def numbered(*events: Occurrence) -> list[Occurrence]:
@@ -170,8 +170,8 @@ def kept(running) -> int:
     held = sum(len(column.column.events) for column in matcher.columns.values())
     held += sum(len(each.events) for each in getattr(matcher, "instances", {}).values())
     held += sum(map(len, (runner.consumed or {}).values())) + len(runner.emitted)
-    absent = getattr(matcher, "absent", None)
-    return held + len(matcher.waiting) + len(running.waiting) + (len(absent.column.events) if absent else 0)
+    absent = [] if runner.absences is None else runner.absences.column.column.events
+    return held + len(running.waiting) + len(absent)
 
 
 @pytest.mark.parametrize("types", ["ABC", "ABCD"])

@@ -41,14 +41,15 @@ class Happened:
 
     def is_consumed(self, rule: int, place: int, event: Occurrence) -> bool:
         """Consumed(r, l), as the predicate at a place of the rule sees it."""
-        return (rule, self._role(place), event.number) in self.consumed
+        return self.consumption(rule, place, event.number) in self.consumed
 
     def consume(self, rule: int, place: int, event: Occurrence) -> None:
         """Futr(Consumed(r, l), t) for all t > 0; the event was bound by the predicate at a place of the rule."""
-        self.consumed.add((rule, self._role(place), event.number))
+        self.consumed.add(self.consumption(rule, place, event.number))
 
-    def _role(self, place: int) -> int:
-        return place if self.compat == TREX else 0
+    def consumption(self, rule: int, place: int, number: int) -> tuple[int, int, int]:
+        """What `consumed` has for the event of this number, where the predicate at a place of the rule has bound it."""
+        return rule, place if self.compat == TREX else 0, number
 
 
 @dataclass(frozen=True)

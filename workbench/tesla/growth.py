@@ -103,7 +103,7 @@ class _GrowingRun:
                     made = [c for c in happened if c.rule == rule.name and c.sources[0] == each.number]
                     self._triggered(number, rule, each, [c.sources for c in made])
                 if each.rule == rule.name and rule.absence:
-                    self._told(rule, each.sources, step)
+                    self._waited(number, each.sources, step)
             self.past.history.append(each)
 
     def _triggered(self, number: int, rule: t.Rule, trigger: Occurrence, made: Sequence[Sequence[int]]) -> None:
@@ -113,26 +113,22 @@ class _GrowingRun:
             sources = [event.number for event in each.selected.events]
             became = TOLD if sources in map(list, made) else each.why
             self._add(rule, each.selected.named, self.steps[trigger.number], became)
-        for composite in made:
-            self._consumed(number, rule, composite)
+        for sources in made:
+            self._consume(number, sources)
 
-    def _told(self, rule: t.Rule, sources: Sequence[int], step: int) -> None:
-        """A match that has waited."""
-        events = [self.past.history[each] for each in sources]
-        names = [part.name for part in rule.parts if isinstance(part, t.Predicate) and self._binds(part)]
-        self._add(rule, dict(zip(names, events, strict=True)), step, TOLD)
-        self._consumed(self.rules.rules.index(rule), rule, sources)
+    def _waited(self, number: int, sources: Sequence[int], step: int) -> None:
+        """Note a match that has waited for a deadline, and is emitted at this step."""
+        names = (part.name for part in self.rules.resolved[number].events.values())
+        named = {name: self.past.history[each] for name, each in zip(names, sources, strict=True)}
+        self._add(self.rules.rules[number], named, step, TOLD)
+        self._consume(number, sources)
 
-    def _consumed(self, number: int, rule: t.Rule, sources: Sequence[int]) -> None:
-        bound = [(place, part) for place, part in enumerate(rule.parts) if self._binds(part)]
-        for (place, part), event in zip(bound, sources, strict=True):
-            if isinstance(part, t.Predicate) and part.name in rule.consuming:
-                self.past.consumed.add((number, place if self.past.compat else 0, event))
-
-    def _binds(self, part: t.Predicate | t.Aggregate) -> bool:
-        return (
-            t.binds(part) and not self.rules.declarations[part.type].fact
-        )  # fmt: skip
+    def _consume(self, number: int, sources: Sequence[int]) -> None:
+        """Consume what an emitted match of a rule consumes, given the numbers of its events."""
+        rule = self.rules.resolved[number]
+        for place, event in zip(rule.events, sources, strict=True):
+            if place in rule.consumed:
+                self.past.consumed.add(self.past.consumption(number, place, event))
 
     def _add(self, rule: t.Rule, named: Mapping[str, Occurrence], ends: int, became: str) -> None:
         came = sorted((event.number, name) for name, event in named.items())

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workbench.tesla import tree as t
+from workbench.tesla.resolved import ResolvedRule
 
 
 @dataclass(frozen=True)
@@ -50,26 +51,22 @@ class Lookback:
 ENDLESS = Lookback(None, None, bounded=False)
 
 
-def lookbacks(rule: t.Rule, trex: bool = False) -> Mapping[int, Lookback]:
+def lookbacks(rule: ResolvedRule, trex: bool = False) -> Mapping[int, Lookback]:
     """The parts of a rule that are about events, by their places, and how far each looks back.
 
     Parameters
     ----------
     trex: windows are as in T-Rex, where what lies between two events lies between their times.
     """
-    named, found = {rule.trigger.name: Lookback()}, {0: Lookback()}
-    for place, part in enumerate(rule.predicates, 1):
+    found = {0: Lookback()}
+    for place, (part, anchors) in enumerate(zip(rule.parts, rule.anchors, strict=True)):
         window = part.window
-        if window is None:
-            continue
         if isinstance(window, t.BetweenWindow):
-            far = named[window.one] | named[window.two]
-            far = ENDLESS if trex and far.time is None else far
+            one, other = anchors
+            far = found[one] | found[other]
+            found[place] = ENDLESS if trex and far.time is None else far
         elif isinstance(window, t.WithinWindow):
-            far = named[window.of].further(window)
-        else:
-            far = Lookback(rule.timeout, None)  # what must not come later is looked for then
-        found[place] = far
-        if t.binds(part):
-            named[part.name] = far
+            found[place] = found[anchors[0]].further(window)
+        elif window is not None:
+            found[place] = Lookback(rule.timeout, None)  # what must not come later is looked for then
     return found

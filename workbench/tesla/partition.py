@@ -127,7 +127,7 @@ def _links(rule: ResolvedRule, rules: RuleSet, keyed: Collection[str]) -> Iterat
     for place, part in enumerate(rule.parts):
         here = same.copy()
         here.add(place, part)
-        if isinstance(part.window, t.WithinWindow) and part.window.counted:
+        if t.counts_events(part):
             counts = f"`{part}` counts the events of all keys"
             yield _Link(start, part.type, frozenset(), f"`{part}`", counts)
         elif place and not declared[part.type].fact:

@@ -7,10 +7,10 @@ What it means, which may be null, and what it depends on follow from its slots a
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import NewType
+from typing import Any, Self
 
 from workbench.core.domain import Domain
 from workbench.core.term import Term, var
@@ -22,8 +22,6 @@ OWN = -1
 """The place of what a part itself is about, in its own expressions."""
 TIME = "TIME()"
 """The name of the time of an event."""
-ResolvedRule = NewType("ResolvedRule", t.Rule)
-"""A rule all of whose expressions are resolved."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +68,51 @@ class RuleSlot(t.Expression):
 
     def __str__(self) -> str:
         return str(self.source)
+
+
+@dataclass(frozen=True)
+class ResolvedRule(t.Rule):
+    """A rule all of whose expressions are resolved, which knows its events by the places of the parts that bind them.
+
+    Attributes
+    ----------
+    declarations: all types of events and facts, by name.
+    """
+
+    declarations: Mapping[str, t.Declaration] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, rule: t.Rule, declarations: Mapping[str, t.Declaration]) -> Self:
+        """A rule whose expressions are resolved already."""
+        return cls(**_fields_of(rule), declarations=declarations)
+
+    @cached_property
+    def anchors(self) -> tuple[tuple[int, ...], ...]:
+        """Of each part, the places of the events on which its window depends."""
+        bound, found = dict[str, int](), list[tuple[int, ...]]()
+        for place, part in enumerate(self.parts):
+            window = part.window
+            names = (window.one, window.two) if isinstance(window, t.BetweenWindow) else (window and window.of,)
+            found.append(tuple(bound[name] for name in names if name is not None))
+            if t.binds(part):
+                bound[part.name] = place
+        return tuple(found)
+
+    @cached_property
+    def events(self) -> Mapping[int, t.Predicate]:
+        """The parts that bind events by their places, in the order of a match's events."""
+        parts = enumerate(self.parts)
+        return {at: part for at, part in parts if t.binds(part) and not self.declarations[part.type].fact}
+
+    @cached_property
+    def consumed(self) -> tuple[int, ...]:
+        """The places of the parts whose events a match consumes."""
+        places = {part.name: place for place, part in self.events.items()}
+        return tuple(places[name] for name in self.consuming)
+
+
+def _fields_of(rule: t.Rule) -> dict[str, Any]:
+    return {each.name: getattr(rule, each.name) for each in fields(t.Rule)}
 
 
 def slots(*expressions: t.Expression) -> Iterator[RuleSlot]:
@@ -148,7 +191,7 @@ def as_written(expression: t.Expression) -> t.Expression:
 
 def written(rule: t.Rule) -> t.Rule:
     """A resolved rule as it is written."""
-    return with_expressions(rule, as_written)
+    return t.Rule(**_fields_of(with_expressions(rule, as_written)))
 
 
 def domain_of(expression: t.Expression) -> Domain:

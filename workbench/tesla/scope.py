@@ -167,16 +167,15 @@ def resolve_rule(rule: t.Rule, declared: Mapping[str, t.Declaration]) -> Resolve
             scope = scope.with_bound(part.name, declared[part.type], place)
     trigger, *predicates = parts
     assert isinstance(trigger, t.Predicate)
-    return ResolvedRule(
-        replace(
-            rule,
-            trigger=trigger,
-            predicates=tuple(predicates),
-            where_clause=tuple(map(scope.resolve, rule.where_clause)),
-            evaluations=tuple(replace(each, value=scope.resolve(each.value)) for each in rule.evaluations),
-            per=tuple(map(scope.resolve, rule.per)),
-        )
+    resolved = replace(
+        rule,
+        trigger=trigger,
+        predicates=tuple(predicates),
+        where_clause=tuple(map(scope.resolve, rule.where_clause)),
+        evaluations=tuple(replace(each, value=scope.resolve(each.value)) for each in rule.evaluations),
+        per=tuple(map(scope.resolve, rule.per)),
     )
+    return ResolvedRule.of(resolved, declared)
 
 
 def attribute(declared: t.Declaration, name: str, where: t.Placed) -> Domain:

@@ -391,6 +391,11 @@ def binds(part: Predicate | Aggregate) -> TypeGuard[Predicate]:
     return part.policy.binds
 
 
+def counts_events(part: Predicate | Aggregate) -> bool:
+    """Whether a part's window counts events, those of all types."""
+    return isinstance(part.window, WithinWindow) and part.window.counted
+
+
 def expressions_of(part: Predicate | Aggregate) -> tuple[Expression, ...]:
     """The constraints of a part, and what it assigns."""
     return (*part.constraints, *(each.value for each in part.assignments))
@@ -409,5 +414,5 @@ __all__ = [
     "NAMED", "SPELLED", "AfterWindow", "Aggregate", "Assigned", "Attribute", "BetweenWindow", "BoundParameter",
     "Declaration", "DeclaredAggregate", "Duration", "Evaluation", "EventWindow", "Expression", "Literal", "Operation",
     "OrderedBy", "OtherAttribute", "OwnAttribute", "Placed", "Policy", "Predicate", "Rule", "RuleFile", "TimeOf",
-    "WithinWindow", "binds", "conjuncts", "expressions_of", "within",
+    "WithinWindow", "binds", "conjuncts", "counts_events", "expressions_of", "within",
 ]  # fmt: skip

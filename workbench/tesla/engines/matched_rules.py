@@ -27,7 +27,7 @@ class MatchedRules:
     @cached_property
     def reasons(self) -> tuple[str, ...]:
         """Of each rule why its composites are made one by one; nothing where they are not."""
-        counting = next((rule.name for rule in self.rules.rules for part in rule.parts if _counts(part)), None)
+        counting = next((rule.name for rule in self.rules.rules for part in rule.parts if t.counts_events(part)), None)
         readers: dict[str, str] = {}
         for rule in self.rules.rules:
             for type in rule.types:
@@ -58,15 +58,4 @@ class MatchedRules:
     @cached_property
     def roles(self) -> tuple[tuple[str, ...], ...]:
         """Of each rule what it calls the events of a match, the trigger first."""
-        return tuple(
-            tuple(
-                part.name for part in rule.parts
-                if t.binds(part)
-                and not self.rules.declarations[part.type].fact
-            )
-            for rule in self.rules.rules
-        )  # fmt: skip
-
-
-def _counts(part: t.Predicate | t.Aggregate) -> bool:
-    return isinstance(part.window, t.WithinWindow) and part.window.counted
+        return tuple(tuple(part.name for part in rule.events.values()) for rule in self.rules.resolved)

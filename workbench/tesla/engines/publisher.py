@@ -9,7 +9,7 @@ Sources: Di Pilla's thesis, 4.4 (listing 4.1, the index by types).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from time import process_time
@@ -18,18 +18,21 @@ from typing import Any, NamedTuple
 from workbench.errors import InputError, LanguageError, PipelineError, did_you_mean
 from workbench.stored import checksum, opened, sealed
 from workbench.tesla.check import rules as read_rules
+from workbench.tesla.engines.absences import Absences, DueAbsence
 from workbench.tesla.engines.changes import begin, newcomers
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.rule_plan import RulePlan
-from workbench.tesla.engines.runner import DueAbsence, MakesMatcher, MatcherStart, RuleRunner, consumption
+from workbench.tesla.engines.runner import MakesMatcher, MatcherStart, RuleRunner, consumption
 from workbench.tesla.engines.saved import EventStore
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
+from workbench.tesla.resolved import ResolvedRule
 from workbench.tesla.rule_graph import LONGEST_CHAIN, endless_chain
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.tree import Declaration, Rule
+from workbench.tesla.scope import resolve_rule
+from workbench.tesla.tree import Rule
 
-FORMAT = 4
+FORMAT = 5
 """Of snapshots: another one is not read."""
 
 
@@ -42,11 +45,11 @@ class CauseLink(NamedTuple):
 
 
 class Interest(NamedTuple):
-    """What a rule does with events of a type: is triggered, keeps them."""
+    """What a rule does with events of a type: is triggered, and has them join its history (None: it does not)."""
 
     runner: RuleRunner
     triggers: bool
-    keeps: bool
+    keep: Callable[[Occurrence], None] | None
 
 
 class Publisher:
@@ -60,7 +63,7 @@ class Publisher:
         self._settle = None if changing is None else changing.settle
         self._matcher = matcher
         self._rules = rules
-        self.runners = [self._runner(self._plan(rule, rules.declarations), i) for i, rule in enumerate(rules.rules)]
+        self.runners = [self._runner(self._plan(rule), i) for i, rule in enumerate(rules.resolved)]
         self._orders = len(self.runners)
         self.now: int | None = None
         self.passed: int | None = None
@@ -106,7 +109,9 @@ class Publisher:
         found = {runner.plan.rule.name: 0 for runner in self.runners}
         runners = {runner.order: runner for runner in self.runners}
         for _, order, _, due in self.waiting:
-            found[runners[order].plan.rule.name] += len(runners[order].matcher.open(due))
+            absences = runners[order].absences
+            assert absences is not None
+            found[runners[order].plan.rule.name] += len(absences.unfilled(due))
         return found
 
     def profile(self) -> list[RuleCost]:
@@ -132,14 +137,17 @@ class Publisher:
 
     def _processed(self, event: Occurrence, link: CauseLink | None) -> list[Occurrence]:
         caused: list[Occurrence] = []
-        for runner, triggers, keeps in self.index.get(event.type, ()):
-            if runner.cost is not None:
-                self._profiled(event, link, runner, triggers, keeps, caused)
-                continue
+        for runner, triggers, keep in self.index.get(event.type, ()):
+            began = 0.0 if runner.cost is None else process_time()
             if triggers and (start := runner.plan.start(event)) is not None:
+                if runner.cost is not None:
+                    runner.cost.partial += 1
                 caused += self._fired(runner, start, link)
-            if keeps:
-                runner.matcher.add(event)
+            if keep is not None:
+                keep(event)
+            if runner.cost is not None:
+                runner.cost.events += 1
+                runner.cost.seconds += process_time() - began
         return caused
 
     def _fired(self, runner: RuleRunner, start: tuple[Any, ...], link: CauseLink | None) -> list[Occurrence]:
@@ -148,21 +156,6 @@ class Publisher:
             due.chain = link
             heappush(self.waiting, (due.deadline, runner.order, start[0].number, due))
         return caused
-
-    def _profiled(
-        self, event: Occurrence, link: CauseLink | None, runner: RuleRunner, triggers: bool, keeps: bool,
-        caused: list[Occurrence],
-    ) -> None:  # fmt: skip
-        """The same, counted."""
-        assert runner.cost is not None
-        began = process_time()
-        runner.cost.events += 1
-        if triggers and (start := runner.plan.start(event)) is not None:
-            runner.cost.partial += 1
-            caused += self._fired(runner, start, link)
-        if keeps:
-            runner.matcher.add(event)
-        runner.cost.seconds += process_time() - began
 
     def _tell(self, until: int, found: list[Occurrence]) -> None:
         """The absences up to a time, in order."""
@@ -176,8 +169,8 @@ class Publisher:
 
     # --- rules ------------------------------------------------------------------------------------------
 
-    def _plan(self, rule: Rule, declared: Mapping[str, Declaration]) -> RulePlan:
-        return RulePlan(rule, declared, self.settings.indexed)
+    def _plan(self, rule: ResolvedRule) -> RulePlan:
+        return RulePlan(rule, self.settings.indexed)
 
     def _runner(self, plan: RulePlan, order: int) -> RuleRunner:
         consumed = consumption(plan, self.settings.trex)
@@ -187,44 +180,54 @@ class Publisher:
             assert cost is not None
             cost.partial += 1
 
-        start = MatcherStart(plan, self.facts, self.settings.trex, consumed, None if cost is None else counted)
-        return RuleRunner(plan, self._matcher(start), order, consumed, cost=cost)
+        trex = self.settings.trex
+        start = MatcherStart(plan, self.facts, trex, consumed, None if cost is None else counted)
+        absences = None if plan.absent is None else Absences(plan.absent, trex)
+        return RuleRunner(plan, self._matcher(start), order, absences, consumed, cost=cost)
 
     def add(self, rules: RuleSet | str) -> dict[str, float]:
         """Add rules behind those there are."""
         made = self._scaled(rules)
         added = list(newcomers(made, self._rules))
-        declared = {**self._rules.declarations, **made.declarations}
-        runners = [self._runner(self._plan(rule, declared), self._orders + i) for i, rule in enumerate(added)]
+        after = self._with(made, (*self._rules.rules, *added))
+        plans = (self._plan(resolve_rule(rule, after.declarations)) for rule in added)
+        runners = [self._runner(plan, order) for order, plan in enumerate(plans, self._orders)]
         complete = {each.plan.rule.name: begin(each, self.runners, self.now, self.count) for each in runners}
         self._orders += len(runners)
-        self._run([*self.runners, *runners], made)
+        self._run([*self.runners, *runners], after)
         return complete
 
     def remove(self, name: str) -> None:
         """Take a rule away."""
         gone = self._named(name)
         self._give_up(gone)
-        self._run([each for each in self.runners if each is not gone])
+        left = tuple(each for each in self._rules.rules if each.name != name)
+        self._run([each for each in self.runners if each is not gone], replace(self._rules, rules=left))
 
     def replace(self, name: str, rules: RuleSet | str) -> float:
         """Put another rule in the place of one."""
         gone, made = self._named(name), self._scaled(rules)
-        others = tuple(each.plan.written for each in self.runners if each is not gone)
+        others = tuple(each for each in self._rules.rules if each.name != name)
         rule, *more = newcomers(made, replace(self._rules, rules=others), name)
         if more:
             raise LanguageError(f"{len(made.rules)} rules cannot replace '{name}'", where=more[0].where)
-        declared = {**self._rules.declarations, **made.declarations}
-        runner = self._runner(self._plan(rule, declared), gone.order)
+        after = self._with(made, tuple(rule if each.name == name else each for each in self._rules.rules))
+        runner = self._runner(self._plan(resolve_rule(rule, after.declarations)), gone.order)
         complete = begin(runner, self.runners, self.now, self.count)
         self._give_up(gone)
-        self._run([runner if each is gone else each for each in self.runners], made)
+        self._run([runner if each is gone else each for each in self.runners], after)
         return complete
 
     def _scaled(self, rules: RuleSet | str) -> RuleSet:
         if isinstance(rules, str):
             rules = read_rules(rules, types=self._rules.declarations, aggregates=self._rules.aggregates)
         return in_units(rules, self.settings.unit, dates=self.settings.dates, trex=self.settings.trex)
+
+    def _with(self, made: RuleSet, rules: tuple[Rule, ...]) -> RuleSet:
+        """These rules, with all that is declared there and in another rule set."""
+        there = self._rules
+        declared, aggregates = {**there.declarations, **made.declarations}, {**there.aggregates, **made.aggregates}
+        return replace(there, declarations=declared, rules=rules, aggregates=aggregates)
 
     def _named(self, name: str) -> RuleRunner:
         for each in self.runners:
@@ -238,14 +241,9 @@ class Publisher:
         self.waiting = [each for each in self.waiting if each[1] != runner.order]
         heapify(self.waiting)
 
-    def _run(self, runners: list[RuleRunner], made: RuleSet | None = None) -> None:
-        """Let these run, with what the rules have declared that are new."""
-        self.runners, there = runners, self._rules
-        declared, aggregates = dict(there.declarations), dict(there.aggregates)
-        if made is not None:
-            declared, aggregates = {**declared, **made.declarations}, {**aggregates, **made.aggregates}
-        found = tuple(each.plan.written for each in runners)
-        self._rules = replace(there, declarations=declared, rules=found, aggregates=aggregates)
+    def _run(self, runners: list[RuleRunner], rules: RuleSet) -> None:
+        """Let these rules run."""
+        self.runners, self._rules = runners, rules
         self._indexed = False
 
     # --- state ------------------------------------------------------------------------------------------
@@ -284,9 +282,11 @@ class Publisher:
         self.waiting = []
         for deadline, order, number, matches, names in waiting:
             due = DueAbsence(deadline, store.events[number], list(map(store.unpacked, matches)), chained(names))
-            by_order[order].matcher.wait(due)
+            absences = by_order[order].absences
+            assert absences is not None
+            absences.wait(due)
             heappush(self.waiting, (deadline, order, number, due))
-        self._run(made)
+        self._run(made, self._rules)
 
     def _files(self) -> dict[str, list[Any]]:
         """The databases that facts are in."""
@@ -304,8 +304,9 @@ class Publisher:
             if self.asked is not None and runner.order not in self.asked:
                 continue
             kept = {step.type for step in [*plan.steps[1:], plan.absent] if step is not None and not step.fact}
+            keep = runner.matcher.add if runner.absences is None else runner.add
             for type in dict.fromkeys([plan.trigger.type, *kept]):
-                interest = Interest(runner, type == plan.trigger.type, type in kept)
+                interest = Interest(runner, type == plan.trigger.type, keep if type in kept else None)
                 self.index.setdefault(type, []).append(interest)
 
 

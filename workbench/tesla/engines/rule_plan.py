@@ -7,7 +7,7 @@ and computed, never how matches are found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,8 +18,7 @@ from workbench.tesla.aggregate import AggregateRow
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.engines.expressions import EVENT, PredicateCode, PythonLines, combines
 from workbench.tesla.lookback import Lookback, lookbacks
-from workbench.tesla.resolved import slots
-from workbench.tesla.scope import resolve_rule
+from workbench.tesla.resolved import ResolvedRule, slots
 
 PartialMatch = tuple[Any, ...]
 
@@ -111,25 +110,22 @@ class RulePlan:
 
     Attributes
     ----------
-    rule: with slots for names.
-    written: as it is written.
+    declared: all types of events and facts, by name.
     layout: where a partial match has what is bound.
     steps: the trigger, then the other parts as they are written, without what must not come after it.
     absent: what must not come after the trigger.
     indexed: whether equations are a key.
     """
 
-    def __init__(self, rule: t.Rule, declared: Mapping[str, t.Declaration], indexed: bool = True) -> None:
-        self.written, self.declared, self.indexed = rule, declared, indexed
-        self.rule = resolve_rule(rule, declared)
-        self.emitted = declared[rule.emits]
+    def __init__(self, rule: ResolvedRule, indexed: bool = True) -> None:
+        self.rule, self.declared, self.indexed = rule, rule.declarations, indexed
+        self.emitted = self.declared[rule.emits]
         self.steps: list[RuleStep] = []
         self.absent: RuleStep | None = None
         self.layout: dict[tuple[int, str], int] = {}
-        self._named: dict[str, int] = {}
         slot, found = 0, lookbacks(rule)
-        for place, part in enumerate(self.rule.parts):
-            window = None if part.window is None else _slot_window(part.window, self._named)
+        for place, part in enumerate(rule.parts):
+            window = None if part.window is None else _slot_window(part.window, self._event_slots(rule.anchors[place]))
             step = RuleStep(self, place, len(self.steps), slot, window, found.get(place, Lookback()))
             if step.policy.later:
                 self.absent = step
@@ -145,9 +141,11 @@ class RulePlan:
         else:
             bound = [EVENT, *(f"${each.name}" for each in step.part.assignments)] if step.policy.binds else []
         self.layout |= {(step.place, name): slot for slot, name in enumerate(bound, step.slot)}
-        if t.binds(step.part):
-            self._named[step.part.name] = step.slot
         return len(bound)
+
+    def _event_slots(self, places: Iterable[int]) -> tuple[int, ...]:
+        """The slots of the events that the parts at these places bind."""
+        return tuple(self.layout[place, EVENT] for place in places)
 
     @property
     def trigger(self) -> RuleStep:
@@ -210,19 +208,19 @@ class RulePlan:
     @cached_property
     def event_slots(self) -> tuple[int, ...]:
         """The slots of a match that hold events."""
-        return tuple(slot for slot, step in self.binding.items() if not step.fact)
+        return self._event_slots(self.rule.events)
 
     @cached_property
     def consumed_slots(self) -> tuple[int, ...]:
         """The slots of a match whose events are consumed."""
-        return tuple(self._named[name] for name in self.rule.consuming)
+        return self._event_slots(self.rule.consumed)
 
 
-def _slot_window(window: t.EventWindow, events: Mapping[str, int]) -> SlotWindow:
+def _slot_window(window: t.EventWindow, anchors: tuple[int, ...]) -> SlotWindow:
     if isinstance(window, t.BetweenWindow):
-        return SlotWindow((events[window.one], events[window.two]), between=True)
+        return SlotWindow(anchors, between=True)
     if isinstance(window, t.AfterWindow):
-        return SlotWindow((events[window.of],), most=int(window.most.amount), after=True)
+        return SlotWindow(anchors, most=int(window.most.amount), after=True)
     least = 0 if window.least is None else int(window.least.amount)
     most = None if window.most is None else int(window.most.amount)
-    return SlotWindow((events[window.of],), least, most, counted=window.counted)
+    return SlotWindow(anchors, least, most, counted=window.counted)

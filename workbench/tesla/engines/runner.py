@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol
 
+from workbench.tesla.engines.absences import Absences, DueAbsence
 from workbench.tesla.engines.candidates import StepColumn
 from workbench.tesla.engines.engine import RuleCost
 from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
@@ -21,24 +22,6 @@ from workbench.tesla.occurrence import Facts, Occurrence
 
 Consumed = dict[int, int]
 """The numbers of events that a rule selects no more, and their times."""
-
-
-@dataclass(eq=False)
-class DueAbsence:
-    """Matches of one trigger that count unless something comes.
-
-    Attributes
-    ----------
-    deadline: when it is told.
-    trigger: the event.
-    matches: those that are left.
-    chain: what led to the trigger.
-    """
-
-    deadline: int
-    trigger: Occurrence
-    matches: list[PartialMatch]
-    chain: Any = None
 
 
 @dataclass(frozen=True)
@@ -67,25 +50,16 @@ class RuleMatcher(Protocol):
     def add(self, event: Occurrence) -> None:
         """An event joins the history."""
 
-    def wait(self, due: DueAbsence) -> None:
-        """See to what must not come after its trigger."""
-
-    def left(self, due: DueAbsence) -> list[PartialMatch]:
-        """The matches to which nothing came, and wait for it no longer."""
-
-    def open(self, due: DueAbsence) -> list[PartialMatch]:
-        """The matches to which nothing came so far."""
-
     @property
     def columns(self) -> Mapping[int, StepColumn]:
-        """What it keeps of the history in columns, by the number of the step; but for what must not come."""
+        """What it keeps of the history in columns, by the number of the step."""
 
     @property
     def oldest(self) -> float:
         """The number of an event before which none is selected any more."""
 
     def state(self, store: EventStore) -> Any:
-        """What it holds, events as their numbers; what waits for a deadline is not its own."""
+        """What it holds, events as their numbers."""
 
     def set_state(self, state: Any, store: EventStore) -> None:
         """Hold what another one held."""
@@ -103,6 +77,7 @@ class RuleRunner:
     Attributes
     ----------
     order: its place among the rules.
+    absences: what it waits for; None where nothing must be absent.
     consumed: slot to what is consumed there.
     emitted: when it emitted something last, by the values for which it is silent on its own.
     """
@@ -110,6 +85,7 @@ class RuleRunner:
     plan: RulePlan
     matcher: RuleMatcher
     order: int
+    absences: Absences | None = None
     consumed: dict[int, Consumed] | None = None
     emitted: dict[tuple[Any, ...], int] = field(default_factory=dict)
     cost: RuleCost | None = None
@@ -122,19 +98,25 @@ class RuleRunner:
         found = self._counted(self.matcher.matches(start))
         if plan.rule.where_clause:
             found = filter(plan.where, found)
-        if plan.absent is None:
+        if self.absences is None:
             return self._emit(found, time), None
         matches = list(found)
-        assert plan.absent.window is not None
-        due = DueAbsence(time + (plan.absent.window.most or 0), start[0], matches)
         if not matches:
             return [], None
-        self.matcher.wait(due)
+        due = DueAbsence(time + plan.rule.timeout, start[0], matches)
+        self.absences.wait(due)
         return [], due
+
+    def add(self, event: Occurrence) -> None:
+        """Let an event join the history."""
+        self.matcher.add(event)
+        if self.absences is not None:
+            self.absences.add(event)
 
     def judge(self, due: DueAbsence) -> list[Occurrence]:
         """What comes of an absence when its deadline has passed."""
-        return self._emit(self.matcher.left(due), due.deadline)
+        assert self.absences is not None
+        return self._emit(self.absences.take_unfilled(due), due.deadline)
 
     def _emit(self, matches: Iterable[PartialMatch], time: int) -> list[Occurrence]:
         plan, found = self.plan, []
@@ -178,16 +160,19 @@ class RuleRunner:
     def state(self, store: EventStore) -> list[Any]:
         """What it holds, for `set_state`."""
         consumed = [] if self.consumed is None else [[slot, list(each.items())] for slot, each in self.consumed.items()]
-        return [consumed, list(self.emitted.items()), self.matcher.state(store)]
+        absences = None if self.absences is None else self.absences.state(store)
+        return [consumed, list(self.emitted.items()), self.matcher.state(store), absences]
 
     def set_state(self, state: Sequence[Any], store: EventStore) -> None:
         """Hold what another one held."""
-        consumed, emitted, matcher = state
+        consumed, emitted, matcher, absences = state
         for slot, each in consumed:
             assert self.consumed is not None
             self.consumed[slot].update((number, time) for number, time in each)
         self.emitted = {tuple(key): time for key, time in emitted}
         self.matcher.set_state(matcher, store)
+        if self.absences is not None:
+            self.absences.set_state(absences, store)
 
     def _counted(self, matches: Iterable[PartialMatch]) -> Iterator[PartialMatch]:
         return iter(matches) if self.cost is None else self._counting(matches, self.cost)

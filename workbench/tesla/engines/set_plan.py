@@ -148,7 +148,7 @@ class SetPlan:
     @uncollected()
     def __init__(self, rules: RuleSet, *, indexed: bool = True) -> None:
         self.rules, self.name, self.indexed = rules, rules.name, indexed
-        self.plans = [RulePlan(rule, rules.declarations, indexed) for rule in rules.rules]
+        self.plans = [RulePlan(rule, indexed) for rule in rules.resolved]
         self.columns: list[PlannedColumn] = []
         self.orders: list[PlannedOrder] = []
         self._places: dict[Any, PlannedColumn] = {}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from workbench.tesla import tree as t
 from workbench.tesla.lookback import lookbacks
+from workbench.tesla.resolved import ResolvedRule
 from workbench.tesla.rule_set import RuleSet
 
 
@@ -41,7 +42,7 @@ def time_split(rules: RuleSet) -> TimeSplit:
     graph, reaches = rules.graph, dict[int, int]()
     for number in graph.in_order:
         feeding = [reaches[each] for each in graph.feeding(number)]
-        reaches[number] = _reach(rules.rules[number]) + max(feeding, default=0)
+        reaches[number] = _reach(rules.resolved[number]) + max(feeding, default=0)
     if left := [f"'{rule.name}'" for number, rule in enumerate(rules.rules) if number not in reaches]:
         return TimeSplit(reason=f"what rules emit leads back to themselves: {', '.join(left)}")
     return TimeSplit(max(reaches.values(), default=0), any(map(graph.feeding, reaches)))
@@ -49,7 +50,7 @@ def time_split(rules: RuleSet) -> TimeSplit:
 
 def _reasons(rules: RuleSet) -> Iterator[str]:
     """What rules remember, or look for where it cannot be seen beforehand."""
-    for rule in rules.rules:
+    for rule in rules.resolved:
         name = f"rule '{rule.name}'"
         if rule.consuming:
             yield f"{name} consumes events"
@@ -57,12 +58,12 @@ def _reasons(rules: RuleSet) -> Iterator[str]:
             yield f"{name} is silent after what it has told"
         if rule.absence is not None:
             yield f"{name} waits for what must not come"
-        if any(isinstance(part.window, t.WithinWindow) and part.window.counted for part in rule.parts):
+        if any(map(t.counts_events, rule.parts)):
             yield f"{name} counts events in a window"
         if any(each.time is None for each in lookbacks(rule).values()):
             yield f"{name} looks back for ever"
 
 
-def _reach(rule: t.Rule) -> int:
+def _reach(rule: ResolvedRule) -> int:
     """How long before its trigger a rule looks."""
     return max(each.time or 0 for each in lookbacks(rule).values())

@@ -97,7 +97,7 @@ class RuleView:
 
     def __init__(self, record: RunRecord, rule: int, trigger: int) -> None:
         self.record, self.number, self.order = record, rule, record.order
-        self.rule = record.rules.rules[rule]
+        self.rule, self.resolved = record.rules.rules[rule], record.rules.resolved[rule]
         self.trigger = record.order.event(trigger)
         self.past = Happened(record.rules, record.facts, record.compat)
         self.absent = self.rule.absence
@@ -111,25 +111,19 @@ class RuleView:
 
     def _consumed(self) -> dict[tuple[int, int, int], int]:
         """What had been consumed when the trigger was processed, and by which composite."""
-        bound = [place for place, part in enumerate(self.rule.parts) if self.binds_event(part)]
-        names = [self.rule.parts[place].name for place in bound]  # type: ignore[union-attr]
-        roles = [(names.index(name), bound[names.index(name)]) for name in self.rule.consuming]
         found: dict[tuple[int, int, int], int] = {}
         for outcome in self.order.outcomes(self.number):
             if outcome.before >= self.trigger.number + (self.absent is not None):
                 break
             for composite in outcome.composites:
-                sources = self.order.sources(composite)
-                for at, place in roles:
-                    found.setdefault(self._role(place, sources[at]), composite)
+                sources = dict(zip(self.resolved.events, self.order.sources(composite), strict=True))
+                for place in self.resolved.consumed:
+                    found.setdefault(self.past.consumption(self.number, place, sources[place]), composite)
         return found
-
-    def _role(self, place: int, event: int) -> tuple[int, int, int]:
-        return self.number, place if self.record.compat == TREX else 0, event
 
     def consumer(self, place: int, event: int) -> int | None:
         """The composite that has consumed an event, for the predicate at a place; None if none has."""
-        return self._consumers.get(self._role(place, event))
+        return self._consumers.get(self.past.consumption(self.number, place, event))
 
     def text(self, place: int) -> t.Predicate | t.Aggregate:
         """The part at a place as it was written."""
@@ -147,10 +141,6 @@ class RuleView:
     def _texts(self) -> Sequence[tuple[str, Sequence[str]]]:
         written = [self.text(place) for place in range(len(self.rule.parts))]
         return [(str(part.window), [str(each) for each in part.constraints]) for part in written]
-
-    def binds_event(self, part: t.Predicate | t.Aggregate) -> bool:
-        """Whether a part binds an event."""
-        return t.binds(part) and not self.is_fact(part)
 
     def is_fact(self, part: t.Predicate | t.Aggregate) -> bool:
         """Whether a part is about facts."""

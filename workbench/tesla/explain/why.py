@@ -129,8 +129,8 @@ def _reason(record: RunRecord, number: int, told: set[int], deepest: int) -> Com
     inner = [each for each in dict.fromkeys(event.sources) if order.composite[each] and each not in told]
     inner = inner if deepest > 1 else []
     told.update(inner)
-    at = _bound_places(view)
-    consumed = dict.fromkeys(event.sources[at[name]] for name in rule.consuming)
+    sources = dict(zip(view.resolved.events, event.sources, strict=True))
+    consumed = dict.fromkeys(sources[place] for place in view.resolved.consumed)
     return CompositeReason(
         event, rule.name, parts, seen_conditions(rule.where_clause, match), tuple(consumed),
         tuple(order.users(number)), tuple(_reason(record, each, told, deepest - 1) for each in inner),
@@ -174,12 +174,6 @@ def _within_limit(view: RuleView, match: Selected) -> bool:
     found = (each for each in view.matches(view.start) if view.holds(each) and not view.came(each))
     wanted = (match.events, match.facts)
     return any((each.events, each.facts) == wanted for each, _ in zip(found, range(view.rule.limit), strict=False))
-
-
-def _bound_places(view: RuleView) -> dict[str, int]:
-    """The names of events, and their places among the sources."""
-    parts = [part for part in view.rule.parts if view.binds_event(part)]
-    return {part.name: i for i, part in enumerate(parts) if isinstance(part, t.Predicate)}
 
 
 # --- parts ------------------------------------------------------------------------------------------------

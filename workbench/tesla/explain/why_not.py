@@ -39,6 +39,7 @@ from workbench.tesla.explain.why import (
 )  # fmt: skip
 from workbench.tesla.formulas import candidates
 from workbench.tesla.meaning import same_values
+from workbench.tesla.resolved import slots
 from workbench.tesla.values import Selected, value
 
 MOST_PARTIAL = 2_000
@@ -347,14 +348,13 @@ def _reason(view: RuleView, stop: _Stop, among: int) -> PartialReason:
 
 def _aggregate_behind(view: RuleView, stop: _Stop) -> tuple[int, Selected] | None:
     """The first aggregate that a condition hangs on which fails, and what was selected before it."""
-    named = {
-        leaf.name
-        for condition in view.rule.where_clause if value(condition, stop.selected) is not True
-        for leaf in t.within(condition) if isinstance(leaf, t.BoundParameter)
-    } if any(each.kind == WHERE for each in stop.hindrances) else set()  # fmt: skip
+    if not any(each.kind == WHERE for each in stop.hindrances):
+        return None
+    conditions = zip(view.rule.where_clause, view.resolved.where_clause, strict=True)
+    untrue = (resolved for each, resolved in conditions if value(each, stop.selected) is not True)
+    read = {slot.place for slot in slots(*untrue)}
     for place, before, _ in path(view, stop.selected):
-        part = view.rule.parts[place]
-        if isinstance(part, t.Aggregate) and part.parameter in named:
+        if place in read and isinstance(view.rule.parts[place], t.Aggregate):
             return place, before
     return None
 

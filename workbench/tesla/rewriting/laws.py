@@ -106,8 +106,8 @@ def _idle(rule: ResolvedRule) -> Iterator[t.Rule]:
     if rule.pause is not None and rule.pause.amount == 0:
         yield replace(rule, pause=None, per=())
     looked_for = {each.type for each in rule.predicates if each.policy.selects}
-    names = {part.name: part.type for part in rule.binding}
-    useful = tuple(dict.fromkeys(name for name in rule.consuming if names[name] in looked_for))
+    consumed = zip(rule.consuming, rule.consumed, strict=True)
+    useful = tuple(dict.fromkeys(name for name, place in consumed if rule.parts[place].type in looked_for))
     if useful != rule.consuming:
         yield replace(rule, consuming=useful, consuming_at=())
     for place, part in enumerate(rule.parts):
@@ -146,10 +146,10 @@ def _newest(rule: ResolvedRule, last: int, place: int) -> bool:
         return False
     if not isinstance(other.window, t.BetweenWindow):
         return False
-    if set(anchors(rule, place)) != {last, *anchors(rule, last)}:
+    if set(rule.anchors[place]) != {last, *rule.anchors[last]}:
         return False
-    skipped = [each for each in rule.parts[1:last] if each.policy.binds and each.type == one.type]
-    consumed = [each for each in rule.binding if each.name in rule.consuming and each.type == one.type]
+    skipped = any(each.policy.binds and each.type == one.type for each in rule.parts[1:last])
+    consumed = any(rule.parts[each].type == one.type for each in rule.consumed)
     return not skipped and not consumed and _weaker(rule, last, place, place)
 
 
@@ -170,7 +170,7 @@ def _tighter(rule: ResolvedRule) -> Iterator[t.Rule]:
                 continue
             if shut.least is None or shut.least.amount == 0:
                 continue
-            if anchors(rule, other) != anchors(rule, place):
+            if rule.anchors[other] != rule.anchors[place]:
                 continue
             inside = no_longer(window.most, shut.most) and no_longer(shut.least, window.most)
             if window.least is not None:
@@ -269,7 +269,7 @@ def held_before(rule: ResolvedRule, upto: int) -> list[t.Expression]:
         if t.binds(part):
             found += seen(part.constraints, place)
             if isinstance(part.window, t.WithinWindow):
-                (before,) = anchors(rule, place)
+                (before,) = rule.anchors[place]
                 found.append(t.Operation("<=", (_time(place), _time(before))))
     return found
 
@@ -278,19 +278,10 @@ def _time(place: int) -> RuleSlot:
     return RuleSlot(place, TIME, INT, None, t.TimeOf(str(place)))
 
 
-def read_by(rule: t.Rule, place: int) -> set[int]:
+def read_by(rule: ResolvedRule, place: int) -> set[int]:
     """The places before a part that it depends on."""
     read = {slot.place for slot in slots(*t.expressions_of(rule.parts[place]))}
-    return (read - {OWN}).union(anchors(rule, place))
-
-
-def anchors(rule: t.Rule, place: int) -> tuple[int, ...]:
-    """The places of the events that the window of a part depends on."""
-    names = {part.name: at for at, part in enumerate(rule.parts[:place]) if t.binds(part)}
-    window = rule.parts[place].window
-    if isinstance(window, t.BetweenWindow):
-        return (names[window.one], names[window.two])
-    return () if window is None else (names[window.of],)
+    return (read - {OWN}).union(rule.anchors[place])
 
 
 def one_less(constraints: tuple[t.Expression, ...]) -> Iterator[tuple[tuple[t.Expression, ...], t.Expression]]:
@@ -337,15 +328,15 @@ def _renamed(rule: t.Rule, one: str, other: str) -> t.Rule:
 # --- windows --------------------------------------------------------------------------------------------
 
 
-def _placed(rule: t.Rule, place: int) -> t.EventWindow | None:
+def _placed(rule: ResolvedRule, place: int) -> t.EventWindow | None:
     """The window of a part with places for names."""
-    window, names = rule.parts[place].window, sorted(map(str, anchors(rule, place)))
+    window, names = rule.parts[place].window, sorted(map(str, rule.anchors[place]))
     if isinstance(window, t.BetweenWindow):
         return t.BetweenWindow(*names)
     return window and replace(window, of=names[0])
 
 
-def _includes(rule: t.Rule, wide: int, narrow: int) -> bool:
+def _includes(rule: ResolvedRule, wide: int, narrow: int) -> bool:
     """Whether the window of one part has all events that that of the other has."""
     one, other = _placed(rule, wide), _placed(rule, narrow)
     if one == other:

@@ -31,11 +31,11 @@ from workbench.executors.compiled.rules.shares import SAMPLE, ShareCosts, of_blo
 from workbench.executors.compiled.rules.stretches import Stretches
 from workbench.executors.compiled.rules.transfer import held_events, returnable, to_memory
 from workbench.executors.threaded.manager import ThreadManager
+from workbench.tesla.engines.absences import DueAbsence
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.publisher import Publisher, see_event
 from workbench.tesla.engines.rule_split import RuleSplit, rule_split
-from workbench.tesla.engines.runner import DueAbsence
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet

@@ -18,10 +18,11 @@ from workbench.executors.compiled.rules.outputs import value_of
 from workbench.executors.compiled.rules.runs import Published
 from workbench.executors.compiled.rules.words import scattered
 from workbench.tesla import tree as t
+from workbench.tesla.engines.absences import DueAbsence
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.publisher import Publisher, chain_names, chained
 from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
-from workbench.tesla.engines.runner import DueAbsence, RuleRunner
+from workbench.tesla.engines.runner import RuleRunner
 from workbench.tesla.event_block import LargeNumberError, attribute_column
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.resolved import domain_of
@@ -41,7 +42,9 @@ def to_publisher(engine: RunningProgram, now: int | None, passed: int | None) ->
     for due in _awaiting(engine, made, events):
         heappush(made.waiting, due)
     for _, rule, _, absence in sorted(made.waiting, key=lambda each: each[:3]):
-        made.runners[rule].matcher.wait(absence)
+        absences = made.runners[rule].absences
+        assert absences is not None
+        absences.wait(absence)
     if len(program.asked) < len(made.runners):
         made.asked = program.asked
     for runner in made.runners:
@@ -51,7 +54,7 @@ def to_publisher(engine: RunningProgram, now: int | None, passed: int | None) ->
         types = {step.type for step in kept if not step.fact}
         for _, event in sorted(events.items()):
             if event.type in types:
-                runner.matcher.add(event)
+                runner.add(event)
         for column in runner.matcher.columns.values():
             column.since, column.place = _since(engine, program.types.index(column.step.type))
     for rule, slot, number in _consumed(engine):
@@ -222,8 +225,7 @@ def _small(item: Any) -> bool:
 def held_events(exact: Publisher) -> dict[int, Occurrence]:
     """All events that are kept: but for those in matches that wait."""
     columns = [column.column for runner in exact.runners for column in runner.matcher.columns.values()]
-    matchers = (runner.matcher for runner in exact.runners)
-    columns += [each.absent.column for each in matchers if isinstance(each, CDPMatcher) and each.absent is not None]
+    columns += [each.absences.column.column for each in exact.runners if each.absences is not None]
     return {event.number: event for column in columns for event in column}
 
 

@@ -247,7 +247,8 @@ class DeviceRules:
         """The rule as `cdp` runs it, with what it knows."""
         plan = self.plan.plans[rule]
         consumed = consumption(plan, trex=False)
-        runner = RuleRunner(plan, CDPMatcher(MatcherStart(plan, self.running.facts, False, consumed)), rule, consumed)
+        matcher = CDPMatcher(MatcherStart(plan, self.running.facts, False, consumed))
+        runner = RuleRunner(plan, matcher, rule, consumed=consumed)
         for block, first in self._blocks:
             for event in self._occurrences(block, first):
                 self._seen(runner, event)

@@ -12,14 +12,11 @@ Not all can be decided as events come, for a rule refers from the trigger backwa
   algorithm 1): all that could be selected are instances until then;
 * consumption; negations, aggregates and facts, for which there are columns, as in section 4.3.
 
-What must not come after a trigger deletes the matches that wait for their deadline, as soon as it comes.
-
 Source: Cugola and Margara, 4.1 (algorithm 1, figures 2 and 3), 4.3 and 5.1.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -36,7 +33,7 @@ from workbench.tesla.engines.candidates import (
     fact_extension,
 )
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
-from workbench.tesla.engines.runner import DueAbsence, MatcherStart
+from workbench.tesla.engines.runner import MatcherStart
 from workbench.tesla.engines.saved import EventStore
 from workbench.tesla.engines.sequences import counting, sequences
 from workbench.tesla.engines.windows import stretch
@@ -74,10 +71,6 @@ class AIPMatcher:
         for step in self.plan.steps[1:]:
             extend = self._extension(step, start)
             self.extends.append(extend if start.counted is None else counting(extend, start.counted))
-        self.waiting: deque[DueAbsence] = deque()
-        self._watched: dict[Any, deque[tuple[DueAbsence, PartialMatch]]] = {}
-        absent = self.plan.absent
-        self._refutes = None if absent is None else absent.fits
         self._until_look = FEW
         self.oldest: float = 0
 
@@ -100,8 +93,6 @@ class AIPMatcher:
         """Advance all instances that an event is for."""
         for column in self._columns_of.get(event.type, ()):
             column.add(event)
-        if self._watched and self.plan.absent is not None and event.type == self.plan.absent.type:
-            self._refute(event)
         for state in self.instances.values():
             state.delete_passed(event)
         made = [each for bit in self._bits.get(event.type, ()) for each in self._advanced(bit, event)]
@@ -253,48 +244,6 @@ class AIPMatcher:
             for event in events:
                 node = node.setdefault(event.number, (event, {}))[1]
         return root
-
-    # --- absence ----------------------------------------------------------------------------------------
-
-    def wait(self, due: DueAbsence) -> None:
-        """From here on what must not come deletes matches."""
-        self.waiting.append(due)
-        for match in due.matches:
-            if (key := self._key(match)) is not None:
-                self._watched.setdefault(key, deque()).append((due, match))
-
-    def left(self, due: DueAbsence) -> list[PartialMatch]:
-        """The matches to which nothing came."""
-        self.waiting.popleft()
-        for match in due.matches:
-            if (key := self._key(match)) is not None:
-                watched = self._watched[key]
-                watched.remove((due, match))
-                if not watched:
-                    del self._watched[key]
-        return due.matches
-
-    def open(self, due: DueAbsence) -> list[PartialMatch]:
-        """The matches to which nothing came so far."""
-        return due.matches
-
-    def _key(self, match: PartialMatch) -> Any:
-        assert self.plan.absent is not None
-        return self.plan.absent.key(match) if self.plan.absent.code.keyed else True
-
-    def _refute(self, event: Occurrence) -> None:
-        """Delete the matches that an event keeps from counting; a trigger is none for itself."""
-        assert self.plan.absent is not None
-        key = self.plan.absent.accepts(event)
-        left: deque[tuple[DueAbsence, PartialMatch]] = deque()
-        for due, match in self._watched.pop(key, ()) if key is not None else ():
-            refuted = self._refutes is None or self._refutes(match, event) is not None
-            if refuted and event.number > due.trigger.number:
-                due.matches = [each for each in due.matches if each is not match]
-            else:
-                left.append((due, match))
-        if left:
-            self._watched[key] = left
 
     # --- state ------------------------------------------------------------------------------------------
 

@@ -13,14 +13,12 @@ Source: Cugola and Margara, 4.2 (algorithm 2, figures 4 and 5), 4.3 and 5.2.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from workbench.tesla.engines.candidates import ExtendsMatch, StepColumn, extension, fact_extension
 from workbench.tesla.engines.rule_plan import PartialMatch
-from workbench.tesla.engines.runner import DueAbsence, MatcherStart
+from workbench.tesla.engines.runner import MatcherStart
 from workbench.tesla.engines.saved import EventStore
 from workbench.tesla.engines.sequences import counting, sequences
 from workbench.tesla.occurrence import Occurrence
@@ -35,7 +33,6 @@ class CDPMatcher:
     Attributes
     ----------
     columns: of the steps that are about events, in the order of the rule, by the number of the step.
-    absent: the column of what must not come.
     """
 
     def __init__(self, start: MatcherStart) -> None:
@@ -53,8 +50,6 @@ class CDPMatcher:
                 extend = extension(step, column.found, step.fits, consumed, rivals, known=column.known)
             self.extends.append(extend if start.counted is None else counting(extend, start.counted))
             selecting += [step] if step.selects else []
-        self.absent = None if self.plan.absent is None else StepColumn(self.plan.absent, start.trex)
-        self.waiting: deque[DueAbsence] = deque()
         self._of_type: dict[str, list[StepColumn]] = {}
         for column in self.columns.values():
             self._of_type.setdefault(column.step.type, []).append(column)
@@ -70,12 +65,10 @@ class CDPMatcher:
         """Put an event on top of the columns that it is for."""
         for column in self._of_type.get(event.type, ()):
             column.add(event)
-        if self.waiting and self.absent is not None and event.type == self.absent.step.type:
-            self.absent.add(event)
         self._until_look -= 1
         if self._until_look < 0:
             self.delete_old(event)
-            self._until_look = FEW + sum(len(each.column) for each in self._kept())
+            self._until_look = FEW + sum(len(each.column) for each in self.columns.values())
 
     def delete_old(self, now: Occurrence) -> None:
         """Delete what no trigger from now on can reach: what lies before the window of the oldest event it hangs on."""
@@ -83,11 +76,6 @@ class CDPMatcher:
             window = column.step.window
             assert window is not None
             column.forget_behind([self._oldest(slot, now) for slot in window.anchors])
-        if self.absent is not None:
-            first = self.waiting[0].trigger.number if self.waiting else None
-            column = self.absent
-            end = len(column.column.events) if first is None else column.column.first_number(first)
-            column.column.forget(end - column.column.start)
 
     def _oldest(self, slot: int, now: Occurrence) -> tuple[int, int]:
         """The least time and number that what is bound to a slot can have."""
@@ -102,42 +90,15 @@ class CDPMatcher:
         kept = (each.column for each in self._anchors.values())
         return min((column.numbers[column.start] for column in kept if len(column)), default=math.inf)
 
-    # --- absence ----------------------------------------------------------------------------------------
-
-    def wait(self, due: DueAbsence) -> None:
-        """From here on what must not come is kept."""
-        self.waiting.append(due)
-
-    def left(self, due: DueAbsence) -> list[PartialMatch]:
-        """The matches to which nothing came."""
-        self.waiting.popleft()
-        return self.open(due)
-
-    def open(self, due: DueAbsence) -> list[PartialMatch]:
-        """The matches to which nothing came so far."""
-        return [match for match in due.matches if not self._came(match, due)]
-
-    def _came(self, match: PartialMatch, due: DueAbsence) -> bool:
-        assert self.absent is not None
-        column, fits = self.absent.of(match), self.absent.step.fits
-        low = column.first_number(due.trigger.number + 1)
-        events = column.events[low : bisect_right(column.times, due.deadline, column.start)]
-        return bool(events) if fits is None else any(fits(match, event) is not None for event in events)
-
     # --- state ------------------------------------------------------------------------------------------
 
     def state(self, store: EventStore) -> Any:
         """The columns, as the numbers of their events."""
-        return [[store.numbers(each.column), each.since, each.place, each.late] for each in self._kept()]
+        return [[store.numbers(each.column), each.since, each.place, each.late] for each in self.columns.values()]
 
     def set_state(self, state: Any, store: EventStore) -> None:
         """The columns of another one."""
-        for column, (numbers, *since) in zip(self._kept(), state, strict=True):
+        for column, (numbers, *since) in zip(self.columns.values(), state, strict=True):
             for event in store.of(numbers):
                 column.add(event)
             column.since, column.place, column.late = since
-
-    def _kept(self) -> Iterator[StepColumn]:
-        yield from self.columns.values()
-        if self.absent is not None:
-            yield self.absent

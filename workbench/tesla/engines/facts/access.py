@@ -58,8 +58,8 @@ class FactAccesses:
     def of(cls, rules: RuleSet, facts: FactTables) -> FactAccesses:
         """How databases stand now."""
         users: dict[int, tuple[FactQuery, list[str], dict[str, None]]] = {}
-        for rule in rules.rules:
-            for step in RulePlan(rule, rules.declarations).steps[1:]:
+        for rule in rules.resolved:
+            for step in RulePlan(rule).steps[1:]:
                 table = facts.get(step.type)
                 if isinstance(table, FactTable):
                     own = FactQuery(step, table)
