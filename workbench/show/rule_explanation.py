@@ -16,8 +16,8 @@ from workbench.core.readable import plural
 from workbench.show.rule_time_line import WindowLine, drawn_lines, html_lines, window_lines
 from workbench.show.style import style
 from workbench.tesla.explain.hindrances import ABSENT, MOST_NEAR, NOT, Hindrance, Nearest
-from workbench.tesla.explain.view import Fit, RunRecord
-from workbench.tesla.explain.why import CompositeReason, SeenPart, SeenWindow, shown_value
+from workbench.tesla.explain.view import Fit, RunRecord, SeenWindow
+from workbench.tesla.explain.why import CompositeReason, SeenPart, shown_value
 from workbench.tesla.explain.why_not import MissingReason, PartialReason, RuleReason, TriggerReason
 from workbench.tesla.rule_explanation import RuleExplanation
 

@@ -12,8 +12,8 @@ from typing import Any
 from workbench.display import Displayed
 from workbench.extensions import later
 from workbench.tesla.explain.hindrances import Hindrance, NearCandidate
-from workbench.tesla.explain.view import Fit, RunRecord
-from workbench.tesla.explain.why import CompositeReason, SeenCondition, SeenPart, SeenWindow
+from workbench.tesla.explain.view import Fit, RunRecord, SeenWindow
+from workbench.tesla.explain.why import CompositeReason, SeenCondition, SeenPart
 from workbench.tesla.explain.why_not import MissingReason, PartialReason, RuleReason, TriggerReason
 
 MOST_LISTED = 1_000

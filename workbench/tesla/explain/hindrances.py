@@ -119,7 +119,7 @@ def candidates_near(view: RuleView, place: int, selected: Selected, among: int =
         left = max(0, len(rows) - most)
         fits = [Fit(i, dict(zip(positions, row, strict=True))) for i, row in enumerate(rows[:most])]
     else:
-        numbers, left = _around(view, part, selected, most)
+        numbers, left = _around(view, place, selected, most)
         positions = view.record.rules.declarations[part.type].positions
         fits = [
             Fit(event.number, dict(zip(positions, event.values, strict=True)), event)
@@ -144,10 +144,12 @@ def _fails(view: RuleView, place: int, selected: Selected, fit: Fit, *, in_full:
     return found
 
 
-def _around(view: RuleView, part: t.Predicate | t.Aggregate, selected: Selected, most: int) -> tuple[list[int], int]:
+def _around(view: RuleView, place: int, selected: Selected, most: int) -> tuple[list[int], int]:
     """The numbers of the events of a type around a window, but for the trigger, and how many are further away."""
-    assert part.window is not None
-    first, last = view.span(part.window, selected)
+    part = view.rule.parts[place]
+    window = view.window(place, selected)
+    assert window is not None
+    first, last = window.numbers
     before = view.order.of_type(part.type, 0, first)
     inside = view.order.of_type(part.type, first, max(first, last))
     after = view.order.of_type(part.type, max(first, last), len(view.order))

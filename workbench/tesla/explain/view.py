@@ -74,6 +74,23 @@ class RunRecord:
 
 
 @dataclass(frozen=True)
+class SeenWindow:
+    """Where a part of a rule looked.
+
+    Attributes
+    ----------
+    text: as it is written.
+    first, last: the times at its ends, both included; `first` is None where it goes back for ever.
+    numbers: the places in the order between which it lies, the last one not included.
+    """
+
+    text: str
+    first: int | None
+    last: int
+    numbers: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Fit:
     """An event or a fact that satisfies a predicate or is in an aggregate: its number, or row, and its attributes."""
 
@@ -150,30 +167,45 @@ class RuleView:
         """The part at a place, asked of the history in its window; `until` is the number before which that ends."""
         part = self.rule.parts[place]
         history: list[Occurrence] = []
-        if part.window is not None:
-            first, last = self.span(part.window, selected)
+        if (window := self.window(place, selected)) is not None:
+            first, last = window.numbers
             last = min(last, self.trigger.number if until is None else until)
             history = self.order.events(self.order.of_type(part.type, first, last))
             self.looked += len(history)
         return PlacedPredicate(replace(self.past, history=history), part, self.number, place)
 
-    def span(self, window: t.EventWindow, selected: Selected) -> tuple[int, int]:
-        """Numbers between which all events in a window lie, perhaps with others."""
-        at, trex = self.order.at, self.record.compat == TREX
+    def window(self, place: int, selected: Selected) -> SeenWindow | None:
+        """Where the part at a place looks, given what is selected before it; None of facts and of the trigger."""
+        window, text, at = self.rule.parts[place].window, self.window_text(place), self.order.at
+        if window is None:
+            return None
         if isinstance(window, t.BetweenWindow):
-            one, two = selected.named[window.one], selected.named[window.two]
-            if trex:
-                return at(min(one.time, two.time)), at(max(one.time, two.time), "right")
-            return min(one.number, two.number) + 1, max(one.number, two.number)
+            ends = selected.named[window.one], selected.named[window.two]
+            one, two = sorted(ends, key=lambda each: each.number)
+            trex = self.record.compat == TREX
+            numbers = (at(one.time), at(two.time, "right")) if trex else (one.number + 1, two.number)
+            return SeenWindow(text, one.time, two.time, numbers)
         anchor = selected.named[window.of]
         if isinstance(window, t.AfterWindow):
-            return anchor.number + 1, at(anchor.time + int(window.most.amount), "right")
+            last = anchor.time + int(window.most.amount)
+            return SeenWindow(text, anchor.time, last, (anchor.number + 1, at(last, "right")))
+        return self._within(window, text, anchor)
+
+    def _within(self, window: t.WithinWindow, text: str, anchor: Occurrence) -> SeenWindow:
+        """A window before an event."""
         least = 0 if window.least is None else int(window.least.amount)
         most = None if window.most is None else int(window.most.amount)
         if window.counted:
-            return 0 if most is None else max(0, anchor.number - most), anchor.number - least + 1
-        last = at(anchor.time - least, "right")
-        return 0 if most is None else at(anchor.time - most), last if trex else min(anchor.number, last)
+            first, last = 0 if most is None else max(0, anchor.number - most), anchor.number - least + 1
+            inside = [int(self.order.times[each]) for each in (first, last - 1) if 0 <= each < anchor.number]
+            times = inside or [anchor.time]
+            return SeenWindow(text, None if most is None else min(times), max(times), (first, last))
+        end = self.order.at(anchor.time - least, "right")
+        end = end if self.record.compat == TREX else min(anchor.number, end)
+        if most is None:
+            return SeenWindow(text, None, anchor.time - least, (0, end))
+        begin = anchor.time - most
+        return SeenWindow(text, begin, anchor.time - least, (self.order.at(begin), end))
 
     # --- matches ----------------------------------------------------------------------------------------
 
@@ -189,23 +221,31 @@ class RuleView:
             self._grown[key] = grow(self.asked(place, selected), selected)
         return self._grown[key]
 
+    def walk(
+        self, selected: Selected | None, place: int = 1, wanted: Callable[[Selected], bool] = lambda _: True
+    ) -> Iterator[tuple[Selected, int]]:
+        """Partial matches that begin with what is selected, depth first, each with the place of the next part.
+
+        Parameters
+        ----------
+        selected: has all parts before the place; None: nothing begins.
+        wanted: whether a partial match, and those that begin with it, are visited.
+        """
+        todo = [] if selected is None else [(selected, place)]
+        while todo:
+            found, after = todo.pop()
+            if not wanted(found):
+                continue
+            yield found, after
+            if after < len(self.rule.parts):
+                todo += [(each, after + 1) for each in reversed(self.grown(after, found))]
+
     def matches(self, selected: Selected | None, place: int = 1) -> Iterator[Selected]:
         """All matches that begin with what is selected, in their order; where something is absent, before it is judged.
 
         One by one, in the order in which the formulas list them.
         """
-        if selected is None:
-            return
-        todo = [iter([(selected, place)])]
-        while todo:
-            found = next(todo[-1], None)
-            if found is None:
-                todo.pop()
-            elif found[1] == len(self.rule.parts):
-                yield found[0]
-            else:
-                after = found[1] + 1
-                todo.append(iter([(each, after) for each in self.grown(found[1], found[0])]))
+        return (found for found, after in self.walk(selected, place) if after == len(self.rule.parts))
 
     def fits(self, place: int, selected: Selected, until: int | None = None) -> list[Fit]:
         """The events in range, or facts, that satisfy the constraints of the part at a place, whatever its policy."""
@@ -314,17 +354,13 @@ class RuleView:
     def _like(self, wanted: Sequence[Occurrence]) -> Iterator[Selected]:
         """Matches of the sources that some composites have, and no others, in their order."""
         prefixes = {each.sources[:i] for each in wanted for i in range(len(each.sources) + 1)}
-        todo = [] if self.start is None else [iter([(self.start, 1)])]
-        while todo:
-            selected, place = next(todo[-1], (None, 0))
-            if selected is None:
-                todo.pop()
-            elif tuple(each.number for each in selected.events) not in prefixes:
-                continue
-            elif place < len(self.rule.parts):
-                todo.append(iter([(each, place + 1) for each in self.grown(place, selected)]))
-            elif self.holds(selected) and not self.came(selected):
-                yield selected
+
+        def among(selected: Selected) -> bool:
+            return tuple(each.number for each in selected.events) in prefixes
+
+        for found, place in self.walk(self.start, wanted=among):
+            if place == len(self.rule.parts) and self.holds(found) and not self.came(found):
+                yield found
 
 
 def _is(composite: Occurrence, match: Selected, view: RuleView) -> bool:

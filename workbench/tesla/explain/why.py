@@ -12,7 +12,7 @@ from typing import Any
 from workbench.core.domain import Value
 from workbench.language.syntax import Identifier
 from workbench.tesla import tree as t
-from workbench.tesla.explain.view import Fit, RuleView, RunRecord, gap
+from workbench.tesla.explain.view import Fit, RuleView, RunRecord, SeenWindow, gap
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.values import Attributes, Selected, value
 
@@ -33,23 +33,6 @@ class SeenCondition:
     text: str
     values: str
     result: Value | None
-
-
-@dataclass(frozen=True)
-class SeenWindow:
-    """Where a part of a rule looked.
-
-    Attributes
-    ----------
-    text: as it is written.
-    first, last: the times at its ends, both included; `first` is None where it goes back for ever.
-    numbers: the places in the order between which it lies, the last one not included.
-    """
-
-    text: str
-    first: int | None
-    last: int
-    numbers: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -221,31 +204,8 @@ def _seen(view: RuleView, place: int, before: Selected, after: Selected) -> Seen
     values: tuple[Any, ...] = ()
     if isinstance(part, t.Aggregate) and part.attribute:
         values = tuple(each.own[part.attribute] for each in fits)
-    window = seen_window(view, place, before)
+    window = view.window(place, before)
     return SeenPart(place, kind, str(view.text(place)), window, bound, parameters, conditions, tuple(fits), values)
-
-
-def seen_window(view: RuleView, place: int, selected: Selected) -> SeenWindow | None:
-    """The ends of the window of a part, where what it hangs on is selected."""
-    window = view.rule.parts[place].window
-    if window is None:
-        return None
-    order, numbers = view.order, view.span(window, selected)
-    text = str(view.text(place).window)
-    if isinstance(window, t.AfterWindow):
-        start = selected.named[window.of].time
-        return SeenWindow(text, start, start + int(window.most.amount), numbers)
-    if isinstance(window, t.BetweenWindow):
-        times = sorted((selected.named[window.one].time, selected.named[window.two].time))
-        return SeenWindow(text, times[0], times[1], numbers)
-    anchor = selected.named[window.of]
-    least = 0 if window.least is None else int(window.least.amount)
-    if window.counted:
-        inside = [order.times[each] for each in (numbers[0], numbers[1] - 1) if 0 <= each < anchor.number]
-        ends = (int(min(inside)), int(max(inside))) if inside else (anchor.time, anchor.time)
-        return SeenWindow(text, None if window.most is None else ends[0], ends[1], numbers)
-    first = None if window.most is None else anchor.time - int(window.most.amount)
-    return SeenWindow(text, first, anchor.time - least, numbers)
 
 
 # --- expressions ------------------------------------------------------------------------------------------

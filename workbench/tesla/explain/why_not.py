@@ -27,16 +27,8 @@ from workbench.tesla.explain.hindrances import (
     failing,
 )  # fmt: skip
 from workbench.tesla.explain.order import emitting
-from workbench.tesla.explain.view import Fit, RuleView, RunRecord, gap
-from workbench.tesla.explain.why import (
-    SeenPart,
-    SeenWindow,
-    path,
-    seen_conditions,
-    seen_parts,
-    seen_window,
-    shown_value,
-)  # fmt: skip
+from workbench.tesla.explain.view import Fit, RuleView, RunRecord, SeenWindow, gap
+from workbench.tesla.explain.why import SeenPart, path, seen_conditions, seen_parts, shown_value
 from workbench.tesla.formulas import candidates
 from workbench.tesla.meaning import same_values
 from workbench.tesla.resolved import slots
@@ -233,23 +225,16 @@ class _Stop:
 
 def _grown(view: RuleView) -> tuple[list[_Stop], list[Selected], bool]:
     """The partial matches that stop, those that find everything, and whether all have been looked at."""
-    assert view.start is not None
     unfinished, finished, seen = list[_Stop](), list[Selected](), 0
-    todo = [iter([(view.start, 1)])]
-    while todo:
-        selected, place = next(todo[-1], (None, 0))
-        if selected is None:
-            todo.pop()
-        elif place == len(view.rule.parts):
+    for selected, place in view.walk(view.start):
+        if place == len(view.rule.parts):
             finished.append(selected)
-        else:
-            grown = view.grown(place, selected)
-            if not grown:
-                unfinished.append(_Stop(place, selected))
-            todo.append(iter([(each, place + 1) for each in grown]))
-            seen += 1
-            if seen > MOST_PARTIAL or view.looked > MOST_LOOKED_AT:
-                return unfinished, finished, False
+            continue
+        if not view.grown(place, selected):
+            unfinished.append(_Stop(place, selected))
+        seen += 1
+        if seen > MOST_PARTIAL or view.looked > MOST_LOOKED_AT:
+            return unfinished, finished, False
     return unfinished, finished, True
 
 
@@ -331,7 +316,7 @@ def _reason(view: RuleView, stop: _Stop, among: int) -> PartialReason:
         if about is None:
             return PartialReason((), place, "", None, stop.hindrances, finished=True)
         place, selected = about
-    part, text, window = view.rule.parts[place], str(view.text(place)), seen_window(view, place, selected)
+    part, text, window = view.rule.parts[place], str(view.text(place)), view.window(place, selected)
     if part.policy.forbids:
         stopped = (by_what_came(view, place, view.fits(place, selected)),)
         return PartialReason((), place, text, window, stopped)
