@@ -13,7 +13,7 @@ from workbench.executors.compiled.rules import matching_program
 from workbench.executors.compiled.rules.matching_rules import MatchingRules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.event_block import LargeNumberError, event_block
-from workbench.tesla.match_columns import joined_matches, listed_matches
+from workbench.tesla.match_block import joined_matches, listed_matches
 from workbench.tesla.occurrence import Occurrence
 
 

@@ -18,23 +18,22 @@ from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import EventPiece
 from workbench.logs.rules import TOLD, RowsMade, RuleRun
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
-from workbench.tesla.engines.made_matches import MadeMatches
-from workbench.tesla.engines.matched_rules import MatchedRules
+from workbench.tesla.engines.matches import ComposedMatches, MatchedRules
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
-from workbench.tesla.match_columns import RULE, MatchColumns, match_names
+from workbench.tesla.match_block import RULE, MatchBlock, match_names
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
 
 
-def match_table(matches: MatchColumns) -> Any:
-    """An Arrow table: the rule, then the columns of `MatchColumns.shown`, null where a match has no such event."""
+def match_table(matches: MatchBlock) -> Any:
+    """An Arrow table: the rule, then the columns of `MatchBlock.by_name`, null where a match has no such event."""
     import pyarrow as pa
 
     from workbench.events.buffers import shown_column
     from workbench.events.text_column import TextColumn
 
     columns = {RULE: shown_column(STR, TextColumn(matches.rules.astype("i8"), matches.names))}
-    for name, column in matches.shown().items():
+    for name, column in matches.by_name().items():
         there = column != 0
         columns[name] = shown_column(INT, column, None if there.all() else there)
     return pa.table(list(columns.values()), list(columns))
@@ -87,7 +86,7 @@ class MatchRun(RuleRun):
                 raise
             start.say(f"backend cdp: {error}")
         self.engine = "cdp" if asked == AUTO else asked
-        return MadeMatches(made, rule_engine(made, self.engine, facts, settings), numbers=self._numbers)
+        return ComposedMatches(made, rule_engine(made, self.engine, facts, settings), numbers=self._numbers)
 
     def made(self) -> Iterator[RowsMade]:
         """The matches as tables, or in the end how many there are."""
@@ -110,7 +109,7 @@ class MatchRun(RuleRun):
         found: list[int] = cast(Any, self._engine).counts
         return found
 
-    def parts(self) -> Iterator[MatchColumns]:
+    def parts(self) -> Iterator[MatchBlock]:
         """The matches, part by part: what comes next is looked for when it is asked for."""
         left = self._most
         with self._closing:
@@ -125,7 +124,7 @@ class MatchRun(RuleRun):
         self._start.reporter.account.events_out += 0 if self._numbers else sum(self.counts)
         self._tell()
 
-    def _all(self) -> Iterator[MatchColumns]:
+    def _all(self) -> Iterator[MatchBlock]:
         engine = cast(Any, self._engine)
         reporter, account = self._start.reporter, self._start.reporter.account
         for piece in self._pieces:
@@ -149,7 +148,7 @@ class MatchRun(RuleRun):
         if until is not None:
             yield from engine.matches_until(instant(self._clock, str(until)))
 
-    def _of_some(self, engine: Any, events: Sequence[Occurrence]) -> Iterator[MatchColumns]:
+    def _of_some(self, engine: Any, events: Sequence[Occurrence]) -> Iterator[MatchBlock]:
         """The matches of single events."""
         try:
             block = event_block(self._log.rules, events, text_codes)

@@ -18,7 +18,7 @@ from workbench.show.rule_graph import FAINT, HEAD, as_quoted, as_table
 from workbench.show.search_plan import part_head, search_data, told_searches
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.matched_rules import MatchedRules
+from workbench.tesla.engines.matches import MatchedRules
 from workbench.tesla.engines.rule_prefixes import SharedPrefix, shared_prefixes
 from workbench.tesla.engines.rule_sample import RulesSampled
 from workbench.tesla.engines.rule_split import rule_split

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from workbench.extensions import later
-from workbench.tesla.match_columns import MatchColumns, joined_matches, listed_matches
+from workbench.tesla.match_block import MatchBlock, joined_matches, listed_matches
 
 if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
@@ -34,9 +34,9 @@ class RuleMatches:
         for part in self.parts():
             yield from part
 
-    def parts(self) -> Iterator[MatchColumns]:
+    def parts(self) -> Iterator[MatchBlock]:
         """The same as columns, some matches at a time."""
-        parts: Iterator[MatchColumns] = self._run("rows").parts()
+        parts: Iterator[MatchBlock] = self._run("rows").parts()
         return parts
 
     def first(self, most: int) -> list[tuple[str, tuple[int, ...]]]:
@@ -50,7 +50,7 @@ class RuleMatches:
             pass
         return dict(zip((rule.name for rule in self._rules.rules), run.counts, strict=True))
 
-    def columns(self) -> MatchColumns:
+    def columns(self) -> MatchBlock:
         """All of them as columns."""
         run = self._run("rows")
         names, roles = run.called

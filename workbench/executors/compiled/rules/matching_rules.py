@@ -20,11 +20,11 @@ from workbench.executors.compiled.rules.rule_source import RuleSource
 from workbench.executors.compiled.rules.running import FAR
 from workbench.executors.compiled.rules.runs import Published
 from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.matched_rules import MatchedRules
+from workbench.tesla.engines.matches import MatchedRules
 from workbench.tesla.engines.publisher import see_event
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import EventBlock
-from workbench.tesla.match_columns import EventLabels, MatchColumns, labelled_matches, listed_matches
+from workbench.tesla.match_block import MatchBlock, MatchLabels
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -64,12 +64,12 @@ class MatchingRules(CompiledRules):
 
         program = RuleProgram(SetPlan(self.matched.run, indexed=settings.indexed), settings, source, shares=False)
         program.T[program.R[:-1, at.EMITS][~self._reals], at.WATCHED] = at.UNNUMBERED
-        self._labels = EventLabels()
+        self._labels = MatchLabels(rules.rule_names, self.matched.roles)
         super().__init__(self.matched.run, facts, settings, code, program)
 
     # --- events -----------------------------------------------------------------------------------------
 
-    def matches(self, block: EventBlock) -> Iterator[MatchColumns]:
+    def matches(self, block: EventBlock) -> Iterator[MatchBlock]:
         """The matches of a block of events, part by part, where numbers are wanted; else they are added to `counts`.
 
         Raises
@@ -82,11 +82,11 @@ class MatchingRules(CompiledRules):
                 part = block.part(first, first + STRETCH)
                 yield from self._shown(self.parts_of(part, self._of_words, self._of_composites))
 
-    def matches_until(self, time: int) -> Iterator[MatchColumns]:
+    def matches_until(self, time: int) -> Iterator[MatchBlock]:
         """Those of absences whose deadlines are not later."""
         yield from self._shown(self.parts_until(time, self._of_words, self._of_composites))
 
-    def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchColumns]:
+    def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchBlock]:
         """Those of events that are given one by one, or for which blocks have no room."""
         for event in events:
             see_event(event, self.rules, self.now, self.passed)
@@ -99,7 +99,7 @@ class MatchingRules(CompiledRules):
                     continue
             yield from self._shown([self._of_composites(self._exactly(event))])
 
-    def _shown(self, parts: Iterable[MatchColumns | None]) -> Iterator[MatchColumns]:
+    def _shown(self, parts: Iterable[MatchBlock | None]) -> Iterator[MatchBlock]:
         return (part for part in parts if part)
 
     def _coded(self, events: int) -> bool:
@@ -108,7 +108,7 @@ class MatchingRules(CompiledRules):
 
     # --- what has come out ------------------------------------------------------------------------------
 
-    def _of_words(self, made: Published, program: RuleProgram, _: Any) -> MatchColumns | None:
+    def _of_words(self, made: Published, program: RuleProgram, _: Any) -> MatchBlock | None:
         """What has been published."""
         words, offsets, _ = made
         rules, reals = words[offsets + at.RULE].astype(np.int32), self._reals
@@ -121,7 +121,7 @@ class MatchingRules(CompiledRules):
             first = _words(words, offsets + at.RECORD + 1)
             counts = np.maximum(first + counts, 0) - np.maximum(first, 0)  # what is passed over is not there
             columns = [column[: int(counts.sum())] for column in self.running.rows]
-            return self._named(np.repeat(rules, counts), columns, np.zeros(0, np.int64), np.zeros(0, np.int64))
+            return self._labels.of_columns(np.repeat(rules, counts), columns, self.count)
         begins = counts.cumsum() - counts
         places = np.repeat(_words(words, offsets + at.RECORD + 1) - begins, counts) + np.arange(counts.sum())
         places[begins[some]] = 0  # of one that is made there is none
@@ -131,18 +131,16 @@ class MatchingRules(CompiledRules):
             behind = offsets[mine] + at.RECORD + program.R[rule, at.GIVEN]
             for i in range(len(self.matched.roles[rule])):
                 columns[i][begins[mine]] = words[behind + i] + 1
-        return self._named(np.repeat(rules, counts), columns, words[offsets[some] + at.ID], begins[some])
+        numbers = words[offsets[some] + at.ID]
+        return self._labels.of_columns(np.repeat(rules, counts), columns, self.count, numbers, begins[some])
 
-    def _of_composites(self, found: Sequence[Occurrence]) -> MatchColumns | None:
+    def _of_composites(self, found: Sequence[Occurrence]) -> MatchBlock | None:
         """What `cdp` has told."""
-        matched = self.matched
-        names = [rule.name for rule in self.running.rules.rules]
-        listed = listed_matches(names, matched.roles, [(names.index(each.rule), each.sources) for each in found])
-        if not self.numbers:
-            self._count(listed.rules, np.ones(len(found), np.int64))
-            return None
-        numbers: Any = np.array([each.number for each in found], np.int64)
-        return self._named(listed.rules, [each + 1 for each in listed.columns], numbers, np.arange(len(found)))
+        if self.numbers:
+            return self._labels.of_composites(found, self.count)
+        names = [self.matched.rules.rule_names.index(each.rule) for each in found]
+        self._count(np.array(names, np.int32), np.ones(len(found), np.int64))
+        return None
 
     def _count(self, rules: Any, counts: Any) -> None:
         """So many matches of rules are there."""
@@ -150,16 +148,6 @@ class MatchingRules(CompiledRules):
         np.add.at(found, rules, counts)
         for rule, count in enumerate(found.tolist()):
             self.counts[rule] += count
-
-    def _named(self, rules: Any, columns: Sequence[Any], numbers: Any, places: Any) -> MatchColumns:
-        """Matches whose events are called what they are in the log.
-
-        Parameters
-        ----------
-        numbers, places: of composites in the order of all events, and among these matches.
-        """
-        self._labels.add(numbers, places, self.count, len(rules))
-        return labelled_matches(self.matched.rules.rule_names, self.matched.roles, rules, columns, self._labels)
 
 
 def _words(words: Any, places: Any) -> Any:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.extensions import later
+from workbench.tesla.occurrence import Occurrence
 
 RULE, TRIGGER = "rule", "trigger"
 """What columns are called, beside those of the names that rules have for events."""
 
 
 @dataclass(frozen=True, eq=False)
-class MatchColumns:
+class MatchBlock:
     """Matches, one after the other.
 
     Attributes
@@ -45,10 +46,10 @@ class MatchColumns:
         for rule, row in zip(self.rules.tolist(), numbers, strict=True):
             yield self.names[rule], row[: sizes[rule]]
 
-    def part(self, first: int, last: int) -> MatchColumns:
+    def part(self, first: int, last: int) -> MatchBlock:
         """The matches from one place to before another."""
         columns = tuple(column[first:last] for column in self.columns)
-        return MatchColumns(self.names, self.roles, self.rules[first:last], columns)
+        return MatchBlock(self.names, self.roles, self.rules[first:last], columns)
 
     def counts(self) -> dict[str, int]:
         """How many matches each rule has."""
@@ -56,7 +57,7 @@ class MatchColumns:
 
         return dict(zip(self.names, np.bincount(self.rules, minlength=len(self.names)).tolist(), strict=True))
 
-    def shown(self) -> Mapping[str, Any]:
+    def by_name(self) -> Mapping[str, Any]:
         """The columns by the names that a reader knows them by: `trigger`, then what rules call their other events.
 
         Each is an array of int64, 0 where a match has no such event.
@@ -72,7 +73,7 @@ class MatchColumns:
         return found
 
     def to_arrow(self) -> Any:
-        """An Arrow table: the rule, then the columns of `shown`, null where a match has no such event."""
+        """An Arrow table: the rule, then the columns of `by_name`, null where a match has no such event."""
         return later("workbench.logs.rule_matches", "match_table")(self)
 
 
@@ -86,18 +87,18 @@ def _columns(roles: Sequence[str]) -> Sequence[str]:
     return (TRIGGER, *(f"{role}_" if role in (RULE, TRIGGER) else role for role in roles[1:]))
 
 
-def joined_matches(parts: Sequence[MatchColumns]) -> MatchColumns:
+def joined_matches(parts: Sequence[MatchBlock]) -> MatchBlock:
     """Matches of the same rules, those of each part after those of the one before."""
     import numpy as np
 
     first, *_ = parts
     columns = tuple(np.concatenate(some) for some in zip(*(each.columns for each in parts), strict=True))
-    return MatchColumns(first.names, first.roles, np.concatenate([each.rules for each in parts]), columns)
+    return MatchBlock(first.names, first.roles, np.concatenate([each.rules for each in parts]), columns)
 
 
 def listed_matches(
     names: Sequence[str], roles: Sequence[Sequence[str]], found: Sequence[tuple[int, Sequence[int]]]
-) -> MatchColumns:
+) -> MatchBlock:
     """Matches that are given one by one, each as the place of its rule and the numbers of its events."""
     import numpy as np
 
@@ -106,62 +107,81 @@ def listed_matches(
     for at, (_, row) in enumerate(found):
         numbers[at, : len(row)] = row
     rules: Any = np.array([rule for rule, _ in found], np.int32)
-    return MatchColumns(tuple(names), tuple(map(tuple, roles)), rules, tuple(numbers.T))
+    return MatchBlock(tuple(names), tuple(map(tuple, roles)), rules, tuple(numbers.T))
 
 
-class EventLabels:
-    """What events are called: rows of the log by their number, from 1 on, composites by their `id`, which is negative.
+class MatchLabels:
+    """What the events of matches are called: rows of the log by their number from 1 on, composites by a negative `id`.
 
-    As many composites there would be as there are matches, so the `id` of one is its match's number, from 1 on.
+    There would be as many composites as there are matches, so the `id` of one is its match's number, from 1 on.
+
+    Parameters
+    ----------
+    names, roles: of the rules, as a block has them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, names: Sequence[str], roles: Sequence[Sequence[str]]) -> None:
+        self.names, self.roles = tuple(names), tuple(map(tuple, roles))
+        self._rule_indexes = {name: index for index, name in enumerate(names)}
         self._labels = array("q")
         self._rows = self._matches = 0
         self._some = False
 
-    def add(self, numbers: Any, places: Any, until: int, matches: int) -> None:
-        """There are so many matches more; those at some places are composites that have numbers less than `until`."""
+    def of_composites(self, found: Sequence[Occurrence], until: int) -> MatchBlock:
+        """The matches of composites that an engine has made; all events before a number have been published."""
+        import numpy as np
+
+        pairs = [(self._rule_indexes[each.rule], each.sources) for each in found]
+        listed = listed_matches(self.names, self.roles, pairs)
+        numbers: Any = np.array([each.number for each in found], np.int64)
+        columns = [each + 1 for each in listed.columns]
+        return self.of_columns(listed.rules, columns, until, numbers, np.arange(len(found)))
+
+    def of_columns(
+        self, rules: Any, columns: Sequence[Any], until: int, numbers: Any = (), indexes: Any = ()
+    ) -> MatchBlock:
+        """Matches with labels for the numbers of their events.
+
+        Parameters
+        ----------
+        rules: of each match the place of its rule.
+        columns: numbers of events in the order, from 1 on; anything where a match has none.
+        until: all events with smaller numbers, from 0 on, have been published.
+        numbers, indexes: of the composites among them that are made: in the order, and among these matches.
+        """
+        import numpy as np
+
+        self._add(numbers, indexes, until, len(rules))
+        widths = np.array([len(each) for each in self.roles])
+        named = []
+        for i, column in enumerate(columns):
+            if i < widths.min():
+                named.append(self._of(column))
+            else:
+                there = widths[rules] > i
+                named.append(np.where(there, self._of(np.where(there, column, 1)), 0))
+        return MatchBlock(self.names, self.roles, rules, tuple(named))
+
+    def _add(self, numbers: Any, indexes: Any, until: int, matches: int) -> None:
+        """Label the events up to a number, and count so many matches more."""
         self._some = self._some or bool(len(numbers))
         if self._some:
             import numpy as np
 
             first = len(self._labels)
             names: Any = np.ones(until - first, np.int64)
-            names[numbers - first] = 0
+            made: Any = np.asarray(numbers, np.int64) - first
+            names[made] = 0
             names = self._rows + names.cumsum()
             self._rows = int(names[-1]) if len(names) else self._rows
-            names[numbers - first] = -1 - self._matches - places
+            names[made] = -1 - self._matches - np.asarray(indexes, np.int64)
             self._labels.frombytes(names.tobytes())
         self._matches += matches
 
-    def of(self, numbers: Any) -> Any:
-        """What events are called, whose numbers from 1 on these are."""
+    def _of(self, numbers: Any) -> Any:
+        """The labels of events whose numbers from 1 on these are."""
         if not self._some:
             return numbers
         import numpy as np
 
         return np.frombuffer(self._labels, np.int64)[numbers - 1]
-
-
-def labelled_matches(
-    names: Sequence[str], roles: Sequence[Sequence[str]], rules: Any, columns: Sequence[Any], labels: EventLabels
-) -> MatchColumns:
-    """Matches whose events are called what they are in the log.
-
-    Parameters
-    ----------
-    rules: of each match the place of its rule.
-    columns: numbers of events in the order, from 1 on; anything where a match has none.
-    """
-    import numpy as np
-
-    widths = np.array([len(each) for each in roles])
-    named = []
-    for i, column in enumerate(columns):
-        if i < widths.min():
-            named.append(labels.of(column))
-        else:
-            there = widths[rules] > i
-            named.append(np.where(there, labels.of(np.where(there, column, 1)), 0))
-    return MatchColumns(tuple(names), tuple(map(tuple, roles)), rules, tuple(named))
