@@ -77,17 +77,7 @@ def in_units(
 
 def has_units(rules: RuleSet) -> bool:
     """Whether windows are written in units of time."""
-    for rule in rules.rules:
-        windows = (each.window for each in rule.predicates)
-        for window in (each for each in windows if isinstance(each, t.WithinWindow | t.AfterWindow)):
-            if any(
-                each is not None and each.unit and not each.counts
-                for each in (window.most, getattr(window, "least", None))
-            ):
-                return True
-        if rule.pause is not None and rule.pause.unit:
-            return True
-    return False
+    return any(each.unit and not each.counts for rule in rules.rules for each in rule.durations)
 
 
 Scale = Callable[[t.Duration], Decimal]

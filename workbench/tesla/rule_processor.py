@@ -374,10 +374,7 @@ def _reader(declared: t.Declaration, domain: Domain) -> Callable[[Value], tuple[
 
 def _durations(rules: RuleSet) -> Iterator[t.Duration]:
     """All times that are longer than nothing."""
-    for rule in rules.rules:
-        windows = [part.window for part in rule.predicates]
-        found = [each for window in windows for each in (getattr(window, "most", None), getattr(window, "least", None))]
-        yield from (each for each in (*found, rule.pause) if each is not None and each.amount and not each.counts)
+    return (each for rule in rules.rules for each in rule.durations if each.amount and not each.counts)
 
 
 def _units(rules: RuleSet) -> Iterator[bool]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
 from enum import Enum as Enumeration
 from typing import ClassVar, TypeGuard
 
@@ -20,6 +19,7 @@ from workbench.language.syntax import NOWHERE, Expression, Literal, Operation, P
 from workbench.language.syntax import walk as within
 from workbench.tesla.declared import NAMED, SPELLED, Attribute, Declaration, DeclaredAggregate
 from workbench.tesla.declared import listed as _listed
+from workbench.tesla.windows import EVENTS, AfterWindow, BetweenWindow, Duration, EventWindow, WithinWindow
 
 # --- expressions ----------------------------------------------------------------------------------------
 
@@ -63,78 +63,6 @@ class TimeOf(Expression):
 
     def __str__(self) -> str:
         return f"TIME({self.name})"
-
-
-# --- windows --------------------------------------------------------------------------------------------
-
-
-EVENTS = "events"
-"""The unit of a window by count."""
-
-
-@dataclass(frozen=True)
-class Duration(Placed):
-    """`5 min`, or `5` in the unit of the log's times (`unit` is empty); `5 events` is as many places in their order."""
-
-    amount: Decimal
-    unit: str = ""
-
-    @property
-    def counts(self) -> bool:
-        """Whether it is no time, but a number of events."""
-        return self.unit == EVENTS
-
-    def __str__(self) -> str:
-        unit = "event" if self.counts and self.amount == 1 else self.unit
-        return f"{self.amount:f} {unit}".rstrip()
-
-
-@dataclass(frozen=True)
-class WithinWindow(Placed):
-    """`within 5 min from Smoke`, `within 2 .. 5 events from Smoke`, `within forever from Smoke`.
-
-    Attributes
-    ----------
-    most: None is forever.
-    """
-
-    most: Duration | None
-    of: str
-    least: Duration | None = None
-
-    @property
-    def counted(self) -> bool:
-        """Whether events are counted, those of all types, and not times measured."""
-        return any(each is not None and each.counts for each in (self.least, self.most))
-
-    def __str__(self) -> str:
-        least = f"{self.least} .. " if self.least is not None else ""
-        return f"within {least}{self.most or 'forever'} from {self.of}"
-
-
-@dataclass(frozen=True)
-class BetweenWindow(Placed):
-    """`between Hot and Smoke`: strictly between the two in the order of events."""
-
-    one: str
-    two: str
-
-    def __str__(self) -> str:
-        return f"between {self.one} and {self.two}"
-
-
-@dataclass(frozen=True)
-class AfterWindow(Placed):
-    """`within 5 min after Start`, of what must not come."""
-
-    most: Duration
-    of: str
-
-    def __str__(self) -> str:
-        return f"within {self.most} after {self.of}"
-
-
-EventWindow = WithinWindow | BetweenWindow | AfterWindow
 
 
 # --- predicates -----------------------------------------------------------------------------------------
@@ -334,6 +262,14 @@ class Rule(Placed):
         yield from self.per
 
     @property
+    def durations(self) -> Iterator[Duration]:
+        """The bounds of its windows, then its pause."""
+        for part in self.predicates:
+            yield from () if part.window is None else part.window.bounds
+        if self.pause is not None:
+            yield self.pause
+
+    @property
     def absence(self) -> Predicate | None:
         """The predicate about what must not come after the trigger."""
         found = (part for part in self.predicates if isinstance(part, Predicate) and part.policy.later)
@@ -411,8 +347,8 @@ def conjuncts(*expressions: Expression) -> Iterator[Expression]:
 
 
 __all__ = [
-    "NAMED", "SPELLED", "AfterWindow", "Aggregate", "Assigned", "Attribute", "BetweenWindow", "BoundParameter",
-    "Declaration", "DeclaredAggregate", "Duration", "Evaluation", "EventWindow", "Expression", "Literal", "Operation",
-    "OrderedBy", "OtherAttribute", "OwnAttribute", "Placed", "Policy", "Predicate", "Rule", "RuleFile", "TimeOf",
-    "WithinWindow", "binds", "conjuncts", "counts_events", "expressions_of", "within",
+    "EVENTS", "NAMED", "SPELLED", "AfterWindow", "Aggregate", "Assigned", "Attribute", "BetweenWindow",
+    "BoundParameter", "Declaration", "DeclaredAggregate", "Duration", "Evaluation", "EventWindow", "Expression",
+    "Literal", "Operation", "OrderedBy", "OtherAttribute", "OwnAttribute", "Placed", "Policy", "Predicate", "Rule",
+    "RuleFile", "TimeOf", "WithinWindow", "binds", "conjuncts", "counts_events", "expressions_of", "within",
 ]  # fmt: skip

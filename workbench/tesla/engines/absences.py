@@ -11,9 +11,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.tesla.engines.candidates import StepColumn
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.saved import EventStore
+from workbench.tesla.engines.step_column import StepColumn
 from workbench.tesla.occurrence import Occurrence
 
 

@@ -1,7 +1,7 @@
 """What a predicate selects, rejects or aggregates, given a partial match: from a column of events, or from facts.
 
 The rule of this module: an event is asked once, when it arrives, what it can tell alone. What is left is asked of the
-stretch of its key's column that lies in the window, from the end that the policy looks at first.
+slice of its key's column that lies in the window, from the end that the policy looks at first.
 
 Sources: Cugola and Margara, 4.2, 4.3 and 5.2; Di Pilla's thesis, 4.4 (predicate processors).
 """
@@ -10,21 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from workbench.tesla import tree as t
-from workbench.tesla.engines.column import EMPTY, AggregatedColumn, EventColumn, KeyedColumn
 from workbench.tesla.engines.facts.order import in_written_order
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
-from workbench.tesla.engines.windows import stretch
-from workbench.tesla.occurrence import Facts, Occurrence
-
-
-class Placewise(Protocol):
-    """What can be asked for events by their places."""
-
-    def __getitem__(self, at: int, /) -> Any: ...
-
+from workbench.tesla.engines.step_column import Placewise
+from workbench.tesla.occurrence import Facts
 
 ExtendsMatch = Callable[[PartialMatch], Iterable[PartialMatch]]
 """From a partial match to those that have a predicate more, in order."""
@@ -32,95 +24,6 @@ Fits = Callable[[PartialMatch, Any], tuple[Any, ...] | None]
 """Of a partial match and an event: what is assigned, None where it does not fit."""
 FindsCandidates = Callable[[PartialMatch], tuple[Placewise, int, int]]
 """Of a partial match: where the candidates of a predicate are, and from which place to which."""
-
-
-class StepColumn:
-    """The column of one predicate or aggregate.
-
-    Attributes
-    ----------
-    since: from when on it has all that it accepts; None: from the beginning.
-    place: from which place in the order on it has all that it accepts.
-    late: whether what came before may still be asked for: the rule has joined others.
-    known: of a match, what is aggregated for it; None where the column does not know it.
-    """
-
-    def __init__(self, step: RuleStep, trex: bool) -> None:
-        assert step.window is not None
-        self.step = step
-        aggregated = aggregated_column(step)
-        made: Callable[[], EventColumn[Occurrence]] = aggregated or EventColumn
-        self._over_none = aggregated and aggregated().running.over(0, 0)
-        self.known = aggregated and self._known
-        self.column: EventColumn[Occurrence] = KeyedColumn(made) if step.code.keyed else made()
-        self.since: int | None = None
-        self.place = 0
-        self.late = False
-        self._stretch = None if step.window.after else stretch(step.window, trex)
-
-    def add(self, event: Occurrence) -> None:
-        """Keep an event, if it is one that the predicate may be about."""
-        key = self.step.accepts(event)
-        if key is None:
-            return
-        if isinstance(self.column, KeyedColumn):
-            self.column.add_under(key, event)
-        else:
-            self.column.add(event)
-
-    def of(self, match: PartialMatch) -> EventColumn[Occurrence]:
-        """The events of a match's key."""
-        if isinstance(self.column, KeyedColumn):
-            key = self.step.key(match)
-            return EMPTY if key is None else self.column.of_key.get(key, EMPTY)
-        return self.column
-
-    def found(self, match: PartialMatch) -> tuple[Placewise, int, int]:
-        """The events of a match's key, and which of them lie in the window."""
-        column = self.of(match)
-        assert self._stretch is not None
-        return column.events, *self._stretch(column, match)
-
-    def _known(self, match: PartialMatch) -> Any:
-        column = self.of(match)
-        if column is EMPTY:
-            return self._over_none
-        assert self._stretch is not None
-        assert isinstance(column, AggregatedColumn)
-        return column.running.over(*self._stretch(column, match))
-
-    def forget_behind(self, anchors: Iterable[tuple[int, int]]) -> None:
-        """Forget what lies before the window.
-
-        Parameters
-        ----------
-        anchors: the times and numbers of the oldest events on which the window can hang from now on.
-        """
-        window, column = self.step.window, self.column
-        assert window is not None
-        time, number = map(min, *anchors) if len(window.anchors) > 1 else next(iter(anchors))
-        if window.most is None and not window.between:
-            return
-        if window.counted:
-            count = column.first_number(number - (window.most or 0)) - column.start
-            time = column.times[column.start + count - 1] + 1 if count else time
-        else:
-            time -= window.most or 0
-            count = column.first_from(time) - column.start
-        if count:
-            self.place = column.numbers[column.start + count - 1] + 1
-            column.forget(count)
-            if self.since is None or time >= self.since:
-                self.since, self.late = time, False
-
-
-def aggregated_column(step: RuleStep) -> Callable[[], AggregatedColumn] | None:
-    """What makes the column of an aggregate, where the window is all that is asked of the events of a key."""
-    code = step.code
-    if not isinstance(step.part, t.Aggregate) or step.attribute is None or code.constrained or not code.indexed:
-        return None
-    running = step.aggregate.running(step.values)
-    return None if running is None else partial(AggregatedColumn, step.attribute, running)
 
 
 class StepFacts:

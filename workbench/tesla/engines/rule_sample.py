@@ -18,7 +18,7 @@ from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.runner import MatcherStart
 from workbench.tesla.engines.search_order import SampledOrder
-from workbench.tesla.engines.windows import stretch
+from workbench.tesla.engines.slices import make_slice_finder
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -103,7 +103,7 @@ class SampledMatcher(CDPMatcher):
         told = self.sample.steps[step.number] = SampledStep(list(map(str, asked)), passed=[0] * len(asked))
         tests = [step.code.asking([each]) for each in asked]
         assert step.window is not None or step.fact
-        window = None if step.window is None else stretch(step.window, trex)
+        window = None if step.window is None else make_slice_finder(step.window, trex)
 
         def watched(match: PartialMatch) -> Iterator[PartialMatch]:
             told.asked += 1

@@ -41,9 +41,9 @@ def _smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
 
 def _shorter(rule: t.Rule, window: t.WithinWindow) -> Iterator[t.Duration]:
     """The durations in a rule that are shorter than a window, the shortest first."""
-    windows = [each.window for each in rule.predicates]
-    lengths = [getattr(each, name, None) for each in windows for name in ("least", "most")]
-    found = {str(each): each for each in lengths if each is not None and each.amount > 0}
+    windows = (part.window for part in rule.predicates if part.window is not None)
+    lengths = (each for other in windows for each in reversed(other.bounds))
+    found = {str(each): each for each in lengths if each.amount > 0}
     shorter = [each for each in found.values() if no_longer(each, window.most) and not no_longer(window.most, each)]
     least = window.least
     yield from sorted(

@@ -27,8 +27,6 @@ from workbench.tesla.engines.aip.instances import AutomatonInstance, HeldEvents,
 from workbench.tesla.engines.candidates import (
     ExtendsMatch,
     FindsCandidates,
-    Placewise,
-    StepColumn,
     extension,
     fact_extension,
 )
@@ -36,7 +34,8 @@ from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.runner import MatcherStart
 from workbench.tesla.engines.saved import EventStore
 from workbench.tesla.engines.sequences import counting, sequences
-from workbench.tesla.engines.windows import stretch
+from workbench.tesla.engines.slices import make_slice_finder
+from workbench.tesla.engines.step_column import Placewise, StepColumns
 from workbench.tesla.occurrence import Occurrence
 
 NOWHERE: tuple[None, dict[int, Any]] = None, {}
@@ -61,12 +60,11 @@ class AIPMatcher:
         self.plan = start.plan
         self.automaton = Automaton(start.plan, trex=start.trex)
         self.instances: dict[int, StateInstances] = {}
-        self.columns: dict[int, StepColumn] = {}
+        self.columns = StepColumns()
         self._counted = start.counted
         self._consumed = start.consumed
         self._tries: Tries = {}
         self._bits: dict[str, list[int]] = {}
-        self._columns_of: dict[str, list[StepColumn]] = {}
         self.extends: list[ExtendsMatch] = []
         for step in self.plan.steps[1:]:
             extend = self._extension(step, start)
@@ -78,8 +76,7 @@ class AIPMatcher:
         if step.fact:
             return fact_extension(step, start.facts)
         if not step.selects:
-            column = self.columns[step.number] = StepColumn(step, start.trex)
-            self._columns_of.setdefault(step.type, []).append(column)
+            column = self.columns.begin(step, start.trex)
             return extension(step, column.found, step.fits, known=column.known)
         bit = self.automaton.steps.index(step)
         self._bits.setdefault(step.type, []).append(bit)
@@ -91,8 +88,7 @@ class AIPMatcher:
 
     def add(self, event: Occurrence) -> None:
         """Advance all instances that an event is for."""
-        for column in self._columns_of.get(event.type, ()):
-            column.add(event)
+        self.columns.add(event)
         for state in self.instances.values():
             state.delete_passed(event)
         made = [each for bit in self._bits.get(event.type, ()) for each in self._advanced(bit, event)]
@@ -168,12 +164,9 @@ class AIPMatcher:
                     if held is not None and held.number < oldest[bit].number:
                         oldest[bit] = held
         self.oldest = min(each.number for each in oldest.values())
-        for column in self.columns.values():
-            assert column.step.window is not None
-            anchors = (oldest[self.automaton.bits[slot]] for slot in column.step.window.anchors)
-            column.forget_behind([(each.time, each.number) for each in anchors])
-        kept = sum(map(len, self.instances.values())) + sum(len(each.column) for each in self.columns.values())
-        self._until_look = FEW + kept
+        of_slots = {slot: (oldest[bit].time, oldest[bit].number) for slot, bit in self.automaton.bits.items()}
+        self.columns.forget_behind(of_slots.__getitem__)
+        self._until_look = FEW + sum(map(len, self.instances.values())) + self.columns.size
 
     # --- the trigger comes ------------------------------------------------------------------------------
 
@@ -207,7 +200,7 @@ class AIPMatcher:
 
     def _alone_in(self, state: int, bit: int) -> FindsCandidates:
         """The same for a predicate that hangs on the trigger, and nothing on it: the instances are its events."""
-        in_window = stretch(self.automaton.windows[bit], self.automaton.trex)
+        in_window = make_slice_finder(self.automaton.windows[bit], self.automaton.trex)
         keyed = state & self.automaton.keyed
 
         def found(match: PartialMatch) -> tuple[Placewise, int, int]:
@@ -253,7 +246,7 @@ class AIPMatcher:
             [state, [[*each[:2], store.packed(each.holdings), *each[3:]] for each in found]]
             for state, found in self.instances.items()
         ]
-        return [instances, [[store.numbers(each.column), each.since, each.place] for each in self.columns.values()]]
+        return [instances, self.columns.state(store)]
 
     def set_state(self, state: Any, store: EventStore) -> None:
         """Those of another one."""
@@ -263,7 +256,4 @@ class AIPMatcher:
             for time, count, holdings, deadline, key, last in found:
                 key = tuple(key) if isinstance(key, list) else key
                 made.add_under(key, AutomatonInstance(time, count, store.unpacked(holdings), deadline, key, last))
-        for column, (numbers, *since) in zip(self.columns.values(), columns, strict=True):
-            for event in store.of(numbers):
-                column.add(event)
-            column.since, column.place = since
+        self.columns.set_state(columns, store)

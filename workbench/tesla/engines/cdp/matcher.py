@@ -16,11 +16,12 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from workbench.tesla.engines.candidates import ExtendsMatch, StepColumn, extension, fact_extension
+from workbench.tesla.engines.candidates import ExtendsMatch, extension, fact_extension
 from workbench.tesla.engines.rule_plan import PartialMatch
 from workbench.tesla.engines.runner import MatcherStart
 from workbench.tesla.engines.saved import EventStore
 from workbench.tesla.engines.sequences import counting, sequences
+from workbench.tesla.engines.step_column import StepColumns
 from workbench.tesla.occurrence import Occurrence
 
 FEW = 64
@@ -37,22 +38,19 @@ class CDPMatcher:
 
     def __init__(self, start: MatcherStart) -> None:
         self.plan = start.plan
-        self.columns: dict[int, StepColumn] = {}
+        self.columns = StepColumns()
         self.extends: list[ExtendsMatch] = []
         selecting: list[Any] = []
         for step in self.plan.steps[1:]:
             if step.fact:
                 extend = fact_extension(step, start.facts)
             else:
-                column = self.columns[step.number] = StepColumn(step, start.trex)
+                column = self.columns.begin(step, start.trex)
                 rivals = [other.slot for other in selecting if other.type == step.type] if step.selects else []
                 consumed = start.consumed.get(step.slot) if start.consumed is not None and step.selects else None
                 extend = extension(step, column.found, step.fits, consumed, rivals, known=column.known)
             self.extends.append(extend if start.counted is None else counting(extend, start.counted))
             selecting += [step] if step.selects else []
-        self._of_type: dict[str, list[StepColumn]] = {}
-        for column in self.columns.values():
-            self._of_type.setdefault(column.step.type, []).append(column)
         self._anchors = {step.slot: self.columns[step.number] for step in selecting}
         self._until_look = FEW
 
@@ -63,19 +61,15 @@ class CDPMatcher:
 
     def add(self, event: Occurrence) -> None:
         """Put an event on top of the columns that it is for."""
-        for column in self._of_type.get(event.type, ()):
-            column.add(event)
+        self.columns.add(event)
         self._until_look -= 1
         if self._until_look < 0:
             self.delete_old(event)
-            self._until_look = FEW + sum(len(each.column) for each in self.columns.values())
+            self._until_look = FEW + self.columns.size
 
     def delete_old(self, now: Occurrence) -> None:
         """Delete what no trigger from now on can reach: what lies before the window of the oldest event it hangs on."""
-        for column in self.columns.values():
-            window = column.step.window
-            assert window is not None
-            column.forget_behind([self._oldest(slot, now) for slot in window.anchors])
+        self.columns.forget_behind(lambda slot: self._oldest(slot, now))
 
     def _oldest(self, slot: int, now: Occurrence) -> tuple[int, int]:
         """The least time and number that what is bound to a slot can have."""
@@ -94,11 +88,8 @@ class CDPMatcher:
 
     def state(self, store: EventStore) -> Any:
         """The columns, as the numbers of their events."""
-        return [[store.numbers(each.column), each.since, each.place, each.late] for each in self.columns.values()]
+        return self.columns.state(store)
 
     def set_state(self, state: Any, store: EventStore) -> None:
         """The columns of another one."""
-        for column, (numbers, *since) in zip(self.columns.values(), state, strict=True):
-            for event in store.of(numbers):
-                column.add(event)
-            column.since, column.place, column.late = since
+        self.columns.set_state(state, store)

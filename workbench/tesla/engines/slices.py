@@ -1,7 +1,7 @@
-"""What lies in a window: found in a column by binary search.
+"""The slice of a column that lies in a window, found by binary search.
 
-The rule of this module: a window is a stretch of a column, for the column has the order of all events. Following T-Rex
-it is an open interval of times, and what has equal times never meets; windows by count, which it has not, stay closed.
+The rule of this module: a window is a slice of a column, for the column has the order of all events. Following T-Rex it
+is an open interval of times, and what has equal times never meets; windows by count, which it has not, stay closed.
 
 Source: Cugola and Margara, 5.2.
 """
@@ -15,12 +15,12 @@ from typing import Any
 from workbench.tesla.engines.column import EventColumn
 from workbench.tesla.engines.rule_plan import PartialMatch, SlotWindow
 
-FindsStretch = Callable[[EventColumn[Any], PartialMatch], tuple[int, int]]
+FindsSlice = Callable[[EventColumn[Any], PartialMatch], tuple[int, int]]
 """Of a column, the places of the first event that lies in a window and of the first one behind it."""
 
 
-def stretch(window: SlotWindow, trex: bool) -> FindsStretch:
-    """What finds a window's stretch, given what it hangs on."""
+def make_slice_finder(window: SlotWindow, trex: bool) -> FindsSlice:
+    """What finds the slice of a window, given a match with the events on which the window depends."""
     if window.between:
         return _between_times(*window.anchors) if trex else _between(*window.anchors)
     (anchor,) = window.anchors
@@ -29,7 +29,7 @@ def stretch(window: SlotWindow, trex: bool) -> FindsStretch:
     return _open(anchor, window) if trex else _closed(anchor, window)
 
 
-def _closed(anchor: int, window: SlotWindow) -> FindsStretch:
+def _closed(anchor: int, window: SlotWindow) -> FindsSlice:
     most, least = window.most, window.least
 
     def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
@@ -46,7 +46,7 @@ def _closed(anchor: int, window: SlotWindow) -> FindsStretch:
     return found
 
 
-def _counted(anchor: int, window: SlotWindow) -> FindsStretch:
+def _counted(anchor: int, window: SlotWindow) -> FindsSlice:
     most, least = window.most, max(1, window.least)
 
     def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
@@ -57,7 +57,7 @@ def _counted(anchor: int, window: SlotWindow) -> FindsStretch:
     return found
 
 
-def _between(one: int, two: int) -> FindsStretch:
+def _between(one: int, two: int) -> FindsSlice:
     def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         low, high = sorted((match[one].number, match[two].number))
         return bisect_right(column.numbers, low, column.start), bisect_left(column.numbers, high, column.start)
@@ -65,7 +65,7 @@ def _between(one: int, two: int) -> FindsStretch:
     return found
 
 
-def _open(anchor: int, window: SlotWindow) -> FindsStretch:
+def _open(anchor: int, window: SlotWindow) -> FindsSlice:
     most, least = window.most, window.least
 
     def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
@@ -76,7 +76,7 @@ def _open(anchor: int, window: SlotWindow) -> FindsStretch:
     return found
 
 
-def _between_times(one: int, two: int) -> FindsStretch:
+def _between_times(one: int, two: int) -> FindsSlice:
     def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         low, high = sorted((match[one].time, match[two].time))
         return bisect_right(column.times, low, column.start), bisect_left(column.times, high, column.start)
