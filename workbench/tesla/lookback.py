@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workbench.tesla import tree as t
-from workbench.tesla.resolved import ResolvedRule
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Lookback:
 ENDLESS = Lookback(None, None, bounded=False)
 
 
-def lookbacks(rule: ResolvedRule, trex: bool = False) -> Mapping[int, Lookback]:
+def lookbacks(rule: t.Rule, trex: bool = False) -> Mapping[int, Lookback]:
     """The parts of a rule that are about events, by their places, and how far each looks back.
 
     Parameters

@@ -87,18 +87,6 @@ class ResolvedRule(t.Rule):
         return cls(**_fields_of(rule), declarations=declarations)
 
     @cached_property
-    def anchors(self) -> tuple[tuple[int, ...], ...]:
-        """Of each part, the places of the events on which its window depends."""
-        bound, found = dict[str, int](), list[tuple[int, ...]]()
-        for place, part in enumerate(self.parts):
-            window = part.window
-            names = (window.one, window.two) if isinstance(window, t.BetweenWindow) else (window and window.of,)
-            found.append(tuple(bound[name] for name in names if name is not None))
-            if t.binds(part):
-                bound[part.name] = place
-        return tuple(found)
-
-    @cached_property
     def events(self) -> Mapping[int, t.Predicate]:
         """The parts that bind events by their places, in the order of a match's events."""
         parts = enumerate(self.parts)

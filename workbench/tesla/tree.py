@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum as Enumeration
+from functools import cached_property
 from typing import ClassVar, TypeGuard
 
 from workbench.errors import Location
@@ -260,6 +261,18 @@ class Rule(Placed):
         yield from self.where_clause
         yield from (each.value for each in self.evaluations)
         yield from self.per
+
+    @cached_property
+    def anchors(self) -> tuple[tuple[int, ...], ...]:
+        """Of each part, the places of the events on which its window depends."""
+        bound, found = dict[str, int](), list[tuple[int, ...]]()
+        for place, part in enumerate(self.parts):
+            window = part.window
+            names = (window.one, window.two) if isinstance(window, BetweenWindow) else (window and window.of,)
+            found.append(tuple(bound[name] for name in names if name is not None))
+            if binds(part):
+                bound[part.name] = place
+        return tuple(found)
 
     @property
     def durations(self) -> Iterator[Duration]:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from workbench.tesla import tree as t
 from workbench.tesla.lookback import lookbacks
-from workbench.tesla.resolved import ResolvedRule
 from workbench.tesla.rule_set import RuleSet
 
 
@@ -42,7 +41,7 @@ def time_split(rules: RuleSet) -> TimeSplit:
     graph, reaches = rules.graph, dict[int, int]()
     for number in graph.in_order:
         feeding = [reaches[each] for each in graph.feeding(number)]
-        reaches[number] = _reach(rules.resolved[number]) + max(feeding, default=0)
+        reaches[number] = _reach(rules.rules[number]) + max(feeding, default=0)
     if left := [f"'{rule.name}'" for number, rule in enumerate(rules.rules) if number not in reaches]:
         return TimeSplit(reason=f"what rules emit leads back to themselves: {', '.join(left)}")
     return TimeSplit(max(reaches.values(), default=0), any(map(graph.feeding, reaches)))
@@ -50,7 +49,7 @@ def time_split(rules: RuleSet) -> TimeSplit:
 
 def _reasons(rules: RuleSet) -> Iterator[str]:
     """What rules remember, or look for where it cannot be seen beforehand."""
-    for rule in rules.resolved:
+    for rule in rules.rules:
         name = f"rule '{rule.name}'"
         if rule.consuming:
             yield f"{name} consumes events"
@@ -64,6 +63,6 @@ def _reasons(rules: RuleSet) -> Iterator[str]:
             yield f"{name} looks back for ever"
 
 
-def _reach(rule: ResolvedRule) -> int:
+def _reach(rule: t.Rule) -> int:
     """How long before its trigger a rule looks."""
     return max(each.time or 0 for each in lookbacks(rule).values())

@@ -278,7 +278,7 @@ def _time(place: int) -> RuleSlot:
     return RuleSlot(place, TIME, INT, None, t.TimeOf(str(place)))
 
 
-def read_by(rule: ResolvedRule, place: int) -> set[int]:
+def read_by(rule: t.Rule, place: int) -> set[int]:
     """The places before a part that it depends on."""
     read = {slot.place for slot in slots(*t.expressions_of(rule.parts[place]))}
     return (read - {OWN}).union(rule.anchors[place])
@@ -328,7 +328,7 @@ def _renamed(rule: t.Rule, one: str, other: str) -> t.Rule:
 # --- windows --------------------------------------------------------------------------------------------
 
 
-def _placed(rule: ResolvedRule, place: int) -> t.EventWindow | None:
+def _placed(rule: t.Rule, place: int) -> t.EventWindow | None:
     """The window of a part with places for names."""
     window, names = rule.parts[place].window, sorted(map(str, rule.anchors[place]))
     if isinstance(window, t.BetweenWindow):
@@ -336,7 +336,7 @@ def _placed(rule: ResolvedRule, place: int) -> t.EventWindow | None:
     return window and replace(window, of=names[0])
 
 
-def _includes(rule: ResolvedRule, wide: int, narrow: int) -> bool:
+def _includes(rule: t.Rule, wide: int, narrow: int) -> bool:
     """Whether the window of one part has all events that that of the other has."""
     one, other = _placed(rule, wide), _placed(rule, narrow)
     if one == other:
