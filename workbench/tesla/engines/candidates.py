@@ -29,8 +29,6 @@ FindsCandidates = Callable[[PartialMatch], tuple[Placewise, int, int]]
 class StepFacts:
     """The rows that a predicate or aggregate may be about, in the order in which it looks at them."""
 
-    known = None
-
     def __init__(self, step: RuleStep, rows: Sequence[Any]) -> None:
         self._key = step.key if step.code.keyed else None
         self.fits = step.fits
@@ -40,7 +38,7 @@ class StepFacts:
             if key is not None:
                 self._rows.setdefault(key, []).append(row)
 
-    def found(self, match: PartialMatch) -> tuple[Placewise, int, int]:
+    def find(self, match: PartialMatch) -> tuple[Placewise, int, int]:
         """The rows of a match's key."""
         rows = self._rows.get(True if self._key is None else self._key(match), ())
         return rows, 0, len(rows)
@@ -51,7 +49,7 @@ def fact_extension(step: RuleStep, facts: Facts) -> ExtendsMatch:
     rows = facts.get(step.type, ())
     if not hasattr(rows, "database"):
         kept = StepFacts(step, rows)
-        return extension(step, kept.found, kept.fits)
+        return extension(step, kept.find, kept.fits)
     from workbench.tesla.engines.facts.query import AskedFacts, dropping
     from workbench.tesla.engines.facts.table import FactTable
     from workbench.tesla.engines.facts.tables import FactTables
@@ -59,17 +57,17 @@ def fact_extension(step: RuleStep, facts: Facts) -> ExtendsMatch:
     assert isinstance(rows, FactTable)
     assert isinstance(facts, FactTables)
     asked = AskedFacts(step, rows, facts)
-    extend = extension(step, asked.found, asked.fits, known=asked.known)
+    extend = extension(step, asked.find, asked.fits, aggregate_of=asked.aggregate_of)
     return dropping(extend, partial(facts.drop, step.type)) if facts.settings.failure == "drop" else extend
 
 
 def extension(
     step: RuleStep,
-    found: FindsCandidates,
+    find: FindsCandidates,
     fits: Fits | None,
     consumed: Any = None,
     rivals: Sequence[int] = (),
-    known: Callable[[PartialMatch], Any] | None = None,
+    aggregate_of: Callable[[PartialMatch], Any] | None = None,
 ) -> ExtendsMatch:
     """What extends a partial match by a step.
 
@@ -78,15 +76,15 @@ def extension(
     fits: what is asked of candidates; None: nothing is, and nothing is assigned.
     consumed: numbers of events that are not selected.
     rivals: slots of the match that may hold an event which this predicate could select, too.
-    known: of a match, what is aggregated, where it need not be computed.
+    aggregate_of: of a match, what is aggregated, where it need not be computed of candidates.
     """
     if isinstance(step.part, t.Aggregate):
-        return _aggregated(step, found, fits) if known is None else lambda match: ((*match, known(match)),)
+        return _aggregated(step, find, fits) if aggregate_of is None else lambda match: ((*match, aggregate_of(match)),)
     if step.policy.forbids:
-        return _negated(found, fits)
+        return _negated(find, fits)
     if step.policy.many:
-        return _each(fits, found, _closed_to(consumed, rivals))
-    return _one(fits, found, _closed_to(consumed, rivals), last=step.policy.newest)
+        return _each(fits, find, _closed_to(consumed, rivals))
+    return _one(fits, find, _closed_to(consumed, rivals), last=step.policy.newest)
 
 
 def _closed_to(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMatch, Any], bool] | None:
@@ -97,11 +95,9 @@ def _closed_to(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMatch, 
     return lambda match, event: event.number in gone or any(match[slot] is event for slot in rivals)
 
 
-def _each(
-    fits: Fits | None, found: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None
-) -> ExtendsMatch:
+def _each(fits: Fits | None, find: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None) -> ExtendsMatch:
     def extend(match: PartialMatch) -> Iterator[PartialMatch]:
-        events, low, high = found(match)
+        events, low, high = find(match)
         for at in range(low, high):
             event = events[at]
             if closed is not None and closed(match, event):
@@ -115,10 +111,10 @@ def _each(
 
 
 def _one(
-    fits: Fits | None, found: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None, *, last: bool
+    fits: Fits | None, find: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None, *, last: bool
 ) -> ExtendsMatch:
     def extend(match: PartialMatch) -> Sequence[PartialMatch]:
-        events, low, high = found(match)
+        events, low, high = find(match)
         for at in range(high - 1, low - 1, -1) if last else range(low, high):
             event = events[at]
             if closed is not None and closed(match, event):
@@ -132,9 +128,9 @@ def _one(
     return extend
 
 
-def _negated(found: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
+def _negated(find: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
     def extend(match: PartialMatch) -> Sequence[PartialMatch]:
-        events, low, high = found(match)
+        events, low, high = find(match)
         if fits is None:
             return () if low < high else (match,)
         return () if any(fits(match, events[at]) is not None for at in range(low, high)) else (match,)
@@ -142,12 +138,12 @@ def _negated(found: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
     return extend
 
 
-def _aggregated(step: RuleStep, found: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
+def _aggregated(step: RuleStep, find: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
     at = step.attribute
     computed = step.aggregate.compute(step.values)
 
     def extend(match: PartialMatch) -> Sequence[PartialMatch]:
-        events, low, high = found(match)
+        events, low, high = find(match)
         if fits is None and at is None:
             return ((*match, max(0, high - low)),)
         chosen: Iterable[Any] = (events[place] for place in range(low, high))

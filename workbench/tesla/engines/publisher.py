@@ -83,7 +83,7 @@ class Publisher:
         see_event(event, self._rules, self.now, self.passed)
         found: list[Occurrence] = []
         if self.waiting and self.waiting[0][0] < event.time:
-            self._tell(event.time - 1, found)
+            self._publish_due_absences(event.time - 1, found)
         self.now = event.time
         try:
             self._publish([(event, None)], found)
@@ -96,7 +96,7 @@ class Publisher:
         """The composites that the clock causes up to a time."""
         found: list[Occurrence] = []
         try:
-            self._tell(time, found)
+            self._publish_due_absences(time, found)
         finally:
             if self._settle is not None:
                 self._settle()
@@ -131,18 +131,19 @@ class Publisher:
             self.count += 1
             if link is not None:
                 found.append(numbered)
-            caused = self._processed(numbered, link)
+            caused = self._process(numbered, link)
             if caused:
                 todo.extend((each, _linked(each, link)) for each in reversed(caused))
 
-    def _processed(self, event: Occurrence, link: CauseLink | None) -> list[Occurrence]:
+    def _process(self, event: Occurrence, link: CauseLink | None) -> list[Occurrence]:
+        """The composites that an event causes at once, by all rules that look at its type; it joins their history."""
         caused: list[Occurrence] = []
         for runner, triggers, keep in self.index.get(event.type, ()):
             began = 0.0 if runner.cost is None else process_time()
             if triggers and (start := runner.plan.start(event)) is not None:
                 if runner.cost is not None:
                     runner.cost.partial += 1
-                caused += self._fired(runner, start, link)
+                caused += self._fire(runner, start, link)
             if keep is not None:
                 keep(event)
             if runner.cost is not None:
@@ -150,22 +151,23 @@ class Publisher:
                 runner.cost.seconds += process_time() - began
         return caused
 
-    def _fired(self, runner: RuleRunner, start: tuple[Any, ...], link: CauseLink | None) -> list[Occurrence]:
+    def _fire(self, runner: RuleRunner, start: tuple[Any, ...], link: CauseLink | None) -> list[Occurrence]:
+        """The composites of a trigger; matches that wait for an absence are put among those that wait."""
         caused, due = runner.fire(start)
         if due is not None:
             due.chain = link
             heappush(self.waiting, (due.deadline, runner.order, start[0].number, due))
         return caused
 
-    def _tell(self, until: int, found: list[Occurrence]) -> None:
-        """The absences up to a time, in order."""
+    def _publish_due_absences(self, until: int, published: list[Occurrence]) -> None:
+        """Publish what comes of the deadlines up to a time, in order; composites are put with `published`."""
         runners = {runner.order: runner for runner in self.runners}
         while self.waiting and self.waiting[0][0] <= until:
             deadline, order, _, due = heappop(self.waiting)
             self.now = deadline
             caused = runners[order].judge(due)
             link = due.chain if due.trigger.time == deadline else None
-            self._publish([(each, _linked(each, link)) for each in caused], found)
+            self._publish([(each, _linked(each, link)) for each in caused], published)
 
     # --- rules ------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ and computed, never how matches are found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -203,7 +203,12 @@ class RulePlan:
     def binders(self, *expressions: t.Expression) -> frozenset[int]:
         """The numbers of the steps that bind what expressions name; not those of their own."""
         places = {slot.place for slot in slots(*expressions)}
-        return frozenset(step.number for step in self.steps if step.place in places)
+        return frozenset(self.numbers[place] for place in places if place in self.numbers)
+
+    @cached_property
+    def numbers(self) -> Mapping[int, int]:
+        """The numbers of the steps, by the places of their parts."""
+        return {step.place: step.number for step in self.steps}
 
     @cached_property
     def event_slots(self) -> tuple[int, ...]:

@@ -88,13 +88,13 @@ def _sharable(plan: SetPlan, rule: int, of: RulePlan) -> Iterator[str]:
 
 def _nameless(plan: RulePlan, step: RuleStep) -> str:
     """What a step selects or computes, without a name."""
-    part, window, numbers = step.part, step.window, {each.place: each.number for each in plan.steps}
+    part, window, numbers = step.part, step.window, plan.numbers
 
     def name(slot: RuleSlot) -> str:
         return slot.name if slot.place == OWN else f"{numbers[slot.place]}.{'$' if slot.is_parameter else slot.name}"
 
     asked = [exact_text(expanded(each), name) for each in part.constraints]
     what = (part.function, part.attribute) if isinstance(part, t.Aggregate) else (part.policy, part.ordering)
-    anchors = () if window is None else tuple(plan.binding[slot].number for slot in window.anchors)
+    anchors = tuple(numbers[place] for place in plan.rule.anchors[step.place])
     reach = None if window is None else (window.least, window.most, window.between, window.counted)
     return str((*map(str, what), step.type, asked, anchors, reach))

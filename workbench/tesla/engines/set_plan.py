@@ -297,8 +297,8 @@ class SetPlan:
 
 def needs_of(plan: RulePlan, step: RuleStep) -> frozenset[int]:
     """The steps that bind what a step names, in its constraints, its parameters and its window."""
-    anchors = () if step.window is None else step.window.anchors
-    return plan.binders(*t.expressions_of(step.part)) | {plan.binding[slot].number for slot in anchors}
+    anchors = {plan.numbers[place] for place in plan.rule.anchors[step.place]}
+    return plan.binders(*t.expressions_of(step.part)) | anchors
 
 
 def _asked(step: RuleStep, filtered: bool) -> list[t.Expression]:

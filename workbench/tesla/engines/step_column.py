@@ -34,7 +34,7 @@ class StepColumn:
     since: from when on it has all that it accepts; None: from the beginning.
     place: from which place in the order on it has all that it accepts.
     late: whether what came before may still be asked for: the rule has joined others.
-    known: of a match, what is aggregated for it; None where the column does not know it.
+    aggregate_of: of a match, what is aggregated for it; None where candidates have to be looked at.
     """
 
     def __init__(self, step: RuleStep, trex: bool) -> None:
@@ -43,7 +43,7 @@ class StepColumn:
         aggregated = aggregated_column(step)
         made: Callable[[], EventColumn[Occurrence]] = aggregated or EventColumn
         self._over_none = aggregated and aggregated().running.over(0, 0)
-        self.known = aggregated and self._known
+        self.aggregate_of = aggregated and self._aggregate_from_column
         self.column: EventColumn[Occurrence] = KeyedColumn(made) if step.code.keyed else made()
         self.since: int | None = None
         self.place = 0
@@ -67,13 +67,13 @@ class StepColumn:
             return EMPTY if key is None else self.column.of_key.get(key, EMPTY)
         return self.column
 
-    def found(self, match: PartialMatch) -> tuple[Placewise, int, int]:
+    def find(self, match: PartialMatch) -> tuple[Placewise, int, int]:
         """The events of a match's key, and which of them lie in the window."""
         column = self.of(match)
         assert self._slice is not None
         return column.events, *self._slice(column, match)
 
-    def _known(self, match: PartialMatch) -> Any:
+    def _aggregate_from_column(self, match: PartialMatch) -> Any:
         column = self.of(match)
         if column is EMPTY:
             return self._over_none

@@ -22,10 +22,10 @@ from workbench.tesla.formulas import (
     TREX,
     Happened,
     PlacedPredicate,
-    bound_to,
     events_in_range,
     grow,
     with_event,
+    with_parameters,
 )  # fmt: skip
 from workbench.tesla.meaning import same_values
 from workbench.tesla.occurrence import Facts, Occurrence
@@ -257,7 +257,7 @@ class RuleView:
         else:
             events = events_in_range(asked, selected)
             found = [Fit(each.number, asked.attributes(each.values), each) for each in events]
-        return [each for each in found if bound_to(asked, selected, each.own) is not None]
+        return [each for each in found if with_parameters(asked, selected, each.own) is not None]
 
     # --- what came of them ------------------------------------------------------------------------------
 
@@ -319,12 +319,12 @@ class RuleView:
             if self.deadline - time >= pause:
                 break
             other = RuleView(self.record, self.number, outcome.trigger)
-            for number, match in zip(outcome.composites, other.told(), strict=True):
+            for number, match in zip(outcome.composites, other.emitting_matches(), strict=True):
                 if same_values(self.per(match), key):
                     return number
         return None
 
-    def told(self) -> list[Selected]:
+    def emitting_matches(self) -> list[Selected]:
         """The matches of the trigger that became composites in the run, one for each, in their order.
 
         Raises

@@ -143,11 +143,11 @@ def _view(record: RunRecord, number: int) -> RuleView:
 
 def _match(view: RuleView, number: int) -> Selected:
     """The match that became a composite; that nothing has kept it from being told is seen to."""
-    told = view.told()
+    emitting = view.emitting_matches()
     at = view.composites.index(number)
-    if view.silencing(told[at], told[:at]) is not None or not _within_limit(view, told[at]):
+    if view.silencing(emitting[at], emitting[:at]) is not None or not _within_limit(view, emitting[at]):
         raise gap(view, view.order.event(number))
-    return told[at]
+    return emitting[at]
 
 
 def _within_limit(view: RuleView, match: Selected) -> bool:

@@ -77,7 +77,7 @@ class AIPMatcher:
             return fact_extension(step, start.facts)
         if not step.selects:
             column = self.columns.begin(step, start.trex)
-            return extension(step, column.found, step.fits, known=column.known)
+            return extension(step, column.find, step.fits, aggregate_of=column.aggregate_of)
         bit = self.automaton.steps.index(step)
         self._bits.setdefault(step.type, []).append(bit)
         rivals = [other.slot for other in self.automaton.steps[:bit] if other.type == step.type]

@@ -48,7 +48,7 @@ class CDPMatcher:
                 column = self.columns.begin(step, start.trex)
                 rivals = [other.slot for other in selecting if other.type == step.type] if step.selects else []
                 consumed = start.consumed.get(step.slot) if start.consumed is not None and step.selects else None
-                extend = extension(step, column.found, step.fits, consumed, rivals, known=column.known)
+                extend = extension(step, column.find, step.fits, consumed, rivals, aggregate_of=column.aggregate_of)
             self.extends.append(extend if start.counted is None else counting(extend, start.counted))
             selecting += [step] if step.selects else []
         self._anchors = {step.slot: self.columns[step.number] for step in selecting}

@@ -264,18 +264,18 @@ class AskedFacts:
     Attributes
     ----------
     fits: asked of each row that is found.
-    found: of a match, the rows for it.
-    known: of a match, what is aggregated; None where rows are asked one by one.
+    find: of a match, the rows for it.
+    aggregate_of: of a match, what is aggregated; None where rows are asked one by one.
     """
 
     def __init__(self, step: RuleStep, table: FactTable, facts: FactTables) -> None:
         own = FactQuery(step, table)
         self.fits, self._key = own.fits(), own.key()  # where a match has what is asked differs
         self.query = facts.shared(own)
-        self.found = self._finds()
-        self.known = self._known if isinstance(step.part, t.Aggregate) and not own.rest else None
+        self.find = self._finder()
+        self.aggregate_of = self._aggregate if isinstance(step.part, t.Aggregate) and not own.rest else None
 
-    def _finds(self) -> Callable[[PartialMatch], tuple[FactAnswer, int, int]]:
+    def _finder(self) -> Callable[[PartialMatch], tuple[FactAnswer, int, int]]:
         """Of a match: the rows for it. What is cached is found with as few calls as may be: most answers are."""
         key, query, database = self._key, self.query, self.query.table.database
         number, cache = query.number, query.cache
@@ -294,8 +294,8 @@ class AskedFacts:
 
         return found
 
-    def _known(self, match: PartialMatch) -> Any:
-        return self.found(match)[0][0]
+    def _aggregate(self, match: PartialMatch) -> Any:
+        return self.find(match)[0][0]
 
 
 def dropping(
