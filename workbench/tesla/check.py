@@ -284,8 +284,7 @@ class _RuleChecker:
         self._window(part.window)
 
     def _window(self, window: t.EventWindow) -> None:
-        named = (window.one, window.two) if isinstance(window, t.BetweenWindow) else (window.of,)
-        for name in named:
+        for name in window.names:
             with self.findings.apart():
                 if self.scope.event(name, window).declared.fact:
                     hint = "windows lie between events"

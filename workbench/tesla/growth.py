@@ -110,8 +110,8 @@ class _GrowingRun:
         stops = self._stops(number, rule, trigger)
         furthest = max((each.place for each in stops), default=0)
         for each in (stop for stop in stops if stop.place == furthest):
-            sources = [event.number for event in each.selected.events]
-            became = TOLD if sources in map(list, made) else each.why
+            selected = [event.number for event in each.selected.events]
+            became = TOLD if selected in map(list, made) else each.why
             self._add(rule, each.selected.named, self.steps[trigger.number], became)
         for sources in made:
             self._consume(number, sources)

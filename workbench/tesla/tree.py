@@ -267,9 +267,8 @@ class Rule(Placed):
         """Of each part, the places of the events on which its window depends."""
         bound, found = dict[str, int](), list[tuple[int, ...]]()
         for place, part in enumerate(self.parts):
-            window = part.window
-            names = (window.one, window.two) if isinstance(window, BetweenWindow) else (window and window.of,)
-            found.append(tuple(bound[name] for name in names if name is not None))
+            names = () if part.window is None else part.window.names
+            found.append(tuple(bound[name] for name in names))
             if binds(part):
                 bound[part.name] = place
         return tuple(found)

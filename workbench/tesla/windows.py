@@ -46,6 +46,11 @@ class WithinWindow(Placed):
     least: Duration | None = None
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the events on which it depends."""
+        return (self.of,)
+
+    @property
     def bounds(self) -> tuple[Duration, ...]:
         """Its bounds, the upper one first."""
         return tuple(each for each in (self.most, self.least) if each is not None)
@@ -69,6 +74,11 @@ class BetweenWindow(Placed):
 
     bounds: ClassVar[tuple[Duration, ...]] = ()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the events on which it depends."""
+        return self.one, self.two
+
     def __str__(self) -> str:
         return f"between {self.one} and {self.two}"
 
@@ -81,8 +91,13 @@ class AfterWindow(Placed):
     of: str
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the events on which it depends."""
+        return (self.of,)
+
+    @property
     def bounds(self) -> tuple[Duration, ...]:
-        """Its bound."""
+        """The one bound that it has."""
         return (self.most,)
 
     def __str__(self) -> str:
