@@ -115,23 +115,28 @@ def after_window(window: t.AfterWindow, event: Occurrence, start: Occurrence) ->
 # --- what a predicate is about --------------------------------------------------------------------------
 
 
-def with_parameters(asked: PlacedPredicate, selected: Selected, own: Attributes) -> Selected | None:
-    """What is selected with the predicate's parameters for this event or fact; None if a constraint does not hold.
-
-    Pred_1 and ... and Pred_m (thesis, 2.3.3), after the assignments (3.3.2); a constraint that is null does not hold.
-    """
-    part = asked.part
+def with_parameters(part: t.Predicate | t.Aggregate, selected: Selected, own: Attributes) -> Selected:
+    """What is selected with the parameters that a predicate binds for an event or fact (thesis, 3.3.2)."""
     for each in part.assignments:
         found = value(each.value, selected, own)
         selected = replace(selected, parameters={**selected.parameters, each.name: found})
-    return selected if all(value(each, selected, own) is True for each in part.constraints) else None
+    return selected
+
+
+def accept(asked: PlacedPredicate, selected: Selected, own: Attributes) -> Selected | None:
+    """What is selected with the predicate's parameters for this event or fact; None if a constraint does not hold.
+
+    Pred_1 and ... and Pred_m (thesis, 2.3.3), after the assignments; a constraint that is null does not hold.
+    """
+    selected = with_parameters(asked.part, selected, own)
+    return selected if all(value(each, selected, own) is True for each in asked.part.constraints) else None
 
 
 def with_event(asked: PlacedPredicate, selected: Selected, event: Occurrence) -> Selected | None:
     """What is selected with this event; None if the predicate's constraints do not hold of it."""
     assert isinstance(asked.part, t.Predicate)
     own, name = asked.attributes(event.values), asked.part.name
-    held = with_parameters(asked, selected, own)
+    held = accept(asked, selected, own)
     return held and replace(
         held,
         events=(*held.events, event),
@@ -145,7 +150,7 @@ def with_fact(asked: PlacedPredicate, selected: Selected, row: int) -> Selected 
     """What is selected with this fact; None if the predicate's constraints do not hold of it."""
     assert isinstance(asked.part, t.Predicate)
     own = asked.attributes(asked.past.facts[asked.part.type][row])
-    held = with_parameters(asked, selected, own)
+    held = accept(asked, selected, own)
     return held and replace(held, facts=(*held.facts, row), values={**held.values, asked.part.name: own})
 
 
@@ -239,7 +244,7 @@ def satisfying(asked: PlacedPredicate, selected: Selected) -> list[Attributes]:
         rows = asked.past.facts.get(asked.part.type, ())
     else:
         rows = [event.values for event in events_in_range(asked, selected)]
-    return [own for own in map(asked.attributes, rows) if with_parameters(asked, selected, own) is not None]
+    return [own for own in map(asked.attributes, rows) if accept(asked, selected, own) is not None]
 
 
 FORMULAS: dict[t.Policy, Callable[[PlacedPredicate, Selected], list[Selected]]] = {

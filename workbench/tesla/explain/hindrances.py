@@ -6,12 +6,12 @@ The rule of this module: a hindrance is true by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from workbench.tesla import tree as t
 from workbench.tesla.explain.view import Fit, RuleView
 from workbench.tesla.explain.why import SeenCondition, seen_conditions, shown_value
-from workbench.tesla.formulas import in_window
+from workbench.tesla.formulas import in_window, with_parameters
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.values import Attributes, Selected, value
 
@@ -69,27 +69,11 @@ class Nearest:
     near: tuple[NearCandidate, ...]
 
 
-def failing(
-    view: RuleView, place: int, constraints: Sequence[t.Expression], selected: Selected, event: Occurrence
-) -> tuple[Hindrance, ...]:
-    """The constraints that an event does not satisfy."""
-    own = dict(zip(view.record.rules.declarations[event.type].positions, event.values, strict=True))
-    return _failing(view, place, constraints, selected, own)
-
-
-def _failing(
-    view: RuleView, place: int, constraints: Sequence[t.Expression], selected: Selected, own: Attributes
-) -> tuple[Hindrance, ...]:
-    selected = _assigned(view.rule.parts[place], selected, own)
-    return conditions_failing(CONSTRAINT, seen_conditions(constraints, selected, own))
-
-
-def _assigned(part: t.Predicate | t.Aggregate, selected: Selected, own: Attributes) -> Selected:
-    """The same with the parameters of a predicate."""
-    for each in part.assignments:
-        parameters = {**selected.parameters, each.name: value(each.value, selected, own)}
-        selected = replace(selected, parameters=parameters)
-    return selected
+def failing(view: RuleView, place: int, selected: Selected, own: Attributes) -> tuple[Hindrance, ...]:
+    """The constraints of the part at a place that an event or a fact does not satisfy."""
+    part = view.rule.parts[place]
+    selected = with_parameters(part, selected, own)
+    return conditions_failing(CONSTRAINT, seen_conditions(part.constraints, selected, own))
 
 
 def conditions_failing(kind: str, conditions: Sequence[SeenCondition]) -> tuple[Hindrance, ...]:
@@ -114,17 +98,11 @@ def candidates_near(view: RuleView, place: int, selected: Selected, among: int =
     part = view.rule.parts[place]
     most = max(LEAST_LOOKED_AT, LOOKED_AT // among)
     if view.is_fact(part):
-        rows = view.record.facts.get(part.type, ())
-        positions = view.record.rules.declarations[part.type].positions
-        left = max(0, len(rows) - most)
-        fits = [Fit(i, dict(zip(positions, row, strict=True))) for i, row in enumerate(rows[:most])]
+        fits = view.record.rows(part.type, most)
+        left = len(view.record.facts.get(part.type, ())) - len(fits)
     else:
         numbers, left = _around(view, place, selected, most)
-        positions = view.record.rules.declarations[part.type].positions
-        fits = [
-            Fit(event.number, dict(zip(positions, event.values, strict=True)), event)
-            for event in view.order.events(numbers)
-        ]
+        fits = view.record.events(numbers)
     found = [(failed, fit) for fit in fits if (failed := _fails(view, place, selected, fit))]
     found.sort(key=lambda each: (len(each[0]), *_distance(*each)))
     near = (NearCandidate(fit, tuple(_fails(view, place, selected, fit, in_full=True))) for _, fit in found[:MOST_NEAR])
@@ -136,8 +114,8 @@ def _fails(view: RuleView, place: int, selected: Selected, fit: Fit, *, in_full:
     part = view.rule.parts[place]
     found = [] if fit.event is None else list(_of_event(view, place, selected, fit.event))
     if in_full:
-        return [*found, *_failing(view, place, part.constraints, selected, fit.own)]
-    selected = _assigned(part, selected, fit.own)
+        return [*found, *failing(view, place, selected, fit.own)]
+    selected = with_parameters(part, selected, fit.own)
     for text, each in zip(view.constraint_texts(place), part.constraints, strict=True):
         if (result := value(each, selected, fit.own)) is not True:
             found.append(Hindrance(CONSTRAINT, "", SeenCondition(text, "", result)))

@@ -6,7 +6,7 @@ formulas, which share only tables with engines. Where the two part, that is an e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
@@ -22,10 +22,10 @@ from workbench.tesla.formulas import (
     TREX,
     Happened,
     PlacedPredicate,
+    accept,
     events_in_range,
     grow,
     with_event,
-    with_parameters,
 )  # fmt: skip
 from workbench.tesla.meaning import same_values
 from workbench.tesla.occurrence import Facts, Occurrence
@@ -58,6 +58,19 @@ class RunRecord:
     engine: str = ""
     micro: bool = False
     written: RuleSet | None = None
+
+    def events(self, numbers: Iterable[int]) -> list[Fit]:
+        """The events at some places of the order, with their attributes by name."""
+        found = self.order.events(numbers)
+        return [Fit(each.number, self._attributes(each.type, each.values), each) for each in found]
+
+    def rows(self, type: str, most: int | None = None) -> list[Fit]:
+        """The facts of a type, or the first of them, with their attributes by name."""
+        rows = enumerate(self.facts.get(type, ())[:most])
+        return [Fit(number, self._attributes(type, row)) for number, row in rows]
+
+    def _attributes(self, type: str, values: Sequence[Value | None]) -> Attributes:
+        return dict(zip(self.rules.declarations[type].positions, values, strict=True))
 
     def length(self, time: int) -> str:
         """A length of time as people read it."""
@@ -250,14 +263,11 @@ class RuleView:
     def fits(self, place: int, selected: Selected, until: int | None = None) -> list[Fit]:
         """The events in range, or facts, that satisfy the constraints of the part at a place, whatever its policy."""
         asked = self.asked(place, selected, until)
-        declared = self.record.rules.declarations[asked.part.type]
-        if declared.fact:
-            rows = enumerate(self.record.facts.get(asked.part.type, ()))
-            found = [Fit(number, asked.attributes(values)) for number, values in rows]
+        if self.is_fact(asked.part):
+            found = self.record.rows(asked.part.type)
         else:
-            events = events_in_range(asked, selected)
-            found = [Fit(each.number, asked.attributes(each.values), each) for each in events]
-        return [each for each in found if with_parameters(asked, selected, each.own) is not None]
+            found = self.record.events(each.number for each in events_in_range(asked, selected))
+        return [each for each in found if accept(asked, selected, each.own) is not None]
 
     # --- what came of them ------------------------------------------------------------------------------
 

@@ -173,17 +173,11 @@ def _rule(
         return RuleReason(rule.name, began, type, found)
     middle = order.at(began)
     before, after = order.of_type(type, 0, middle)[-1:], order.of_type(type, middle, len(order))[:1]
-    near = tuple(_fit(record, int(each)) for each in (*before, *after))
+    near = tuple(record.events((*before, *after)))
     caused = type in record.rules.composites and deepest > 1
     return RuleReason(
         rule.name, began, type, (), near, missing_reason(record, type, began, None, deepest - 1) if caused else None
     )
-
-
-def _fit(record: RunRecord, number: int) -> Fit:
-    event = record.order.event(number)
-    names = record.rules.declarations[event.type].positions
-    return Fit(number, dict(zip(names, event.values, strict=True)), event)
 
 
 def trigger_reason(view: RuleView, wanted: Mapping[str, Value | None] | None = None) -> TriggerReason:
@@ -197,9 +191,9 @@ def trigger_reason(view: RuleView, wanted: Mapping[str, Value | None] | None = N
     ------
     EngineGap: by the formulas it has other composites than the run.
     """
-    trigger = _fit(view.record, view.trigger.number)
+    (trigger,) = view.record.events([view.trigger.number])
     if view.start is None:
-        stop = failing(view, 0, view.rule.trigger.constraints, Selected(), view.trigger)
+        stop = failing(view, 0, Selected(), trigger.own)
         reason = PartialReason((), 0, str(view.text(0)), None, stop)
         return TriggerReason(trigger, view.composites, (reason,), 1)
     unfinished, finished, complete = _grown(view)
