@@ -3,6 +3,7 @@
 import itertools
 import random
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -13,7 +14,7 @@ from workbench.executors.compiled.rules import matching_program
 from workbench.executors.compiled.rules.matching_rules import MatchingRules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.event_block import LargeNumberError, event_block
-from workbench.tesla.match_block import joined_matches, listed_matches
+from workbench.tesla.match_block import MatchLabels, joined_matches, listed_matches
 from workbench.tesla.occurrence import Occurrence
 
 
@@ -28,6 +29,16 @@ def test_columns_say_what_the_matches_say():
         {"rule": "alone", "trigger": 4, "A": None, "rule_": None},
         {"rule": "pair", "trigger": 5, "A": 1, "rule_": 2},
     ]
+
+
+def test_events_are_called_by_their_rows_and_composites_by_their_ids():
+    """Row 1, row 2, the composite of the first match, row 3: numbers from 0 on in the order of all events."""
+    labels = MatchLabels(("pair", "alone"), (("C", "A"), ("E",)))
+    first = labels.of_composites([Occurrence("E", 2, (), 2, (1, 0), "pair")], 3)
+    assert list(first) == [("pair", (2, 1))]
+    assert list(labels.of_composites([Occurrence("X", 3, (), 4, (2,), "alone")], 5)) == [("alone", (-1,))]
+    later = labels.of_columns(np.array([0, 1]), [np.array([6, 5]), np.array([4, 99])], 7)
+    assert list(later) == [("pair", (4, 3)), ("alone", (-2,))]
 
 
 # --- held to what rules mean ----------------------------------------------------------------------------

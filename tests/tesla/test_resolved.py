@@ -12,6 +12,7 @@ from workbench.tesla.check import rules
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.operators import apply_operator, row_of
 from workbench.tesla.resolved import OWN, TIME, RuleSlot, domain_of, exact_text, expanded, placed, slots
+from workbench.tesla.resolved import written as written_rule
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
 
@@ -98,3 +99,19 @@ def test_a_parameter_is_seen_through_from_everywhere():
     assert exact_text(expanded(rule.where_clause[0])) == "1.y + 0.x < 1.y"
     assert domain_of(bound) == BOOL
     assert domain_of(rule.where_clause[0].parts[0]) == FLOAT
+
+
+def test_a_resolved_rule_knows_its_events_by_their_places():
+    text = """
+    declare fact F(x: int)
+    from A as T and each F(x == T.x) and last B as C within 2 .. 5 from T and not A() between C and T
+      and $n = COUNT(B() within 3 from C) and absent B() within 4 after T
+    emit A(x = $n) at most once in 9 consuming C, T
+    """
+    made = rules(TYPES + text)
+    (rule,) = made.resolved
+    assert {place: part.name for place, part in rule.events.items()} == {0: "T", 2: "C"}
+    assert rule.consumed == (2, 0)
+    assert rule.anchors == ((), (), (0,), (2, 0), (2,), (0,))
+    assert list(map(str, rule.durations)) == ["5", "2", "3", "4", "9"]
+    assert (written_rule(rule),) == made.rules
