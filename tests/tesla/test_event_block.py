@@ -1,9 +1,11 @@
 """Blocks of events say what the events say."""
 
+import numpy as np
 import pytest
 
 from workbench.conformance.generate.rule_cases import random_case
 from workbench.executors.compiled.execute.text_codes import TextCodes
+from workbench.tesla.check import rules
 from workbench.tesla.event_block import LargeNumberError, event_block
 from workbench.tesla.occurrence import Occurrence
 
@@ -22,6 +24,24 @@ def test_a_block_says_what_its_events_say(seed):
     assert [(each.type, each.time, *map(repr, each.values)) for each in block.occurrences(case.rules)] == shown
     part = block.part(1, 3).occurrences(case.rules)
     assert [(each.type, each.time, *map(repr, each.values)) for each in part] == shown[1:3]
+
+
+def test_composites_at_some_places_keep_what_they_are():
+    text = """
+    declare A(x: int)
+    declare X(x: int)
+    rule one: from A emit X(x = A.x)
+    rule two: from A and each A as B within 5 from A emit X(x = B.x)
+    """
+    made = [
+        Occurrence("X", 1, (7,), 1, (0,), "one"),
+        Occurrence("X", 2, (7,), 3, (2, 0), "two"),
+        Occurrence("X", 2, (8,), 4, (2,), "one"),
+    ]
+    block = event_block(rules(text), made, TextCodes(()).put)
+    assert block.occurrences(rules(text)) == made
+    assert block.taken(np.array([2, 1])).occurrences(rules(text)) == [made[2], made[1]]
+    assert block.part(1, 3).taken(np.array([1, 0])).occurrences(rules(text)) == [made[2], made[1]]
 
 
 def test_large_numbers_are_refused():

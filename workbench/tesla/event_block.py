@@ -101,8 +101,20 @@ class EventBlock:
         )  # fmt: skip
 
     def taken(self, order: Any) -> EventBlock:
-        """Events from outside, those at some places, in the order of the places."""
-        return replace(self, types=self.types[order], times=self.times[order], places=self.places[order])
+        """The events at some places, in the order of the places."""
+        import numpy as np
+
+        found = replace(self, types=self.types[order], times=self.times[order], places=self.places[order])
+        if self.numbers is not None:
+            found = replace(found, numbers=self.numbers[order])
+        if self.rules is not None:
+            found = replace(found, rules=self.rules[order])
+        if self.starts is None or self.sources is None:
+            return found
+        lengths = np.diff(self.starts)[order]
+        starts = np.cumsum([0, *lengths])
+        numbers = np.arange(starts[-1]) + np.repeat(self.starts[order] - starts[:-1], lengths)
+        return replace(found, starts=starts, sources=self.sources[numbers])
 
     def occurrences(self, rules: RuleSet) -> list[Occurrence]:
         """The same as single events."""
@@ -180,38 +192,42 @@ def event_block(rules: RuleSet, events: Sequence[Occurrence], codes: CodesOfText
     ------
     LargeNumberError: a whole number has more than 64 bits.
     """
-    import numpy as np
-
-    names = rules.events
-    place_of = {name: i for i, name in enumerate(names)}
-    rows: list[list[tuple[Any, ...]]] = [[] for _ in names]
-    types, places = [], []
+    rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in rules.events}
     for event in events:
-        type = place_of[event.type]
-        types.append(type)
-        places.append(len(rows[type]))
-        rows[type].append(event.values)
+        rows[event.type].append(event.values)
     texts: dict[int, str] = {}
     columns = tuple(
         tuple(
             attribute_column([row[i] for row in found], domain, codes, texts)
             for i, domain in enumerate(rules.declarations[name].domains.values())
         )
-        for name, found in zip(names, rows, strict=True)
+        for name, found in rows.items()
     )
-    times = attribute_column([event.time for event in events], INT, codes, texts).values
-    made = EventBlock(names, np.array(types, np.uint16), times, np.array(places, np.int64), columns, texts)
-    return _composed(made, events) if any(event.rule for event in events) else made
+    return replace(outline(rules, events), columns=columns, texts=texts)
 
 
-def _composed(made: EventBlock, events: Sequence[Occurrence]) -> EventBlock:
-    """The same with what is only known of composites."""
+def outline(rules: RuleSet, events: Sequence[Occurrence]) -> EventBlock:
+    """Events as a block without the values of their attributes: all from outside, or all of them composites.
+
+    Raises
+    ------
+    LargeNumberError: a time has more than 64 bits.
+    """
     import numpy as np
 
-    rules = {rule: i for i, rule in enumerate(dict.fromkeys(event.rule for event in events))}
+    indexes, counts = {name: i for i, name in enumerate(rules.events)}, [0] * len(rules.events)
+    types, places = [indexes[event.type] for event in events], []
+    for type in types:
+        places.append(counts[type])
+        counts[type] += 1
+    times = attribute_column([event.time for event in events], INT, lambda _: (), {}).values
+    block = EventBlock(rules.events, np.array(types, np.uint16), times, np.array(places, np.int64), (), {})
+    if not any(event.rule for event in events):
+        return block
+    makers = {rule: i for i, rule in enumerate(dict.fromkeys(event.rule for event in events))}
     return replace(
-        made, numbers=np.array([event.number for event in events], np.int64),
-        rules=np.array([rules[event.rule] for event in events], np.int32), rule_names=tuple(rules),
+        block, numbers=np.array([event.number for event in events], np.int64),
+        rules=np.array([makers[event.rule] for event in events], np.int32), rule_names=tuple(makers),
         starts=np.cumsum([0, *(len(event.sources) for event in events)]),
         sources=np.array([number for event in events for number in event.sources], np.int64),
     )  # fmt: skip

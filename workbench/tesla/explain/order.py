@@ -9,10 +9,11 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from workbench.errors import InputError, did_you_mean
-from workbench.tesla.event_block import EventBlock
+from workbench.tesla.event_block import EventBlock, outline
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -49,7 +50,7 @@ class EventOrder:
 
         self.rules = rules
         outside, inside = _Kind(rules, given), _Kind(rules, made)
-        numbers = inside.gathered("numbers", "number", np.int64)
+        numbers = inside.gathered("numbers")
         count = len(outside) + len(inside)
         self.composite: Any = np.zeros(count, bool)
         self.composite[numbers] = True
@@ -59,7 +60,7 @@ class EventOrder:
         self._types: Any = np.empty(count, np.int64)
         for kind, where in zip(self._kinds, (~self.composite, self.composite), strict=True):
             self._place[where] = np.arange(len(kind))
-            self.times[where] = kind.gathered("times", "time", np.int64)
+            self.times[where] = kind.gathered("times")
             self._types[where] = kind.types
         self._numbers = tuple(np.flatnonzero(where) for where in (~self.composite, self.composite))
         self._made: dict[int, Occurrence] = {}
@@ -188,65 +189,47 @@ class _Kind:
     def __init__(self, rules: RuleSet, pieces: Sequence[RunPiece]) -> None:
         self.declared = rules
         self.pieces = [piece for piece in pieces if len(piece)]
-        self._begins = [0]
-        for piece in self.pieces:
-            self._begins.append(self._begins[-1] + len(piece))
+        self._outlines = [each if isinstance(each, EventBlock) else outline(rules, each) for each in self.pieces]
+        self._begins = [0, *accumulate(map(len, self.pieces))]
 
     def __len__(self) -> int:
         return self._begins[-1]
 
-    def gathered(self, columns: str, field: str, kind: Any) -> Any:
-        """A column of all pieces."""
-        import numpy as np
-
-        parts = [
-            getattr(piece, columns)
-            if isinstance(piece, EventBlock)
-            else np.array([getattr(each, field) for each in piece], kind)
-            for piece in self.pieces
-        ]
-        return np.concatenate([np.empty(0, kind), *parts])
+    def gathered(self, column: str) -> Any:
+        """A column of all pieces, of whole numbers."""
+        return _concatenated([getattr(each, column) for each in self._outlines])
 
     @property
     def types(self) -> Any:
         """The types by their places in `RuleSet.events`."""
-        return self._by_name("types", "names", self.declared.events, "type")
+        return self._by_name("types", "names", self.declared.events)
 
     @property
     def rules(self) -> list[int]:
         """The rules of composites by their places."""
-        found: list[int] = self._by_name("rules", "rule_names", [r.name for r in self.declared.rules], "rule").tolist()
+        found: list[int] = self._by_name("rules", "rule_names", self.declared.rule_names).tolist()
         return found
 
-    def _by_name(self, column: str, names: str, known: Sequence[str], field: str) -> Any:
+    def _by_name(self, column: str, names: str, known: Sequence[str]) -> Any:
+        """A column of places in one tuple of names as places in another."""
         import numpy as np
 
         place_of = {name: i for i, name in enumerate(known)}
-        parts: list[Any] = [np.empty(0, np.int64)]
-        for piece in self.pieces:
-            if isinstance(piece, EventBlock):
-                places: Any = np.array([place_of[name] for name in getattr(piece, names)], np.int64)
-                parts.append(places[getattr(piece, column)])
-            else:
-                parts.append(np.array([place_of[getattr(each, field)] for each in piece], np.int64))
-        return np.concatenate(parts)
+        tables = (np.array([place_of[name] for name in getattr(each, names)], np.int64) for each in self._outlines)
+        columns = (getattr(each, column) for each in self._outlines)
+        return _concatenated([table[places] for table, places in zip(tables, columns, strict=True)])
 
     def sources(self) -> tuple[Any, Any]:
         """The sources of all, and where those of each begin, one place more than there are events."""
         import numpy as np
 
-        found: list[Any] = [np.empty(0, np.int64)]
-        lengths: list[Any] = [np.zeros(1, np.int64)]
-        for piece in self.pieces:
-            if isinstance(piece, EventBlock):
-                assert piece.starts is not None
-                assert piece.sources is not None
-                found.append(piece.sources[piece.starts[0] : piece.starts[-1]])
-                lengths.append(np.diff(piece.starts))
-            else:
-                found += [np.array(each.sources, np.int64) for each in piece]
-                lengths.append(np.array([len(each.sources) for each in piece], np.int64))
-        return np.concatenate(found), np.concatenate(lengths).cumsum()
+        found, lengths = list[Any](), list[Any]([np.zeros(1, np.int64)])
+        for each in self._outlines:
+            assert each.starts is not None
+            assert each.sources is not None
+            found.append(each.sources[each.starts[0] : each.starts[-1]])
+            lengths.append(np.diff(each.starts))
+        return _concatenated(found), _concatenated(lengths).cumsum()
 
     def events(self, places: Sequence[int]) -> list[Occurrence]:
         """The events at some places of this kind; what they say of their number does not count."""
@@ -264,14 +247,14 @@ class _Kind:
             return [piece[place] for place in places]
         import numpy as np
 
-        plain = replace(piece, numbers=None, rules=None, starts=None, sources=None)
-        made = plain.taken(np.array(places, np.int64)).occurrences(self.declared)
-        if piece.rules is None or piece.starts is None or piece.sources is None:
-            return made
-        for each, place in zip(made, places, strict=True):
-            each.rule = piece.rule_names[int(piece.rules[place])]
-            each.sources = tuple(piece.sources[piece.starts[place] : piece.starts[place + 1]].tolist())
-        return made
+        return piece.taken(np.array(places, np.int64)).occurrences(self.declared)
+
+
+def _concatenated(parts: Sequence[Any]) -> Any:
+    """Arrays of whole numbers as one."""
+    import numpy as np
+
+    return np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def emitting(rules: RuleSet, type: str) -> list[int]:

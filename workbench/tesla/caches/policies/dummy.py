@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
-from typing import Any
-
-from workbench.tesla.caches.cache import FactCache
+from workbench.tesla.caches.cache import KeyedCache
 from workbench.tesla.caches.table import CachePolicy
 
 
-class DummyCache(FactCache):
+class DummyCache(KeyedCache):
     """Keeps nothing."""
 
-    def __contains__(self, key: Hashable) -> bool:
-        return False
-
-    def answers(self) -> Collection[Any]:
-        return ()
-
-    def fetch(self, key: Hashable) -> None:
-        return None
-
-    def store(self, key: Hashable, answer: Any, size: int, cost: float = 1.0) -> None:
-        pass
-
-    def empty(self) -> None:
-        pass
+    def __init__(self, capacity: int) -> None:
+        super().__init__(0)
 
 
 ROW = CachePolicy("dummy", "nothing is kept", DummyCache, rank=90)

@@ -29,9 +29,6 @@ class LruCache(KeyedCache):
             return entry.answer
         return entry.answer
 
-    def kept(self, entry: CachedAnswer) -> None:
-        """A dict has it at its end already."""
-
     def evict(self) -> None:
         self.rows -= self.entries.popitem(last=False)[1].size
 

@@ -51,6 +51,7 @@ class Automaton:
         self.components = _components(self.anchors)
         self.places = {step.place: self.bits[step.slot] for step in (plan.trigger, *self.steps)}
         self._find_key()
+        self.accepts = cache(self._accepts)
         self.leads_on = cache(self._leads_on)
         self.checks = cache(self._checks)
         self.alive = cache(self._alive)
@@ -181,10 +182,13 @@ class Automaton:
         self.keyed = sum(1 << bit for bit in chosen)
         places = [[chosen[bit][0]] if bit in chosen else [] for bit in range(len(self.steps))]
         self.enforced = places
-        self.accepts = [cache_once(step, place) for step, place in zip(self.steps, places, strict=True)]
         code = PythonLines(self._layout, "m")
         code.key([found for _, found in chosen.values()][:1])
         self.key: Callable[[Any], Any] = code.function()
+
+    def _accepts(self, bit: int) -> Callable[[Any], Any]:
+        """What accepts events for a predicate: its key is of the equations with the trigger's value."""
+        return self.steps[bit].code.accepts(self.enforced[bit])
 
     def _checks(self, state: int, bit: int) -> list[Callable[[Holdings], Any]]:
         """What can be asked of the events of a state as soon as that of the last predicate has come."""
@@ -240,18 +244,6 @@ class Automaton:
     def _about(self, expression: t.Expression) -> set[int]:
         """The bits of the events that a resolved expression is about."""
         return {self.places[slot.place] for slot in slots(expression)}
-
-
-def cache_once(step: RuleStep, equations: Sequence[int]) -> Callable[[Any], Any]:
-    """What accepts events of a step under these of its equations; its source is made when it is first asked."""
-    made: list[Callable[[Any], Any]] = []
-
-    def accepts(event: Any) -> Any:
-        if not made:
-            made.append(step.code.accepts(equations))
-        return made[0](event)
-
-    return accepts
 
 
 def _window(step: RuleStep) -> SlotWindow:

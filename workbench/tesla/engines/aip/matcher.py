@@ -108,7 +108,7 @@ class AIPMatcher:
     def _advanced(self, bit: int, event: Occurrence) -> Iterator[tuple[int, AutomatonInstance]]:
         """The duplicates that an event for a predicate makes, the newest instances' first."""
         automaton = self.automaton
-        key = automaton.accepts[bit](event)
+        key = automaton.accepts(bit)(event)
         if key is None:
             return
         keyed = automaton.keyed >> bit & 1
