@@ -18,7 +18,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.tesla import tree as t
 from workbench.tesla.check import rules
 from workbench.tesla.engines.expressions import PythonLines
-from workbench.tesla.model.chosen import ChosenValue, evaluated
+from workbench.tesla.model.guarded import GuardedValue, evaluate
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.resolved import domain_of
 from workbench.tesla.scope import RuleScope
@@ -138,7 +138,7 @@ def all_ways(expression: t.Expression, own: dict) -> dict[str, str]:
     values = {name: each for name, (each, _) in own.items()}
     lines, resolved = PythonLines({}, "e"), RuleScope(declared).resolve(expression)
     lines.lines.append(f"return {lines.value(resolved)}")
-    ((found, _),) = evaluated(expression, lambda leaf: ChosenValue.constant(values[str(leaf)])).cases.values()
+    ((found, _),) = evaluate(expression, lambda leaf: GuardedValue.constant(values[str(leaf)])).cases.values()
     return {
         "specification": exact(value(expression, Selected(), values)),
         "engines": exact(lines.function()(Occurrence("A", 0, tuple(values.values())))),

@@ -14,7 +14,7 @@ from workbench.budget import Budget
 from workbench.errors import EndlessChain, Refused
 from workbench.tesla.check import rules
 from workbench.tesla.meaning import meaning
-from workbench.tesla.model.build import RuleBounds, modelled
+from workbench.tesla.model.build import RuleBounds, build_models
 from workbench.tesla.model.counting import RuleCounting
 from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.model.rates import RuleRate
@@ -168,7 +168,7 @@ def attacked(seed, steps, longer, *, asked):
     rates = random_rates(chosen, types)
     bounds = RuleBounds(tick=1, rates=rates, values={(name, "x"): [0, 1] for name in types})
     try:
-        frame = modelled_in(*modelled([rule_set], bounds)).frame
+        frame = modelled_in(*build_models([rule_set], bounds)).frame
         needed = Needed(rule_set, frame)
         for stream in streams(types, rates, steps):
             for end in range(len(stream) + 1):

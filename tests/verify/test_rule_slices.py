@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from workbench.errors import WorkbenchError
 from workbench.tesla.check import rules
-from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
+from workbench.tesla.model.build import RuleBounds, align_types, build_models, settle_bounds
 from workbench.verify.answer.problem import comparison, problem
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.rules.droppable import shorter_rules
 from workbench.verify.rules.problems import rule_comparison, rule_problem, shortest_of
-from workbench.verify.rules.relevant import told_apart
+from workbench.verify.rules.slicing import slice_difference
 from workbench.verify.rules.subject import WITH_TIME
 from workbench.verify.rules.variants import with_rule
 
@@ -78,12 +78,12 @@ def test_random_rules_are_told_apart_by_those_that_differ(seed):
         shorter = [(number, each) for number, rule in enumerate(given.resolved) for _, each in shorter_rules(rule)]
         if not shorter:
             continue
-        sides = alike(given, with_rule(given, *rng.choice(shorter)))
-        bounds = settled(sides, RuleBounds(room=1))
-        asked, _ = told_apart(dict(zip("ab", sides, strict=True)), bounds, ordered=True)
+        sides = align_types(given, with_rule(given, *rng.choice(shorter)))
+        bounds = settle_bounds(sides, RuleBounds(room=1))
+        asked, _ = slice_difference(dict(zip("ab", sides, strict=True)), bounds, ordered=True)
         if asked["a"] is not sides[0]:
             break
-    one, other = modelled(sides, bounds)
+    one, other = build_models(sides, bounds)
     whole = comparison(one, other, "stepwise", SETTINGS).decide()
     assert decided_alike(rule_comparison(*sides, bounds, SETTINGS).decide(), whole)
 
@@ -93,8 +93,8 @@ def test_random_rules_are_told_apart_by_those_that_differ(seed):
 def test_what_random_rules_can_emit_is_what_one_of_them_can(seed):
     rng = random.Random(seed)
     given = random_rules(rng, 3)
-    bounds = settled([given], RuleBounds(room=1))
-    (model,) = modelled([given], bounds)
+    bounds = settle_bounds([given], RuleBounds(room=1))
+    (model,) = build_models([given], bounds)
     for text in (f"{rng.choice(('can', 'never'))}({name})" for name in given.composites):
         some = rule_problem(given, text, RuleBounds(room=1), SETTINGS, deepen=False).decide()
         assert decided_alike(some, problem(model, text, SETTINGS).decide())
@@ -119,7 +119,7 @@ rule other: from B emit R(x = 0)"""
 )
 def test_rules_that_differ_are_asked_about(old, new, asked):
     sides = {"one": rules(DECLARED + SEVERAL, "one"), "two": rules(DECLARED + SEVERAL.replace(old, new, 1), "two")}
-    found, _ = told_apart(sides, RuleBounds(), ordered=True)
+    found, _ = slice_difference(sides, RuleBounds(), ordered=True)
     names = list(sides["one"].rule_names) if asked is SEVERAL else asked
     assert [list(each.rule_names) for each in found.values()] == [names] * 2 or new == "another"
     assert found == sides or asked is not SEVERAL

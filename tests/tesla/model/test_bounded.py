@@ -17,7 +17,7 @@ from workbench.errors import EngineMissing, Overflow, PipelineError, Refused
 from workbench.executors.reference.executor import Reference
 from workbench.smv.engines.sat import COMMANDS, Commands
 from workbench.tesla.check import rules
-from workbench.tesla.model.build import RuleBounds, modelled
+from workbench.tesla.model.build import RuleBounds, build_models
 from workbench.verify import rules as r
 from workbench.verify.answer.check import undecided
 from workbench.verify.answer.problem import check
@@ -71,7 +71,7 @@ def test_what_is_said_of_random_rules_is_so_of_all_short_streams(seed, states):
     """Where it is not known whether anything is emitted: nothing is, on any stream that is as short as is said."""
     case = random_case(seed)
     try:
-        (model,) = modelled([replace(case.rules, rules=case.rules.rules[:1])], RuleBounds(room=1, facts=case.facts))
+        (model,) = build_models([replace(case.rules, rules=case.rules.rules[:1])], RuleBounds(room=1, facts=case.facts))
         with searched(states) as settings:
             verdict = check(model, f"can({model.nodes[0].processor.results_named[0]})", settings)
     except (Refused, PipelineError):
@@ -83,7 +83,7 @@ def test_what_is_said_of_random_rules_is_so_of_all_short_streams(seed, states):
 @pytest.mark.parametrize("name", ["each", "last", "count", "silence", "times"])
 def test_what_is_said_of_rules_is_so_of_all_short_streams(name):
     """With memory for few states and for more; something is said, and never of as many steps as it takes."""
-    (model,) = modelled([rules(DECLARED + RULES[name], "found")], RuleBounds())
+    (model,) = build_models([rules(DECLARED + RULES[name], "found")], RuleBounds())
     shortest, said = len(check(model, "can(C)", WITH_TIME).counterexample.steps), set()
     for states in (1, 2, 4, 16, 64):
         with searched(states) as settings:

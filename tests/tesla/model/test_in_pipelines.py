@@ -19,11 +19,11 @@ from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import outline
 from workbench.ir.simulate import Simulator
 from workbench.tesla.model.build import RuleBounds
-from workbench.tesla.model.in_pipelines import over
+from workbench.tesla.model.encoding import ticks_of
+from workbench.tesla.model.in_pipelines import model_pipelines
 from workbench.tesla.model.paced_inputs import PacedInputs
 from workbench.tesla.model.rates import EventRate, RuleRate
 from workbench.tesla.model.rules_in_pipeline import RulesInPipeline
-from workbench.tesla.model.shown import ticks_of
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
 from workbench.verify.monitor.monitor import monitor
@@ -62,7 +62,9 @@ def test_models_of_random_pipelines_with_rules_do_what_the_pipelines_do():
         chosen = random.Random(seed)
         pipeline = random_rule_pipeline(seed)
         try:
-            (model,) = over([pipeline], INTEGERS, RuleBounds(room=chosen.choice([1, 2])), still=seed % 2 == 0)
+            (model,) = model_pipelines(
+                [pipeline], INTEGERS, RuleBounds(room=chosen.choice([1, 2])), still=seed % 2 == 0
+            )
         except Refused:
             continue
         system, running = outline(model, {}), pipeline.resolve(INTEGERS)

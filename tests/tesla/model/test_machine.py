@@ -20,7 +20,7 @@ from workbench.ir.compose import outline
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
 from workbench.tesla.check import load_rules, rules
-from workbench.tesla.model.build import RuleBounds, alike, modelled
+from workbench.tesla.model.build import RuleBounds, align_types, build_models
 from workbench.verify.answer.problem import check, equivalent
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome
@@ -69,7 +69,7 @@ NULLS: dict[tuple[str, str], list[Value | None]] = {
 
 
 def modelled_rules(text, **bounds):
-    (found,) = modelled([rules(DECLARED + text, "found")], RuleBounds(**bounds))
+    (found,) = build_models([rules(DECLARED + text, "found")], RuleBounds(**bounds))
     return found
 
 
@@ -85,7 +85,7 @@ def test_machines_of_random_rules_do_what_engines_do():
             facts = {} if given else case.facts
             room, values = chosen.choice([1, 2]), NULLS if seed % 2 else {}
             bounds = RuleBounds(room=room, values=values, facts=facts, any_facts=given, changing=changing, trex=trex)
-            (model,) = modelled([case.rules], bounds)
+            (model,) = build_models([case.rules], bounds)
             system = outline(model, {})
         except Refused:
             continue
@@ -125,7 +125,7 @@ def test_models_of_random_rules_do_what_the_rules_mean(seed):
         values, given = NULLS if seed % 2 else {}, {"F": 2} if seed % 3 == 0 else {}
         facts = {name: rows for name, rows in case.facts.items() if name not in given}
         bounds = RuleBounds(room=2, values=values, facts=facts, any_facts=given, changing=given)
-        (model,) = modelled([case.rules], bounds)
+        (model,) = build_models([case.rules], bounds)
         evaluated = Evaluated(model, {})
     except Refused:
         return
@@ -169,7 +169,7 @@ def test_verdicts_on_random_rules_are_what_all_short_streams_say(seed):
     """
     case = random_case(seed)
     try:
-        (model,) = modelled([replace(case.rules, rules=case.rules.rules[:1])], RuleBounds(facts=case.facts))
+        (model,) = build_models([replace(case.rules, rules=case.rules.rules[:1])], RuleBounds(facts=case.facts))
         verdict = check(model, f"can({model.nodes[0].processor.results_named[0]})", SETTINGS)
     except (Refused, PipelineError):
         return
@@ -240,9 +240,9 @@ EACH = NEWER.replace("POLICY", "each")
 def test_rules_differ_on_the_shortest_stream(left, right, steps):
     """What tells two rules from each other, as argued beside them; the older grammar says the same as the newer."""
     trex = [1] if right == "trex" else []
-    both = alike(rules(SMOKE + left, "left"), rules(SMOKE + (left if trex else right), "right"))
+    both = align_types(rules(SMOKE + left, "left"), rules(SMOKE + (left if trex else right), "right"))
     minute = 60 * 10**6
-    one, other = modelled(both, RuleBounds(tick=minute, trex=trex))
+    one, other = build_models(both, RuleBounds(tick=minute, trex=trex))
     verdict = equivalent(one, other, "stepwise", SETTINGS)
     if steps is None:
         assert verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
@@ -257,7 +257,7 @@ def test_runs_show_what_columns_hold():
     """The events of each, oldest first, with how many ticks ago they came; what is too old is gone."""
     late = "declare A(x: int)\ndeclare Late(x: int)\ndeclare B(x: int)\n"
     text = "from B and first A within 2 .. 3 from B emit Late(x = A.x)"
-    verdict = check(modelled([rules(late + text, "late")], RuleBounds(tick=1))[0], "can(Late)", SETTINGS)
+    verdict = check(build_models([rules(late + text, "late")], RuleBounds(tick=1))[0], "can(Late)", SETTINGS)
     steps = verdict.counterexample.steps
     assert verdict.counterexample.domains["late.A"].labels == ("age", "x")
     assert [next(iter(step.inputs)) for step in steps] == ["A", "elapsed", "B"]
@@ -275,7 +275,7 @@ declare Notice(line: string)
 from Late and POLICY Runs(bus == Late.bus) ordered by line asc emit Notice(line = Runs.line)
 """
     both = [rules(text.replace("POLICY", policy), policy) for policy in ("first", "each")]
-    one, other = modelled(both, RuleBounds(any_facts={"Runs": rows}))
+    one, other = build_models(both, RuleBounds(any_facts={"Runs": rows}))
     verdict = equivalent(one, other, "stepwise", SETTINGS)
     if steps is None:
         assert verdict.outcome is Outcome.HOLDS
@@ -296,7 +296,7 @@ def test_rules_that_ask_the_same_facts_twice_have_other_answers_only_in_between(
         inputs = [step.inputs for step in run.steps]
         assert [name for each in inputs for name in each] == ["Zone", "Reading", "Zone_gone", "Smoke"]
         assert run.replay == "confirmed by execution"
-        (model,) = modelled([limits], bounds)
+        (model,) = build_models([limits], bounds)
         stream = RuleStream.of(modelled_in(model), inputs)
         assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
         assert "now there is no Zone" in stream.text().splitlines()
@@ -306,7 +306,7 @@ def test_rules_that_ask_the_same_facts_twice_have_other_answers_only_in_between(
 def test_texts_of_other_alphabets_have_names_in_a_model():
     """Names in the printed model have letters of ASCII only, and different texts different ones."""
     text = "declare A(s: string)\ndeclare T(s: string)\nfrom A(s == 'é' or s == 'ü') emit T(s = A.s)".replace("'", '"')
-    (model,) = modelled([rules(text, "texts")])
+    (model,) = build_models([rules(text, "texts")])
     inputs = [{"A": (each,)} for each in ("é", "ü", "é")]
     assert [step.pipes["texts_T"] for step in Simulated(model, {}).trace(inputs)] == [("é",), ("ü",), ("é",)]
 

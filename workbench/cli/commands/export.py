@@ -62,9 +62,9 @@ def _of_rules(args: argparse.Namespace) -> str:
     """The model of rules; asked, where nothing is said, is whether each type of composites can come."""
     settings, rules = rule_models.settings(args), o.rules(args.file)
     from workbench.language import parse_property
-    from workbench.tesla.model.build import modelled
+    from workbench.tesla.model.build import build_models
 
-    (model,) = modelled([rules], rule_models.bounds(args, [rules]))
+    (model,) = build_models([rules], rule_models.bounds(args, [rules]))
     asked = args.property or [f"can({name})" for name in rules.composites]
     return export_text(model, list(map(parse_property, asked)), settings, legend(model))
 

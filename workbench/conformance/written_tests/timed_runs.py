@@ -14,8 +14,8 @@ from workbench.core.fields import Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.core.units import ELAPSED
 from workbench.processors.held.group import flatten
+from workbench.tesla.model.encoding import ticks_of
 from workbench.tesla.model.rules_in_pipeline import RulesInPipeline
-from workbench.tesla.model.shown import ticks_of
 from workbench.verify.answer.verdict import Trace
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
-from workbench.tesla.model.chosen import ValueTable
+from workbench.tesla.model.guarded import ValueTable
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, slots
@@ -49,7 +49,7 @@ class ComparedAttributes(NamedTuple):
     ordered: bool = False
 
 
-def classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[AttributeKey, ComparedAttributes]:
+def comparison_classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[AttributeKey, ComparedAttributes]:
     """By attribute all comparisons of those that it is compared with, directly or by way of others, as one."""
     beside: dict[AttributeKey, list[ComparedAttributes]] = defaultdict(list)
     for each in comparisons:
@@ -67,30 +67,32 @@ def classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[AttributeKey, 
     return found
 
 
-def _compared(rule: ResolvedRule) -> Iterator[ComparedAttributes]:
+def _rule_comparisons(rule: ResolvedRule) -> Iterator[ComparedAttributes]:
     for part in rule.parts:
         if isinstance(part, t.Aggregate):
             over = [(part.type, part.attribute)] if part.attribute and not aggregate_row(part).counts else []
             yield ComparedAttributes([(rule.name, f"${part.parameter}"), *over])
         for assigned in part.assignments:
-            yield _leaves(rule, assigned.value, (rule.name, f"${assigned.name}"))
+            yield _compare_leaves(rule, assigned.value, (rule.name, f"${assigned.name}"))
         for constraint in part.constraints:
-            yield from _comparisons(rule, constraint)
+            yield from _condition_comparisons(rule, constraint)
     for condition in rule.where_clause:
-        yield from _comparisons(rule, condition)
+        yield from _condition_comparisons(rule, condition)
     for emitted in rule.evaluations:
-        yield _leaves(rule, emitted.value, (rule.emits, emitted.name))
+        yield _compare_leaves(rule, emitted.value, (rule.emits, emitted.name))
 
 
-def _comparisons(rule: ResolvedRule, whole: t.Expression) -> Iterator[ComparedAttributes]:
+def _condition_comparisons(rule: ResolvedRule, whole: t.Expression) -> Iterator[ComparedAttributes]:
     for each in t.within(whole):
         if is_comparison(each):
-            yield _leaves(rule, each, ordered=each.operator not in ("==", "!="))
+            yield _compare_leaves(rule, each, ordered=each.operator not in ("==", "!="))
     if not isinstance(whole, t.Operation):  # an attribute that is true
-        yield _leaves(rule, whole)
+        yield _compare_leaves(rule, whole)
 
 
-def _leaves(rule: ResolvedRule, whole: t.Expression, *more: AttributeKey, ordered: bool = False) -> ComparedAttributes:
+def _compare_leaves(
+    rule: ResolvedRule, whole: t.Expression, *more: AttributeKey, ordered: bool = False
+) -> ComparedAttributes:
     attributes, shifts = list(more), list[tuple[str, Value]]()
     for each in t.within(whole):
         if isinstance(each, RuleSlot) and each.name != TIME:
@@ -98,29 +100,29 @@ def _leaves(rule: ResolvedRule, whole: t.Expression, *more: AttributeKey, ordere
         elif isinstance(each, t.Operation) and each.operator in ("+", "-", "*", "/"):
             shifts += [(each.operator, leaf.value) for leaf in each.operands if isinstance(leaf, t.Literal)]
     bare = whole.operands if is_comparison(whole) else ()
-    constants = [each for each in map(_constant, bare) if each is not None]
-    if constants and any(map(_computed, bare)):  # as of 20 in `A.x - B.x > 20`: values as far apart
+    constants = [each for each in map(_constant_of, bare) if each is not None]
+    if constants and any(map(_is_computed, bare)):  # as of 20 in `A.x - B.x > 20`: values as far apart
         constants.append(0)
     return ComparedAttributes(attributes, constants, shifts, ordered)
 
 
-def _computed(expression: t.Expression) -> bool:
+def _is_computed(expression: t.Expression) -> bool:
     """Whether it computes with attributes or parameters alone."""
     if not isinstance(expression, t.Operation) or expression.operator not in ("+", "-", "*", "/"):
         return False
     return not any(isinstance(each, t.Literal) for each in expression.operands)
 
 
-def _constant(expression: t.Expression) -> Value | None:
+def _constant_of(expression: t.Expression) -> Value | None:
     if isinstance(expression, t.Literal):
         return expression.value
     if isinstance(expression, t.Operation) and expression.operator == "neg":
-        inner = _constant(expression.operands[0])
+        inner = _constant_of(expression.operands[0])
         return None if inner is None else -inner
     return None
 
 
-def tables(
+def value_tables(
     rule_sets: Sequence[RuleSet],
     count: int | None,
     given: Mapping[AttributeKey, Sequence[Value | None]],
@@ -141,8 +143,8 @@ def tables(
     """
     count = FEW * variety if count is None else count
     found: dict[AttributeKey, ValueTable] = {}
-    compared = (each for rules in rule_sets for rule in rules.resolved for each in _compared(rule))
-    grouped = classes((*compared, *_of_facts(rule_sets, rows or {})))
+    compared = (each for rules in rule_sets for rule in rules.resolved for each in _rule_comparisons(rule))
+    grouped = comparison_classes((*compared, *_fact_comparisons(rule_sets, rows or {})))
     emitted = {(rule.emits, each.name) for rules in rule_sets for rule in rules.rules for each in rule.evaluations}
     asked = {attribute for rules in rule_sets for attribute in read_attributes(rules)}
     for rules in rule_sets:
@@ -156,13 +158,13 @@ def tables(
                 else:
                     one = grouped.get(key, ComparedAttributes())
                     beside = one.ordered + (one.ordered and not emitted.isdisjoint(one.attributes)) + variety - 1
-                    constants = _varied(one.constants) if variety > 1 else one.constants
+                    constants = _add_differences(one.constants) if variety > 1 else one.constants
                     values = _values(domain, constants, one.shifts, count, beside)
                 found[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
     return found
 
 
-def _of_facts(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[ComparedAttributes]:
+def _fact_comparisons(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[ComparedAttributes]:
     """The first values of each attribute of facts."""
     declared = {name: rules.declarations[name] for rules in rule_sets for name in rows if name in rules.declarations}
     for name, each in declared.items():
@@ -189,29 +191,29 @@ def _values(
         return [False, True]
     if domain not in (INT, FLOAT):
         texts = list(dict.fromkeys(each for each in constants if isinstance(each, str)))
-        fresh = (name for name in _names() if name not in texts)
+        fresh = (name for name in _fresh_names() if name not in texts)
         return texts + [next(fresh) for _ in range(max(count - len(texts), 1))]
-    numbers = sorted({_exact(each) for each in constants if isinstance(each, int | float) and each is not True})
+    numbers = sorted({_as_fraction(each) for each in constants if isinstance(each, int | float) and each is not True})
     if not numbers and not shifts:
         return list(range(count))
-    found = _around(numbers, shifts, max(beside, bool(shifts)))
+    found = _values_around(numbers, shifts, max(beside, bool(shifts)))
     return [_number(each, domain) for each in found]
 
 
-def _varied(constants: Sequence[Value]) -> list[Value]:
+def _add_differences(constants: Sequence[Value]) -> list[Value]:
     """Constants, zero, and how far apart they are, and together, where they are few."""
     numbers = {each for each in constants if isinstance(each, int | float) and not isinstance(each, bool)}
     more = {a + sign * b for a in numbers for b in numbers for sign in (1, -1)} if len(numbers) <= MOST_OF_FACTS else {}
     return [*constants, *more]
 
 
-def _around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Value]], beside: int) -> list[Fraction]:
+def _values_around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Value]], beside: int) -> list[Fraction]:
     """These numbers, what lies so far away as rules look, and some below, between and above them."""
     numbers = numbers or [_base(shifts)]
     shifted = set[Fraction]()
     for sign, shift in shifts:
         if isinstance(shift, int | float):
-            by = _exact(shift)
+            by = _as_fraction(shift)
             for each in numbers:
                 shifted |= {each + by, each - by} if sign in "+-" else {each * by}
     unit = Fraction(1, max(each.denominator for each in (*numbers, *shifted)))
@@ -221,11 +223,11 @@ def _around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Value]], be
 
 def _base(shifts: Sequence[tuple[str, Value]]) -> Fraction:
     """A number that is whole when it is multiplied with what rules multiply with."""
-    factors = [_exact(by) for sign, by in shifts if sign in "*/" and isinstance(by, int | float)]
+    factors = [_as_fraction(by) for sign, by in shifts if sign in "*/" and isinstance(by, int | float)]
     return Fraction(math.prod(each.denominator for each in factors) if factors else 0)
 
 
-def _exact(number: Any) -> Fraction:
+def _as_fraction(number: Any) -> Fraction:
     """The number as it is written."""
     return Fraction(Decimal(repr(number)) if isinstance(number, float) else number)
 
@@ -234,7 +236,7 @@ def _number(number: Fraction, domain: Domain) -> Value:
     return float(number) if domain == FLOAT else int(number)
 
 
-def _names() -> Iterator[str]:
+def _fresh_names() -> Iterator[str]:
     letters = "abcdefghijklmnopqrstuvwxyz"
     size = 1
     while True:

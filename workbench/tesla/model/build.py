@@ -15,15 +15,15 @@ from workbench.core.pipeline import Node
 from workbench.errors import InputError, Refused, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.model.attribute_values import read_attributes
-from workbench.tesla.model.attribute_values import tables as chosen_tables
-from workbench.tesla.model.chosen import ValueTable
+from workbench.tesla.model.attribute_values import value_tables as chosen_tables
 from workbench.tesla.model.counting import RuleCounting
-from workbench.tesla.model.frame import MEMORY, Noted, RuleFrame, waiting_of
-from workbench.tesla.model.layout import layouts
+from workbench.tesla.model.encoding import COMES, ValueEncoding, pause_domain
+from workbench.tesla.model.frame import MEMORY, NotedValues, RuleFrame, waiting_of
+from workbench.tesla.model.guarded import ValueTable
+from workbench.tesla.model.layout import lay_out
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.needs import LEAST, chain_needed, rooms_for
 from workbench.tesla.model.rates import ANY_TYPE, EventRate, RuleRate
-from workbench.tesla.model.shown import COMES, Shown, pauses_shown
 from workbench.tesla.model.time_degrees import deciding, time_degree
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.operators import is_comparison
@@ -81,7 +81,7 @@ class RuleBounds:
     still: bool = False
 
 
-def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> tuple[RuleGraph, ...]:
+def build_models(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> tuple[RuleGraph, ...]:
     """The models of rule sets, over the same events: pipelines with finite inputs, `elapsed` and one for each type.
 
     Raises
@@ -89,31 +89,31 @@ def modelled(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> 
     Refused: something in the rules has no finite model. InputError: bounds are of no type or attribute.
     """
     bounds = bounds or RuleBounds()
-    _known(rule_sets, bounds)
-    tick, unit = ticking(rule_sets, bounds)
-    ticked, inputs = _given(rule_sets, bounds, tick, unit)
+    _refuse_unknown(rule_sets, bounds)
+    tick, unit = choose_tick(rule_sets, bounds)
+    ticked, inputs = _scale_to_ticks(rule_sets, bounds, tick, unit)
     names = dict.fromkeys(name for rules in rule_sets for name in rules.primitives)
-    rates = rates_of(rule_sets, names, bounds, tick, united=unit is not None)
+    rates = rates_in_ticks(rule_sets, names, bounds, tick, united=unit is not None)
     frames = FrameSearch(ticked, inputs, replace(bounds, tick=tick), rates).frames()
-    outputs, most = shown_tables(frames), longest_pause(frames)
+    outputs, most = output_tables(frames), longest_pause(frames)
     made = zip(rule_sets, frames, strict=True)
-    return tuple(_graph(rules, frame, (tick, unit), most, outputs, bounds=bounds) for rules, frame in made)
+    return tuple(_build_graph(rules, frame, (tick, unit), most, outputs, bounds=bounds) for rules, frame in made)
 
 
-def settled(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> RuleBounds:
+def settle_bounds(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> RuleBounds:
     """Bounds that say which tick and which values a model of these has, so that one of some of the rules has them, too.
 
     Raises
     ------
     InputError: bounds are of no type or attribute.
     """
-    _known(rule_sets, bounds)
-    tick, unit = ticking(rule_sets, bounds)
-    _, inputs = _given(rule_sets, bounds, tick, unit)
+    _refuse_unknown(rule_sets, bounds)
+    tick, unit = choose_tick(rule_sets, bounds)
+    _, inputs = _scale_to_ticks(rule_sets, bounds, tick, unit)
     return replace(bounds, tick=tick, values={key: table.values for key, table in inputs.items()})
 
 
-def _given(
+def _scale_to_ticks(
     rule_sets: Sequence[RuleSet], bounds: RuleBounds, tick: int, unit: str | None
 ) -> tuple[list[RuleSet], dict[tuple[str, str], ValueTable]]:
     """The rules with windows in ticks, and the values of what comes from outside."""
@@ -123,11 +123,11 @@ def _given(
     )
 
 
-def ticking(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[int, str | None]:
+def choose_tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[int, str | None]:
     """How much time a tick of all of these is, and in which unit."""
     united = any(map(has_units, rule_sets)) or any(rate.united for rate in bounds.rates.values())
     unit = "us" if united else None
-    return bounds.tick or _tick([in_units(rules, unit) for rules in rule_sets], bounds), unit
+    return bounds.tick or _greatest_tick([in_units(rules, unit) for rules in rule_sets], bounds), unit
 
 
 def longest_pause(frames: Sequence[RuleFrame]) -> int:
@@ -136,7 +136,7 @@ def longest_pause(frames: Sequence[RuleFrame]) -> int:
     return 1 if waits else max((frame.longest for frame in frames), default=0) + 1
 
 
-def shown_tables(frames: Sequence[RuleFrame]) -> dict[tuple[str, str], ValueTable]:
+def output_tables(frames: Sequence[RuleFrame]) -> dict[tuple[str, str], ValueTable]:
     """The values of the attributes of composites that some of these emit."""
     found: dict[tuple[str, str], ValueTable] = {}
     for frame in frames:
@@ -145,7 +145,7 @@ def shown_tables(frames: Sequence[RuleFrame]) -> dict[tuple[str, str], ValueTabl
     return found
 
 
-def alike(left: RuleSet, right: RuleSet) -> tuple[RuleSet, RuleSet]:
+def align_types(left: RuleSet, right: RuleSet) -> tuple[RuleSet, RuleSet]:
     """Two rule sets that are to be compared, each with the types of both, in one order.
 
     Raises
@@ -168,7 +168,7 @@ def alike(left: RuleSet, right: RuleSet) -> tuple[RuleSet, RuleSet]:
     return replace(left, declarations=order), replace(right, declarations=order)
 
 
-def _graph(
+def _build_graph(
     rules: RuleSet,
     frame: RuleFrame,
     time: tuple[int, str | None],
@@ -183,7 +183,7 @@ def _graph(
         frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=most, outputs=own,
         by_rule=bounds.by_rule, chain=bounds.chain,
     )  # fmt: skip
-    inputs = [("elapsed", pauses_shown(most)), *_inputs(processor.fed, rules, frame.tables)]
+    inputs = [("elapsed", pause_domain(most)), *_inputs(processor.fed, rules, frame.tables)]
     pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)
     node = Node(rules.name, processor, tuple(name for name, _ in inputs), pipes)
     return RuleGraph(rules.name, tuple(inputs), (node,), tuple(zip(processor.results_named, pipes, strict=True)))
@@ -195,7 +195,7 @@ def _inputs(
     """What streams of events carry, and of facts that are any."""
     for name in fed:
         names = rules.declarations[name].domains if name in rules.declarations else ()
-        shown = {each: Shown.of(tables[name, each], exact=True).domain for each in names}
+        shown = {each: ValueEncoding.of(tables[name, each], exact=True).domain for each in names}
         yield name, Record(tuple(shown.values()), tuple(shown)) if shown else COMES
 
 
@@ -244,7 +244,7 @@ class FrameSearch:
                     continue  # further values are beyond the model; what rules remember is made of those that it has
                 grown[key] = table
             if all(tables.get(key) == table for key, table in grown.items()):
-                return [replace(frame, noted=Noted()) for frame in frames]
+                return [replace(frame, noted=NotedValues()) for frame in frames]
             tables |= grown
 
     def _attempt(self, tables: Mapping[tuple[str, str], ValueTable], *, roomy: bool) -> list[RuleFrame]:
@@ -253,10 +253,10 @@ class FrameSearch:
         composites = [(rules, name) for rules in rule_sets for name in rules.composites]
         made = [(name, each) for rules, name in composites for each in rules.declarations[name].domains]
         whole = {**dict.fromkeys(made, ValueTable(())), **tables}
-        frames, without = [], frozenset(each for rules in rule_sets for each in _times(rules))
+        frames, without = [], frozenset(each for rules in rule_sets for each in _time_attributes(rules))
         needed = rooms_for(rule_sets, bounds.growth)
         rest = needed if bounds.room is None else dict.fromkeys(needed, bounds.room)
-        found = layouts(rule_sets, whole, bounds.rooms, rest, bounds.trex)
+        found = lay_out(rule_sets, whole, bounds.rooms, rest, bounds.trex)
         for rules, kept in zip(rule_sets, found, strict=True):
             absences = [rule for rule in rules.rules if rule.absence is not None]
             waits = {rule.name: bounds.rooms.get(waiting_of(rule), needed[waiting_of(rule)]) for rule in absences}
@@ -266,7 +266,7 @@ class FrameSearch:
             frame = RuleFrame(rules, whole, kept, bounds.facts, given, depth, without, self.rates, changing=changing)
             frames.append(frame)
         if self.rates and roomy:
-            frames = [frame.with_rooms(_counted(frames, bounds)) for frame in frames]
+            frames = [frame.with_rooms(_count_rooms(frames, bounds)) for frame in frames]
         outputs = {key: whole[key] for key in made if key not in without}
         for rules, frame in zip(rule_sets, frames, strict=True):
             processor = ModelledRules(
@@ -276,7 +276,7 @@ class FrameSearch:
         return frames
 
 
-def _counted(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, int]:
+def _count_rooms(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, int]:
     """The rooms that are enough by rates, the smallest first as far as they are few; the same for all rule sets."""
     found: dict[str, float] = {}
     for frame in frames:
@@ -289,15 +289,15 @@ def _counted(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, int]:
     return few
 
 
-def _tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:
+def _greatest_tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:
     """The greatest time of which all windows and rates are multiples; or a part of it, to lie inside of all."""
     finer = bool(bounds.trex) or bounds.variety > 1
     rates = (rate.time for rate in bounds.rates.values())
-    found = math.gcd(*rates, *(each for rules in rule_sets for each in _amounts(rules))) or 1
+    found = math.gcd(*rates, *(each for rules in rule_sets for each in _time_amounts(rules))) or 1
     return found // next((each for each in range(2, found + 1) if found % each == 0), 1) if finer else found
 
 
-def rates_of(
+def rates_in_ticks(
     rule_sets: Sequence[RuleSet], names: Iterable[str], bounds: RuleBounds, tick: int, *, united: bool
 ) -> Mapping[str, EventRate]:
     """How many events come at most in how many ticks, by the names of what brings them: types, or inputs.
@@ -306,7 +306,7 @@ def rates_of(
     ------
     InputError: a rate has a unit, and windows have none, or the other way round.
     """
-    windows = any(has_units(rules) or any(_amounts(in_units(rules))) for rules in rule_sets)
+    windows = any(has_units(rules) or any(_time_amounts(in_units(rules))) for rules in rule_sets)
     told = any(map(has_units, rule_sets)) if windows else united
     for rate in bounds.rates.values():
         if rate.united != told:
@@ -317,7 +317,7 @@ def rates_of(
     return {name: rate.in_ticks(tick) for name, rate in rates.items() if rate}
 
 
-def _amounts(rules: RuleSet) -> Iterator[int]:
+def _time_amounts(rules: RuleSet) -> Iterator[int]:
     """How long windows and pauses are, and what times are compared with."""
     for rule in rules.resolved:
         for window in (part.window for part in rule.predicates):
@@ -332,7 +332,7 @@ def _amounts(rules: RuleSet) -> Iterator[int]:
                 yield from (o.value for o in each.operands if isinstance(o, t.Literal) and type(o.value) is int)
 
 
-def _times(rules: RuleSet) -> Iterator[tuple[str, str]]:
+def _time_attributes(rules: RuleSet) -> Iterator[tuple[str, str]]:
     """The attributes of composites that are times, which no rule looks at."""
     read = set(read_attributes(rules))
     for rule in rules.resolved:
@@ -355,7 +355,7 @@ def _times(rules: RuleSet) -> Iterator[tuple[str, str]]:
                 yield rule.emits, each.name
 
 
-def _known(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
+def _refuse_unknown(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
     names = [name for rules in rule_sets for name in rules.events]
     shown_types = [name for rules in rule_sets for name in rules.primitives]
     waits = [waiting_of(rule) for rules in rule_sets for rule in rules.rules if rule.absence is not None]

@@ -18,9 +18,9 @@ from workbench.core.domain import BOOL, Value
 from workbench.core.term import TRUE
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
-from workbench.tesla.model.chosen import ChosenValue, holds
 from workbench.tesla.model.frame import RuleFrame, waiting_of
-from workbench.tesla.model.layout import KeptColumn
+from workbench.tesla.model.guarded import GuardedValue, holds
+from workbench.tesla.model.layout import ColumnLayout
 from workbench.tesla.model.roles import Role, is_plain, reads, roles_of
 from workbench.tesla.operators import readings
 from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, expanded, slots
@@ -62,12 +62,12 @@ class RuleCounting:
         if type not in self.rules.composites:
             rate = self.frame.rates.get(type)
             return WITHOUT_END if rate is None else rate.within(reach)
-        with self._inside(f"comes {type}") as again:
+        with self._entering(f"comes {type}") as again:
             rules = () if again else [rule for rule in self.rules.resolved if rule.emits == type]
-            return WITHOUT_END if again else sum(self._made(rule, reach) for rule in rules)
+            return WITHOUT_END if again else sum(self._most_emitted(rule, reach) for rule in rules)
 
-    def _made(self, rule: ResolvedRule, reach: int) -> float:
-        found = _times(min(self.comes(rule.trigger.type, reach), self._apart(rule, reach)), self.matches(rule))
+    def _most_emitted(self, rule: ResolvedRule, reach: int) -> float:
+        found = _product(min(self.comes(rule.trigger.type, reach), self._most_apart(rule, reach)), self.matches(rule))
         if rule.pause is not None and rule.pause.amount:
             found = min(found, self._keys(rule) * (reach // int(rule.pause.amount) + 1))
         return found
@@ -81,21 +81,22 @@ class RuleCounting:
         tables, domains = self.frame.tables, self.rules.declarations[type].domains
         return math.prod(len(tables[type, n]) if self.valued or domains[n] == BOOL else WITHOUT_END for n in names)
 
-    def held(self, column: KeptColumn) -> float:
+    def held(self, column: ColumnLayout) -> float:
         """How many events a column holds."""
         keys = self._kinds(column.type, column.newest or ())
         if column.endless:
             return keys
-        with self._inside(f"held {column.type}") as again:
+        with self._entering(f"held {column.type}") as again:
             recent = WITHOUT_END if again else self.comes(column.type, column.limit) if column.limit >= 0 else 0
             return recent + column.places if column.newest is None else min(keys, recent + column.places)
 
     def waiting(self, rule: ResolvedRule) -> float:
         """How many matches of a rule wait for something not to come."""
         most = rule.timeout
-        return _times(min(self.comes(rule.trigger.type, most), self._apart(rule, most)), self._found(rule))
+        triggers = min(self.comes(rule.trigger.type, most), self._most_apart(rule, most))
+        return _product(triggers, self._most_matches(rule))
 
-    def _apart(self, rule: ResolvedRule, reach: int) -> float:
+    def _most_apart(self, rule: ResolvedRule, reach: int) -> float:
         """How many triggers in so many ticks find that no event like them has come up to the deadline."""
         names = _awaited_again(rule)
         if names is None:
@@ -107,12 +108,12 @@ class RuleCounting:
 
     def matches(self, rule: ResolvedRule) -> float:
         """How many composites a rule makes of a trigger."""
-        found = self._found(rule) if rule.limit is None else min(rule.limit, self._found(rule))
+        found = self._most_matches(rule) if rule.limit is None else min(rule.limit, self._most_matches(rule))
         if rule.pause is None or not rule.pause.amount:
             return found
         return min(found, 1 if _known_by_trigger(rule) else self._keys(rule))
 
-    def _found(self, rule: ResolvedRule) -> float:
+    def _most_matches(self, rule: ResolvedRule) -> float:
         """How many matches a trigger has: no more than there are combinations of what each predicate may select."""
         roles = {role.place: role for role in roles_of(rule, self.frame.layout.trex)}
         found, bound = 1.0, [(rule.trigger.type, 0)]
@@ -126,7 +127,7 @@ class RuleCounting:
                 bound += [(part.type, role.lookback.time)] if role.lookback.time is not None else []
             else:
                 most = self.frame.given.get(part.type, len(self.frame.facts.get(part.type, ())))
-            found = _times(found, most if part.policy.many else min(most, 1))
+            found = _product(found, most if part.policy.many else min(most, 1))
         return found
 
     def _too_few(self, rule: ResolvedRule, role: Role | None) -> bool:
@@ -152,7 +153,7 @@ class RuleCounting:
         ----------
         known: attributes that it has in any case.
         """
-        with self._inside(f"caused {type}") as again:
+        with self._entering(f"caused {type}") as again:
             if again:
                 return WITHOUT_END
             rules = [rule for rule in self.rules.resolved if rule.trigger.type == type and rule.absence is None]
@@ -178,15 +179,15 @@ class RuleCounting:
     def due(self) -> float:
         """How many composites come at most at a moment at which it is known that something has not come."""
         rules = self.frame.absences
-        triggers = {r.name: min(self.comes(r.trigger.type, 0), self._apart(r, 0)) for r in rules}
-        return sum(self._with_effects(r, _times(triggers[r.name], self.matches(r))) for r in rules)
+        triggers = {r.name: min(self.comes(r.trigger.type, 0), self._most_apart(r, 0)) for r in rules}
+        return sum(self._with_effects(r, _product(triggers[r.name], self.matches(r))) for r in rules)
 
     def _with_effects(self, rule: ResolvedRule, made: float) -> float:
         emitted = {each.name: each.value.value for each in rule.evaluations if isinstance(each.value, t.Literal)}
-        return _times(made, 1 + self.caused(rule.emits, emitted))
+        return _product(made, 1 + self.caused(rule.emits, emitted))
 
     @contextmanager
-    def _inside(self, question: str) -> Iterator[bool]:
+    def _entering(self, question: str) -> Iterator[bool]:
         """Whether the answer to a question hangs on itself."""
         again = question in self._open
         self._open.add(question)
@@ -231,8 +232,8 @@ def _known_by_trigger(rule: ResolvedRule) -> bool:
 def _may_hold(constraint: t.Expression, event: Attributes) -> bool:
     """Whether a constraint holds of an event, as far as its attributes are known."""
     unknown = any(slot.name not in event for slot in slots(constraint))
-    return unknown or holds([constraint], lambda slot: ChosenValue.constant(event[slot.name])) is TRUE
+    return unknown or holds([constraint], lambda slot: GuardedValue.constant(event[slot.name])) is TRUE
 
 
-def _times(one: float, other: float) -> float:
+def _product(one: float, other: float) -> float:
     return one * other if one and other else 0

@@ -16,16 +16,16 @@ from typing import Any
 from workbench.core.domain import Domain, Range
 from workbench.core.ops import ADD, EQ, GE, LT, NE, both, either, held_in, ite, negate
 from workbench.core.term import FALSE, TRUE, Term, const, exactly
-from workbench.tesla.model.chosen import ChosenValue, evaluated, holds, selected
-from workbench.tesla.model.frame import CourseState, RuleFrame, asked_later, memory_of, several, waiting_of
-from workbench.tesla.model.kept import Line, merged
-from workbench.tesla.model.matching import TRIGGER, Partial, RuleMatching
-from workbench.tesla.model.state import filled, values_of
-from workbench.tesla.model.waits import WaitingMatch, first_due, left_of, taken, ticked, with_waiting, without
+from workbench.tesla.model.frame import CourseState, RuleFrame, has_several_matches, memory_of, needed_later, waiting_of
+from workbench.tesla.model.guarded import GuardedValue, evaluate, holds, select
+from workbench.tesla.model.matching import TRIGGER, GuardedMatch, RuleMatching
+from workbench.tesla.model.retained import EventLine, merge
+from workbench.tesla.model.state import fill_in, values_of
+from workbench.tesla.model.waits import WaitingMatch, append, first_due, is_tag_used, left_of, remove, tick
 from workbench.tesla.resolved import ResolvedRule, RuleSlot
 from workbench.tesla.values import fitted
 
-Values = Mapping[str, ChosenValue]
+Values = Mapping[str, GuardedValue]
 """The attributes of an event."""
 ConsumedSlots = Mapping[tuple[str, str], Sequence[tuple[int, Term]]]
 """For whom which events are consumed where a match is one, each under its condition."""
@@ -47,7 +47,7 @@ class ModelCourse:
 
     def __init__(self, frame: RuleFrame, state: CourseState):
         self.frame = frame
-        self.line = Line(frame.layout, frame.tables, state.lined, state.apart)
+        self.line = EventLine(frame.layout, frame.tables, state.lined, state.apart)
         self.since = {rule.name: list(each) for rule, each in zip(frame.pausing, state.since, strict=True)}
         self.waiting = {rule.name: list(each) for rule, each in zip(frame.absences, state.waiting, strict=True)}
         self.given, self.begun = dict(zip(frame.given, state.given, strict=True)), state.begun
@@ -62,7 +62,7 @@ class ModelCourse:
     @classmethod
     def read(cls, frame: RuleFrame, state: Sequence[Any]) -> ModelCourse:
         """The course in a state."""
-        return cls(frame, filled(frame.template, iter(state)))
+        return cls(frame, fill_in(frame.template, iter(state)))
 
     @property
     def lengths(self) -> tuple[Any, ...]:
@@ -99,12 +99,12 @@ class ModelCourse:
         self.begun = either(self.begun, when)
         for rule in self.frame.absences:
             for _ in range(self.frame.waits[rule.name]):
-                self._judged(rule, when)
+                self._emit_due(rule, when)
         for rule in self.frame.absences:
             if not rule.timeout:  # what has begun to wait just now is due, too
                 self.beyond = either(self.beyond, both(when, EQ(self.waiting[rule.name][0].left, 1)))
-            self.waiting[rule.name] = ticked(self.waiting[rule.name], when, rule)
-        self.line = merged(when, self.line.later(elapsed), self.line)
+            self.waiting[rule.name] = tick(self.waiting[rule.name], when, rule)
+        self.line = merge(when, self.line.later(elapsed), self.line)
         for type, ages in self.recent.items():
             later = self.frame.rates[type].later(ages, elapsed)
             self.recent[type] = [ite(when, a, b) for a, b in zip(later, ages, strict=True)]
@@ -123,10 +123,10 @@ class ModelCourse:
         caused: list[ModelComposite] = []
         used: list[Any] = [FALSE] * self.frame.layout.marks
         for rule in self.frame.rules.resolved:
-            self._satisfied(rule, type, when, values)
+            self._drop_refuted(rule, type, when, values)
             if rule.trigger.type == type:
-                caused += self._triggered(rule, when, values, used, depth)
-        self.line = merged(when, self.line.followed(), self.line)
+                caused += self._match_trigger(rule, when, values, used, depth)
+        self.line = merge(when, self.line.followed(), self.line)
         if column := self.frame.layout.columns.get(type):
             self.line, full = self.line.with_event(column, when, values, used)
             self.full[type] = either(self.full[type], full)
@@ -142,44 +142,47 @@ class ModelCourse:
                 else:
                     self.happens(each.when, each.type, each.values, depth + 1)
             else:
-                self.line = merged(each.when, self.line.followed(), self.line)
+                self.line = merge(each.when, self.line.followed(), self.line)
 
-    def _triggered(
+    def _match_trigger(
         self, rule: ResolvedRule, when: Term, values: Values, used: list[Any], depth: int
     ) -> list[ModelComposite]:
         """What a rule makes of its trigger, and what it consumes."""
         asked = RuleMatching(self.frame.rules, self.line, self.frame.facts, rule, self.given)
         matches = [
             (either_all(p.when for p in group), group)
-            for group in map(list, _grouped(asked.matches(when, values)))
+            for group in map(list, _group_exclusive(asked.matches(when, values)))
         ]  # fmt: skip
-        found = [(when_, *self._emitted(rule, group), group) for when_, group in matches]
+        found = [(when_, *self._evaluate_emission(rule, group), group) for when_, group in matches]
         if rule.absence is not None:
-            self._awaits(rule, found, used)
+            self._let_wait(rule, found, used)
             return []
-        return self._made(rule, [(w, made, keys, self._consumed(rule, group)) for w, made, keys, group in found], used)
+        consumed = [(now, made, keys, self._find_consumed(rule, group)) for now, made, keys, group in found]
+        return self._emit_matches(rule, consumed, used)
 
-    def _emitted(self, rule: ResolvedRule, group: Sequence[Partial]) -> tuple[Values, list[ChosenValue]]:
+    def _evaluate_emission(
+        self, rule: ResolvedRule, group: Sequence[GuardedMatch]
+    ) -> tuple[Values, list[GuardedValue]]:
         """The attributes of what matches that exclude each other emit, and for which values the rule is then silent."""
         values = {}
         declared = self.frame.rules.declarations[rule.emits].domains
         for each in self.frame.evaluations(rule):
             table = self.frame.table(rule.emits, each.name)
-            cases = [(p.when, evaluated(each.value, p.look())) for p in group]
-            found = _fitted(selected(cases), declared[each.name])
+            cases = [(p.when, evaluate(each.value, p.look())) for p in group]
+            found = _fit(select(cases), declared[each.name])
             self.frame.noted.note((rule.emits, each.name), found)
             place, outside = found.placed(table)
             self.beyond = either(self.beyond, both(either_all(p.when for p in group), outside))
-            values[each.name] = ChosenValue.at(place, table)
-        keys = [selected([(p.when, evaluated(each, p.look())) for p in group]) for each in rule.per]
+            values[each.name] = GuardedValue.at(place, table)
+        keys = [select([(p.when, evaluate(each, p.look())) for p in group]) for each in rule.per]
         for i, key in enumerate(keys):
             self.frame.noted.note((memory_of(rule), f"per {i}"), key)
         return values, keys
 
-    def _made(
+    def _emit_matches(
         self,
         rule: ResolvedRule,
-        found: Sequence[tuple[Term, Values, list[ChosenValue], ConsumedSlots]],
+        found: Sequence[tuple[Term, Values, list[GuardedValue], ConsumedSlots]],
         used: list[Any],
     ) -> list[ModelComposite]:
         """What is emitted of matches: `limit`, then `at most once`; only that consumes (`meaning._decided`)."""
@@ -190,14 +193,14 @@ class ModelCourse:
                 before, count = count, ADD(count, ite(when, 1, 0))
                 when = both(when, LT(before, rule.limit))
             if rule.pause is not None:
-                when = self._speaks(rule, when, key)
+                when = self._emit_and_restart_pause(rule, when, key)
             for consumer, slots in consumed.items():
-                self._marks(self.frame.layout.consuming.index(consumer), when, slots, used)
+                self._mark_events(self.frame.layout.consuming.index(consumer), when, slots, used)
             if when is not FALSE:
                 made.append(ModelComposite(when, rule.emits, values, rule.name))
         return made
 
-    def _speaks(self, rule: ResolvedRule, when: Term, key: Sequence[ChosenValue]) -> Term:
+    def _emit_and_restart_pause(self, rule: ResolvedRule, when: Term, key: Sequence[GuardedValue]) -> Term:
         """Whether a match is emitted by a rule that is silent for a while after it has emitted something."""
         assert rule.pause is not None
         most, spoken = int(rule.pause.amount), list[Term]()
@@ -210,7 +213,7 @@ class ModelCourse:
             spoken.append(speaks)
         return either_all(spoken)
 
-    def _consumed(self, rule: ResolvedRule, group: Sequence[Partial]) -> ConsumedSlots:
+    def _find_consumed(self, rule: ResolvedRule, group: Sequence[GuardedMatch]) -> ConsumedSlots:
         """What matches consume, if that is asked for further on."""
         found: dict[tuple[str, str], list[tuple[int, Term]]] = {}
         for name in rule.consuming:
@@ -219,7 +222,7 @@ class ModelCourse:
                 found.setdefault(consumer, []).extend((p.slots[name], p.when) for p in group if name in p.slots)
         return found
 
-    def _marks(
+    def _mark_events(
         self, mark: int, when: Any, slots: Sequence[tuple[int, Term]], used: list[Any], *, also: Any = TRUE
     ) -> None:
         """Events get a mark, those in slots in the line, and the trigger."""
@@ -233,16 +236,16 @@ class ModelCourse:
 
     # --- absence ----------------------------------------------------------------------------------------
 
-    def _awaits(
+    def _let_wait(
         self,
         rule: ResolvedRule,
-        found: Sequence[tuple[Term, Values, list[ChosenValue], Sequence[Partial]]],
+        found: Sequence[tuple[Term, Values, list[GuardedValue], Sequence[GuardedMatch]]],
         used: list[Any],
     ) -> None:
         """Matches that are ones if something does not come wait behind those that wait already."""
         starts: Any = TRUE
         for when, values, keys, group in found:
-            asked = [selected([(p.when, evaluated(leaf, p.look())) for p in group]) for leaf in asked_later(rule)]
+            asked = [select([(p.when, evaluate(leaf, p.look())) for p in group]) for leaf in needed_later(rule)]
             whole = [*asked, *values.values(), *keys]
             places = []
             for chosen, (key, table) in zip(whole, self.frame.remembered(rule), strict=True):
@@ -250,34 +253,34 @@ class ModelCourse:
                 place, outside = chosen.placed(table)
                 self.beyond = either(self.beyond, both(when, outside))
                 places.append(place)
-            tag = self._held(rule, when, group, used)
+            tag = self._reserve_events(rule, when, group, used)
             new = WaitingMatch(const(rule.timeout + 1, left_of(rule)), starts, tag, tuple(places))
-            self.waiting[rule.name], full = with_waiting(self.waiting[rule.name], when, new)
+            self.waiting[rule.name], full = append(self.waiting[rule.name], when, new)
             self.full[waiting_of(rule)] = either(self.full[waiting_of(rule)], full)
             starts = both(starts, negate(when))
 
-    def _held(self, rule: ResolvedRule, when: Term, group: Sequence[Partial], used: list[Any]) -> Any:
+    def _reserve_events(self, rule: ResolvedRule, when: Term, group: Sequence[GuardedMatch], used: list[Any]) -> Any:
         """A tag for a match that will consume events, which know it from now on."""
         tags, layout = self.frame.tags(rule), self.frame.layout
         tag: Any = const(0, Range(0, tags - 1))
         free: Any = TRUE
         for number in range(self.frame.waits[rule.name]):
-            here = both(free, negate(taken(self.waiting[rule.name], number)))
+            here = both(free, negate(is_tag_used(self.waiting[rule.name], number)))
             free = both(free, negate(here))
             tag = ite(here, number, tag) if number < tags else tag
-            for consumer, slots in self._consumed(rule, group).items():
+            for consumer, slots in self._find_consumed(rule, group).items():
                 mark = len(layout.consuming) + layout.held.index((*consumer, number))
-                self._marks(mark, both(when, here), slots, used)
+                self._mark_events(mark, both(when, here), slots, used)
         return tag
 
-    def _released(self, rule: ResolvedRule) -> None:
+    def _release_events(self, rule: ResolvedRule) -> None:
         """Events no longer know of matches that do not wait any more."""
         layout = self.frame.layout
         for mark, (of, _, tag) in enumerate(layout.held, len(layout.consuming)):
             if of == rule.name:
-                self._marks(mark, FALSE, (), [], also=taken(self.waiting[rule.name], tag))
+                self._mark_events(mark, FALSE, (), [], also=is_tag_used(self.waiting[rule.name], tag))
 
-    def _consumed_later(self, rule: ResolvedRule, waiting: WaitingMatch) -> ConsumedSlots:
+    def _find_reserved(self, rule: ResolvedRule, waiting: WaitingMatch) -> ConsumedSlots:
         """What a match that has waited consumes."""
         layout = self.frame.layout
         found: dict[tuple[str, str], list[tuple[int, Term]]] = {}
@@ -287,61 +290,61 @@ class ModelCourse:
                 found.setdefault((of, name), []).extend(known)
         return found
 
-    def _satisfied(self, rule: ResolvedRule, type: str, when: Term, values: Values) -> None:
+    def _drop_refuted(self, rule: ResolvedRule, type: str, when: Term, values: Values) -> None:
         """An event after the start that satisfies what must not come: what waits for it is no match."""
         part = rule.absence
         if part is None or part.type != type:
             return
         gone = []
         for each in self.waiting[rule.name]:
-            known = dict(zip(asked_later(rule), self._read(rule, each), strict=False))
+            known = dict(zip(needed_later(rule), self._read_memory(rule, each), strict=False))
 
-            def look(slot: RuleSlot, known: Mapping[RuleSlot, ChosenValue] = known) -> ChosenValue:
+            def look(slot: RuleSlot, known: Mapping[RuleSlot, GuardedValue] = known) -> GuardedValue:
                 if slot in known:
                     return known[slot]
-                return values[slot.name] if slot.value is None else evaluated(slot.value, look)
+                return values[slot.name] if slot.value is None else evaluate(slot.value, look)
 
             gone.append(both(both(when, NE(each.left, 0)), holds(part.constraints, look)))
-        self.waiting[rule.name] = without(self.waiting[rule.name], gone)
-        self._released(rule)
+        self.waiting[rule.name] = remove(self.waiting[rule.name], gone)
+        self._release_events(rule)
 
-    def _read(self, rule: ResolvedRule, waiting: WaitingMatch) -> list[ChosenValue]:
+    def _read_memory(self, rule: ResolvedRule, waiting: WaitingMatch) -> list[GuardedValue]:
         tables = self.frame.remembered(rule)
-        return [ChosenValue.at(place, table) for place, (_, table) in zip(waiting.places, tables, strict=True)]
+        return [GuardedValue.at(place, table) for place, (_, table) in zip(waiting.places, tables, strict=True)]
 
-    def _recalled(self, rule: ResolvedRule, waiting: WaitingMatch) -> tuple[Values, list[ChosenValue]]:
+    def _recall_emission(self, rule: ResolvedRule, waiting: WaitingMatch) -> tuple[Values, list[GuardedValue]]:
         """What a match that has waited emits, and its values of `per`."""
-        found = self._read(rule, waiting)[len(asked_later(rule)) :]
+        found = self._read_memory(rule, waiting)[len(needed_later(rule)) :]
         names = [each.name for each in self.frame.evaluations(rule)]
         return dict(zip(names, found, strict=False)), found[len(names) :]
 
-    def _judged(self, rule: ResolvedRule, when: Term) -> None:
+    def _emit_due(self, rule: ResolvedRule, when: Term) -> None:
         """The matches of the first trigger that are due when a tick passes (`meaning._judged`)."""
         line = self.waiting[rule.name]
-        due = first_due(line, when, several=several(rule))
+        due = first_due(line, when, several=has_several_matches(rule))
         found = [
-            (now, *self._recalled(rule, each), self._consumed_later(rule, each))
+            (now, *self._recall_emission(rule, each), self._find_reserved(rule, each))
             for now, each in zip(due, line, strict=True)
             if now is not FALSE
         ]
-        self.waiting[rule.name] = without(line, due)
-        made = self._made(rule, found, [])
-        self._released(rule)
+        self.waiting[rule.name] = remove(line, due)
+        made = self._emit_matches(rule, found, [])
+        self._release_events(rule)
         self._publish(made, 0)
 
 
-def _grouped(partials: Sequence[Partial]) -> Iterator[list[Partial]]:
+def _group_exclusive(partials: Sequence[GuardedMatch]) -> Iterator[list[GuardedMatch]]:
     """Matches that exclude each other together, in the order of the others."""
     ordered = sorted(partials, key=lambda each: each.choice)
     for _, group in groupby(ordered, key=lambda each: each.choice):
         yield list(group)
 
 
-def _fitted(found: ChosenValue, domain: Domain) -> ChosenValue:
+def _fit(found: GuardedValue, domain: Domain) -> GuardedValue:
     """What an attribute of a type gets."""
     if all(exactly(fitted(value, domain)) == key for key, (value, _) in found.cases.items()):
         return found
-    return ChosenValue.of((fitted(value, domain), when) for value, when in found.cases.values())
+    return GuardedValue.of((fitted(value, domain), when) for value, when in found.cases.values())
 
 
 def either_all(conditions: Any) -> Term:

@@ -12,10 +12,10 @@ from workbench.core.domain import Range
 from workbench.core.ops import ADD, EQ, GT, both, held_in, ite
 from workbench.core.term import FALSE, Term, const
 from workbench.tesla import tree as t
-from workbench.tesla.model.chosen import ChosenValue, ValueTable, applied, either_of
+from workbench.tesla.model.guarded import GuardedValue, ValueTable, apply, choose_value
 from workbench.tesla.model.state import VariablePart
 
-ModelRow = tuple[Term, Mapping[str, ChosenValue]]
+ModelRow = tuple[Term, Mapping[str, GuardedValue]]
 """Whether a row is there, and its attributes."""
 
 
@@ -42,7 +42,7 @@ class GivenFacts(NamedTuple):
         )
         return GivenFacts(tables, VariablePart(f"{type}_rows", Range(0, most), 0), tuple(rows))
 
-    def with_row(self, when: Term, values: Mapping[str, ChosenValue]) -> GivenFacts:
+    def with_row(self, when: Term, values: Mapping[str, GuardedValue]) -> GivenFacts:
         """The rows and another one, where `when` and there is room for it."""
         places = [values[name].placed(table)[0] for name, table in self.tables.items()]
         rows = tuple(
@@ -61,7 +61,7 @@ class GivenFacts(NamedTuple):
         """The rows in the order that is written, ties in their own."""
         found: list[ModelRow] = []
         for number, row in enumerate(self.rows):
-            own = {name: ChosenValue.at(p, table) for p, (name, table) in zip(row, self.tables.items(), strict=True)}
+            own = {name: GuardedValue.at(p, table) for p, (name, table) in zip(row, self.tables.items(), strict=True)}
             found.append((GT(self.count, number), own))
         for by in reversed(ordering):  # the first counts most
             for end in range(len(found) - 1, 0, -1):
@@ -76,8 +76,8 @@ def _exchanged(one: ModelRow, other: ModelRow, by: t.OrderedBy) -> list[ModelRow
     def before(a: Any, b: Any) -> bool:
         return bool(a > b if by.descending else a < b)
 
-    swap = both(other[0], applied(before, (other[1][by.name], one[1][by.name])).is_true)
+    swap = both(other[0], apply(before, (other[1][by.name], one[1][by.name])).is_true)
     if swap is FALSE:
         return [one, other]
-    first = {name: either_of(swap, other[1][name], value) for name, value in one[1].items()}
-    return [(one[0], first), (other[0], {name: either_of(swap, one[1][name], v) for name, v in other[1].items()})]
+    first = {name: choose_value(swap, other[1][name], value) for name, value in one[1].items()}
+    return [(one[0], first), (other[0], {name: choose_value(swap, one[1][name], v) for name, v in other[1].items()})]

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from workbench.core.domain import BOOL, Range, Value
 from workbench.core.term import TRUE, exactly
 from workbench.tesla import tree as t
-from workbench.tesla.model.chosen import ChosenValue, ValueTable
 from workbench.tesla.model.fact_rows import GivenFacts
-from workbench.tesla.model.kept import Kept, Line, Newest
-from workbench.tesla.model.layout import KeptLayout, Tables
+from workbench.tesla.model.guarded import GuardedValue, ValueTable
+from workbench.tesla.model.layout import LineLayout, Tables
 from workbench.tesla.model.rates import EventRate
+from workbench.tesla.model.retained import EventLine, NewestEvent, RetainedEvent
 from workbench.tesla.model.state import VariablePart
 from workbench.tesla.model.waits import WaitingMatch, left_of
 from workbench.tesla.occurrence import Facts
@@ -30,12 +30,12 @@ MEMORY = "rule "
 
 
 @dataclass
-class Noted:
+class NotedValues:
     """The values that were met of what has a table: what the next attempt at a model has tables of."""
 
     values: dict[tuple[str, str], dict[Any, Value | None]] = field(default_factory=dict)
 
-    def note(self, key: tuple[str, str], found: ChosenValue) -> None:
+    def note(self, key: tuple[str, str], found: GuardedValue) -> None:
         """These, too."""
         self.values.setdefault(key, {}).update((exactly(value), value) for value in found.values)
 
@@ -53,8 +53,8 @@ class CourseState(NamedTuple):
     recent: how old the last events are of each type that comes at a rate.
     """
 
-    lined: tuple[Kept, ...]
-    apart: tuple[Newest, ...]
+    lined: tuple[RetainedEvent, ...]
+    apart: tuple[NewestEvent, ...]
     since: tuple[tuple[Any, ...], ...]
     waiting: tuple[tuple[WaitingMatch, ...], ...]
     given: tuple[GivenFacts, ...]
@@ -79,13 +79,13 @@ class RuleFrame:
 
     rules: RuleSet
     tables: Tables
-    layout: KeptLayout
+    layout: LineLayout
     facts: Facts = field(default_factory=dict)
     given: Mapping[str, int] = field(default_factory=dict)
     depth: int = 4
     without: frozenset[tuple[str, str]] = frozenset()
     rates: Mapping[str, EventRate] = field(default_factory=dict)
-    noted: Noted = field(default_factory=Noted)
+    noted: NotedValues = field(default_factory=NotedValues)
     changing: frozenset[str] = frozenset()
 
     @cached_property
@@ -153,7 +153,7 @@ class RuleFrame:
 
     def remembered(self, rule: ResolvedRule) -> list[tuple[tuple[str, str], ValueTable]]:
         """What a match that waits has to remember: of what it is the value, and its table."""
-        found = [(memory_of(rule), f"absent {i}") for i in range(len(asked_later(rule)))]
+        found = [(memory_of(rule), f"absent {i}") for i in range(len(needed_later(rule)))]
         found += [(rule.emits, each.name) for each in self.evaluations(rule)]
         found += [(memory_of(rule), f"per {i}") for i in range(len(rule.per))]
         return [(key, self.table(*key)) for key in found]
@@ -173,7 +173,7 @@ class RuleFrame:
     @cached_property
     def template(self) -> CourseState:
         """What the state of a run consists of: variables, and what is the same in all states."""
-        lined, apart = Line.template(self.layout, self.tables)
+        lined, apart = EventLine.template(self.layout, self.tables)
         facts = ((type, self.fact_tables(type), most) for type, most in self.given.items())
         rates = enumerate(self.rates.values(), 1)
         return CourseState(
@@ -200,7 +200,7 @@ class RuleFrame:
             name = f"{number}_{place}"
             return WaitingMatch(
                 VariablePart(f"left{name}", left_of(rule), 0),
-                VariablePart(f"starts{name}", BOOL, False) if several(rule) else TRUE,
+                VariablePart(f"starts{name}", BOOL, False) if has_several_matches(rule) else TRUE,
                 VariablePart(f"tag{name}", Range(0, tags - 1), 0) if tags > 1 else 0,
                 tuple(VariablePart(f"waits{name}_{i}", table.domain, 0) for i, (_, table) in enumerate(tables, 1)),
             )
@@ -214,7 +214,7 @@ def _free_name(name: str, rules: RuleSet) -> str:
     return name
 
 
-def several(rule: t.Rule) -> bool:
+def has_several_matches(rule: t.Rule) -> bool:
     """Whether a trigger may have several matches."""
     return any(part.policy.many for part in rule.predicates)
 
@@ -229,7 +229,7 @@ def memory_of(rule: t.Rule) -> str:
     return f"{MEMORY}{rule.name}"
 
 
-def asked_later(rule: ResolvedRule) -> list[RuleSlot]:
+def needed_later(rule: ResolvedRule) -> list[RuleSlot]:
     """What the predicate about what must not come asks of the match."""
     assert rule.absence is not None
     return list(dict.fromkeys(slot for slot in slots(*t.expressions_of(rule.absence)) if slot.place != OWN))

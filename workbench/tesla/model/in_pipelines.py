@@ -17,13 +17,20 @@ from workbench.core.units import ELAPSED
 from workbench.errors import DomainError, InputError, Refused, TypingError, did_you_mean
 from workbench.processors.held.group import flatten
 from workbench.tesla import tree as t
-from workbench.tesla.model.attribute_values import tables as chosen_tables
-from workbench.tesla.model.build import FrameSearch, RuleBounds, longest_pause, rates_of, shown_tables, ticking
-from workbench.tesla.model.chosen import ValueTable
+from workbench.tesla.model.attribute_values import value_tables as chosen_tables
+from workbench.tesla.model.build import (
+    FrameSearch,
+    RuleBounds,
+    choose_tick,
+    longest_pause,
+    output_tables,
+    rates_in_ticks,
+)
+from workbench.tesla.model.encoding import ValueEncoding, pause_domain
+from workbench.tesla.model.guarded import ValueTable
 from workbench.tesla.model.paced_inputs import PacedInputs
 from workbench.tesla.model.rates import ANY_TYPE, EventRate
-from workbench.tesla.model.rules_in_pipeline import RulesInPipeline, meant
-from workbench.tesla.model.shown import Shown, pauses_shown
+from workbench.tesla.model.rules_in_pipeline import RulesInPipeline, meaning_of
 from workbench.tesla.occurrence import in_units, rows_of
 from workbench.tesla.rule_processor import RuleProcessor, places_of
 
@@ -31,7 +38,7 @@ RATES = "rates"
 """What the processor is called that assumes the rates of inputs."""
 
 
-def over(
+def model_pipelines(
     programs: Sequence[Program], integers: Domain, bounds: RuleBounds | None = None, *, still: bool = False
 ) -> tuple[Pipeline, ...]:
     """Pipelines as models have them, which are asked about together: `int` is `integers`, and time comes in ticks.
@@ -50,12 +57,12 @@ def over(
     rules = [node.processor for each in flat for node in each.nodes if isinstance(node.processor, RuleProcessor)]
     if not any(each.clocks for each in rules):
         return tuple(each.pipeline.resolve(integers) for each in programs)
-    _known(flat, bounds)
+    _refuse_unknown(flat, bounds)
     trex = [n for n, each in enumerate(rules) if each.trex]
-    tick, unit = ticking([each.rules for each in rules], replace(bounds, trex=trex))
+    tick, unit = choose_tick([each.rules for each in rules], replace(bounds, trex=trex))
     inputs = dict.fromkeys(name for each in flat for name, _ in each.inputs if name not in each.clocks)
-    rates = rates_of([each.rules for each in rules], inputs, bounds, tick, united=unit is not None)
-    found = [_finite(each, integers, replace(bounds, tick=tick, any_facts={}), unit, rates) for each in flat]
+    rates = rates_in_ticks([each.rules for each in rules], inputs, bounds, tick, united=unit is not None)
+    found = [_make_finite(each, integers, replace(bounds, tick=tick, any_facts={}), unit, rates) for each in flat]
     frames = [each.frame for nodes in found for each in _rules_of(nodes.nodes)]
     most = longest_pause(frames)
     if not any(frame.absences for frame in frames):
@@ -63,10 +70,10 @@ def over(
     elif still and any(rate.ticks > most for rate in rates.values()):
         what = "rates of inputs that come together, at steps in which a tick passes at most"
         raise Refused(what, hint="rules that wait for something not to come have no longer steps: use free inputs")
-    return tuple(_paced(_in_ticks(each, most, still=still), rates, tick, unit) for each in found)
+    return tuple(_assume_rates(_with_ticks(each, most, still=still), rates, tick, unit) for each in found)
 
 
-def _paced(found: Pipeline, rates: Mapping[str, EventRate], tick: int, unit: str | None) -> Pipeline:
+def _assume_rates(found: Pipeline, rates: Mapping[str, EventRate], tick: int, unit: str | None) -> Pipeline:
     """The pipeline with what assumes the rates of its inputs."""
     inputs = dict(found.inputs)
     own = {name: rate for name, rate in rates.items() if name in inputs}
@@ -78,7 +85,7 @@ def _paced(found: Pipeline, rates: Mapping[str, EventRate], tick: int, unit: str
     return replace(found, nodes=(*found.nodes, Node(name, PacedInputs(own, tick, unit), (ELAPSED, *own), ())))
 
 
-def _known(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
+def _refuse_unknown(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
     if bounds.any_facts:
         raise InputError(
             "rules in a pipeline look at facts that are given",
@@ -102,9 +109,9 @@ def _rules_of(nodes: Sequence[Node]) -> Iterator[RulesInPipeline]:
     return (node.processor for node in nodes if isinstance(node.processor, RulesInPipeline))
 
 
-def _in_ticks(found: Pipeline, most: int, *, still: bool) -> Pipeline:
+def _with_ticks(found: Pipeline, most: int, *, still: bool) -> Pipeline:
     """The pipeline with an input for ticks of which so many pass in a step at most."""
-    inputs = [(n, pauses_shown(most, 0 if still else 1) if n == ELAPSED else domain) for n, domain in found.inputs]
+    inputs = [(n, pause_domain(most, 0 if still else 1) if n == ELAPSED else domain) for n, domain in found.inputs]
     nodes = [
         replace(node, processor=replace(node.processor, most=most, still=still))
         if isinstance(node.processor, RulesInPipeline) else node
@@ -113,12 +120,13 @@ def _in_ticks(found: Pipeline, most: int, *, still: bool) -> Pipeline:
     return replace(found, inputs=tuple(inputs), nodes=tuple(nodes))
 
 
-def _finite(
+def _make_finite(
     flat: Pipeline, integers: Domain, bounds: RuleBounds, unit: str | None, rates: Mapping[str, EventRate]
 ) -> Pipeline:
     """The pipeline over finite domains, processor after processor; one tick passes in a step."""
-    time = _time(flat)
-    given = {name: _input(flat, name, domain, integers, bounds, unit) for name, domain in flat.inputs if name != time}
+    time = _time_input(flat)
+    read = ((name, domain) for name, domain in flat.inputs if name != time)
+    given = {name: _input_domain(flat, name, domain, integers, bounds, unit) for name, domain in read}
     inputs = [(name, given[name]) if name != time else (ELAPSED, Range(1, 1)) for name, _ in flat.inputs]
     domains, nodes, behind = dict(inputs), list[Node](), set[str]()
     for node in flat.nodes:
@@ -127,7 +135,7 @@ def _finite(
             shapes = tuple(domains[pipe] for pipe in carried)
             fed = zip(node.processor.fed, node.inputs[1:], strict=True)
             own = {type: rates[pipe] for type, pipe in fed if pipe in rates}
-            processor = _modelled(node.processor, shapes, integers, bounds, unit, own)
+            processor = _model_rules(node.processor, shapes, integers, bounds, unit, own)
             node = replace(node, inputs=carried, processor=processor)
         else:
             node = replace(node, processor=node.processor.resolve(integers))
@@ -143,7 +151,7 @@ def _finite(
     return replace(flat, inputs=tuple(inputs), nodes=tuple(nodes))
 
 
-def _time(flat: Pipeline) -> str:
+def _time_input(flat: Pipeline) -> str:
     """The input that the time comes in on, which only rules read."""
     clocks = flat.clocks
     timed = [node for node in flat.nodes if isinstance(node.processor, RuleProcessor)]
@@ -165,21 +173,23 @@ def _time(flat: Pipeline) -> str:
     return time
 
 
-def _input(flat: Pipeline, name: str, domain: Domain, integers: Domain, bounds: RuleBounds, unit: str | None) -> Domain:
+def _input_domain(
+    flat: Pipeline, name: str, domain: Domain, integers: Domain, bounds: RuleBounds, unit: str | None
+) -> Domain:
     """What an input carries: the values that are given, and of texts and fractions those that rules look at."""
 
     def part(label: str, of: Domain) -> Domain:
         values = bounds.values.get((name, label))
         if values is None and of in (FLOAT, STR):
-            values = _looked_at(flat, name, label, bounds, unit)
-        return resolve(of, integers) if not values else Shown.of(ValueTable(values), exact=True).domain
+            values = _values_read(flat, name, label, bounds, unit)
+        return resolve(of, integers) if not values else ValueEncoding.of(ValueTable(values), exact=True).domain
 
     if isinstance(domain, Record):
         return Record(tuple(map(part, domain.labels, domain.fields)), domain.labels)
     return part("", domain)
 
 
-def _looked_at(flat: Pipeline, name: str, label: str, bounds: RuleBounds, unit: str | None) -> Sequence[Value | None]:
+def _values_read(flat: Pipeline, name: str, label: str, bounds: RuleBounds, unit: str | None) -> Sequence[Value | None]:
     """The values of an input, or of a field of it, that rules tell from others; none where others read it, too."""
     found = ValueTable(())
     domain = dict(flat.inputs)[name]
@@ -197,7 +207,7 @@ def _looked_at(flat: Pipeline, name: str, label: str, bounds: RuleBounds, unit: 
     return found.values
 
 
-def _modelled(
+def _model_rules(
     rules: RuleProcessor, shapes: Sequence[Domain], integers: Domain, bounds: RuleBounds, unit: str | None,
     rates: Mapping[str, EventRate],
 ) -> RulesInPipeline:  # fmt: skip
@@ -216,20 +226,21 @@ def _modelled(
                     f"{name}.{attribute} is {part} on the stream that is given for it: the model needs finite domains"
                 )
                 raise Refused(what, hint="use whole numbers in front of rules; fractions and texts are for inputs only")
-            tables[name, attribute] = ValueTable(meant(each, declared.domains[attribute]) for each in part.values())
+            domain = declared.domains[attribute]
+            tables[name, attribute] = ValueTable(meaning_of(each, domain) for each in part.values())
             if part == integers:
-                _has_constants(rules, integers)
+                _require_constants(rules, integers)
     ticked = in_units(rules.rules, unit, trex=rules.trex, tick=tick)
     own = replace(bounds, facts=facts, trex=[0] if rules.trex else ())
     (frame,) = FrameSearch([ticked], tables, own, rates, rules.fed).frames()
     frame = replace(frame, rates={})  # they are assumed of the inputs
     return RulesInPipeline(
         rules.rules, rules.fed, shapes=tuple(shapes), facts=facts or None, integers=integers, trex=rules.trex,
-        frame=frame, tick=tick, unit=unit, most=1, outputs=shown_tables([frame]),
+        frame=frame, tick=tick, unit=unit, most=1, outputs=output_tables([frame]),
     )  # fmt: skip
 
 
-def _has_constants(rules: RuleProcessor, integers: Domain) -> None:
+def _require_constants(rules: RuleProcessor, integers: Domain) -> None:
     """DomainError where rules name a number that the pipeline's `int` does not have."""
     leaves = (leaf for rule in rules.rules.rules for each in rule.expressions for leaf in t.within(each))
     whole = [leaf.value for leaf in leaves if isinstance(leaf, t.Literal) and type(leaf.value) is int]

@@ -18,7 +18,7 @@ from functools import cached_property
 from workbench.core.domain import Range
 from workbench.errors import Refused
 from workbench.tesla import tree as t
-from workbench.tesla.model.chosen import ValueTable
+from workbench.tesla.model.guarded import ValueTable
 from workbench.tesla.model.roles import Role, reads, roles_of
 from workbench.tesla.operators import readings
 from workbench.tesla.resolved import OWN, as_written, slots
@@ -31,7 +31,7 @@ Tables = Mapping[tuple[str, str], ValueTable]
 
 
 @dataclass(frozen=True)
-class KeptColumn:
+class ColumnLayout:
     """The events of a type that are kept.
 
     Attributes
@@ -61,14 +61,14 @@ class KeptColumn:
     @cached_property
     def alike(self) -> bool:
         """Whether all that looks for them has the same constraints on the event alone, which all kept satisfy then."""
-        return _alike(self.roles)
+        return _filters_alike(self.roles)
 
     @cached_property
     def oldest(self) -> bool:
         """Whether it is the oldest event that is kept in place of the newest."""
-        return self.newest is not None and _oldest(self.roles)
+        return self.newest is not None and _selects_oldest(self.roles)
 
-    def with_room(self, room: int | None) -> KeptColumn:
+    def with_room(self, room: int | None) -> ColumnLayout:
         """The same with another capacity; one whose slots are known has the room that it needs."""
         return self if room is None or self.apart else replace(self, room=room)
 
@@ -79,7 +79,7 @@ class KeptColumn:
 
 
 @dataclass(frozen=True)
-class KeptLayout:
+class LineLayout:
     """What is kept of events for rules whose windows are numbers of ticks.
 
     Attributes
@@ -92,7 +92,7 @@ class KeptLayout:
     """
 
     rules: RuleSet
-    columns: Mapping[str, KeptColumn]
+    columns: Mapping[str, ColumnLayout]
     sizes: tuple[int, ...]
     trex: bool = False
     waits: Mapping[str, int] = field(default_factory=dict)
@@ -110,12 +110,12 @@ class KeptLayout:
         return Range(0, max(self.oldest, 1) + more)
 
     @cached_property
-    def lined(self) -> tuple[KeptColumn, ...]:
+    def lined(self) -> tuple[ColumnLayout, ...]:
         """The columns whose events stand in the line."""
         return tuple(column for column in self.columns.values() if not column.apart)
 
     @cached_property
-    def apart(self) -> tuple[tuple[KeptColumn, tuple[int, ...]], ...]:
+    def apart(self) -> tuple[tuple[ColumnLayout, tuple[int, ...]], ...]:
         """The slots outside of the line: of which column, and for which values of its attributes."""
         return tuple((column, key) for column in self.columns.values() for key in column.apart)
 
@@ -165,13 +165,13 @@ def consumes(rule: t.Rule, type: str) -> bool:
     return any(t.binds(p) and p.type == type for p in rule.predicates)
 
 
-def layouts(
+def lay_out(
     rule_sets: Sequence[RuleSet],
     tables: Tables,
     rooms: Mapping[str, int],
     rest: Mapping[str, int],
     trex: Container[int] = (),
-) -> list[KeptLayout]:
+) -> list[LineLayout]:
     """What is kept for each of these rule sets: the same for all, so that where they are compared it is kept once.
 
     Parameters
@@ -186,39 +186,39 @@ def layouts(
     for number, rules in enumerate(rule_sets):
         for role in (role for rule in rules.resolved for role in roles_of(rule, number in trex)):
             found.setdefault(role.part.type, []).append(role)
-    columns: dict[str, KeptColumn] = {}
+    columns: dict[str, ColumnLayout] = {}
     for kind, (name, roles) in enumerate(found.items(), 1):
         columns[name] = _column(name, kind, tuple(roles), tables, rest[name]).with_room(rooms.get(name))
     sizes = _sizes([column for column in columns.values() if not column.apart], tables)
-    return [KeptLayout(rules, columns, sizes, n in trex) for n, rules in enumerate(rule_sets)]
+    return [LineLayout(rules, columns, sizes, n in trex) for n, rules in enumerate(rule_sets)]
 
 
-def _column(name: str, kind: int, roles: tuple[Role, ...], tables: Tables, rest: int) -> KeptColumn:
+def _column(name: str, kind: int, roles: tuple[Role, ...], tables: Tables, rest: int) -> ColumnLayout:
     """The column of a type of which only the newest events count, or which has so much room."""
-    newest = _newest(roles)
+    newest = _newest_keys(roles)
     keys = [] if newest is None else [len(tables[name, each]) for each in newest]
-    apart = newest is not None and math.prod(keys) <= MOST_APART and _apart(roles, newest, tables)
-    sizes = {each: len(tables[name, each]) for each in _asked(roles)}
+    apart = newest is not None and math.prod(keys) <= MOST_APART and _needs_no_order(roles, newest, tables)
+    sizes = {each: len(tables[name, each]) for each in _attributes_read(roles)}
     several = sorted((each for each, size in sizes.items() if size > 1), key=lambda each: (-sizes[each], each))
     attributes = {each: place for place, each in enumerate(several)}
     ticks = [role.lookback.time for role in roles if role.lookback.time is not None]
     places = [role.lookback.count or 0 for role in roles if role.lookback.time is None]
     endless = [role for role in roles if role.lookback.endless]
     if endless and newest is None:
-        raise _refused(endless[0])
+        raise _refusal(endless[0])
     far = max(ticks, default=-1), max(places, default=0), bool(endless)
     own = tuple(itertools.product(*map(range, keys))) if apart else ()
     room = rest if newest is None else min(math.prod(keys), max(rest, 8))
-    return KeptColumn(name, kind, roles, *far, attributes, newest, own, len(own) or room)
+    return ColumnLayout(name, kind, roles, *far, attributes, newest, own, len(own) or room)
 
 
-def _sizes(columns: Sequence[KeptColumn], tables: Tables) -> tuple[int, ...]:
+def _sizes(columns: Sequence[ColumnLayout], tables: Tables) -> tuple[int, ...]:
     """Of each attribute of a slot that holds events of any of these columns, the most values that it has."""
     sizes = ([len(tables[column.type, name]) for name in column.attributes] for column in columns)
     return tuple(map(max, itertools.zip_longest(*sizes, fillvalue=0)))
 
 
-def _refused(role: Role) -> Refused:
+def _refusal(role: Role) -> Refused:
     """Why a window that is not bounded has no finite model."""
     window = role.part.window
     assert window is not None
@@ -235,7 +235,7 @@ def _refused(role: Role) -> Refused:
     )
 
 
-def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
+def _newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
     """The attributes of which the newest event alone counts, for those that are equal in them; None: it does not.
 
     It does where all that looks for the events takes the last one, or asks whether there is one, in a window that ends
@@ -243,7 +243,7 @@ def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
     windows without an end the same is true of the oldest one, and the first.
     """
     found: dict[str, None] = {}
-    oldest = _oldest(roles)
+    oldest = _selects_oldest(roles)
     for role in roles:
         part, window = role.part, role.part.window
         taken = part.policy.oldest if oldest else part.policy.newest
@@ -258,26 +258,26 @@ def _newest(roles: Sequence[Role]) -> tuple[str, ...] | None:
         if sum(t.binds(p) and p.type == part.type for p in role.rule.predicates) > 1:
             return None
         for constraint in role.linked:
-            key = _equated(constraint)
+            key = _equated_attribute(constraint)
             if key is None:
                 return None
             found[key] = None
-        for constraint in () if _alike(roles) else role.plain:
+        for constraint in () if _filters_alike(roles) else role.plain:
             found |= {slot.name: None for slot in slots(constraint)}
     return tuple(found)
 
 
-def _oldest(roles: Sequence[Role]) -> bool:
+def _selects_oldest(roles: Sequence[Role]) -> bool:
     first = any(role.part.policy.oldest for role in roles)
     windows = (role.part.window for role in roles)
     return first and all(isinstance(window, t.WithinWindow) and window.most is None for window in windows)
 
 
-def _alike(roles: Sequence[Role]) -> bool:
+def _filters_alike(roles: Sequence[Role]) -> bool:
     return len({frozenset(map(str, role.plain)) for role in roles}) == 1
 
 
-def _apart(roles: Sequence[Role], newest: tuple[str, ...], tables: Tables) -> bool:
+def _needs_no_order(roles: Sequence[Role], newest: tuple[str, ...], tables: Tables) -> bool:
     """Whether nobody asks in which order events of different values of these attributes have come.
 
     They do not where each predicate finds one of them at most, or asks only whether there is one, and no other window
@@ -289,7 +289,7 @@ def _apart(roles: Sequence[Role], newest: tuple[str, ...], tables: Tables) -> bo
         if role.lookback.time is None:
             return False  # such a slot knows only how old its event is
         if not part.policy.forbids:
-            if not _alike(roles) or set(map(_equated, role.linked)) != set(newest):
+            if not _filters_alike(roles) or set(map(_equated_attribute, role.linked)) != set(newest):
                 return False
             windows = (each.window for each in role.rule.predicates)
             if any(part.name in (getattr(window, name, "") for name in ("of", "one", "two")) for window in windows):
@@ -297,7 +297,7 @@ def _apart(roles: Sequence[Role], newest: tuple[str, ...], tables: Tables) -> bo
     return all(tables[roles[0].part.type, name].distinct for name in newest)
 
 
-def _equated(constraint: t.Expression) -> str | None:
+def _equated_attribute(constraint: t.Expression) -> str | None:
     """The attribute of the event that a constraint sets equal to something else."""
     for sign, one, other in readings(constraint):
         if sign == "==" and reads(one, OWN) and all(slot.place != OWN for slot in slots(other)):
@@ -305,9 +305,9 @@ def _equated(constraint: t.Expression) -> str | None:
     return None
 
 
-def _asked(roles: Sequence[Role]) -> set[str]:
+def _attributes_read(roles: Sequence[Role]) -> set[str]:
     """The attributes that are asked for after an event is kept."""
-    same = _alike(roles)
+    same = _filters_alike(roles)
     found: set[str] = set()
     for role in roles:
         expressions = [*role.linked, *(() if same else role.plain)]
@@ -317,4 +317,4 @@ def _asked(roles: Sequence[Role]) -> set[str]:
         read = [slot for slot in slots(*expressions) if slot.place == OWN]
         read += [slot for slot in slots(*role.rule.expressions) if slot.place == role.place]
         found |= {slot.name for slot in read if slot.is_attribute}
-    return found | set(_newest(roles) or ())
+    return found | set(_newest_keys(roles) or ())

@@ -16,9 +16,9 @@ from workbench.core.ops import both, disjunction, ite
 from workbench.core.processor import Burst, Emission, Machine, Maybe, State, slots_of
 from workbench.core.strict import leaves_domain
 from workbench.core.term import FALSE, TRUE, Term, const, var
-from workbench.tesla.model.chosen import ChosenValue, selected
 from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
-from workbench.tesla.model.shown import nothing_of, ticks_of
+from workbench.tesla.model.encoding import default_term, ticks_of
+from workbench.tesla.model.guarded import GuardedValue, select
 from workbench.tesla.model.state import variables
 from workbench.tesla.model.ticks import RulesInTicks
 
@@ -103,9 +103,9 @@ class ModelledRules(RulesInTicks):
         recent = ModelCourse.read(self.frame, state).recent
         return {self.ports.index(type): rate.may_come(recent[type]) for type, rate in self.frame.rates.items()}
 
-    def _read(self, name: str, given: Any) -> dict[str, ChosenValue]:
+    def _read(self, name: str, given: Any) -> dict[str, GuardedValue]:
         """The attributes of an event of a stream."""
-        return {attribute: self._tables[name, attribute].read(item) for attribute, item in self.attributes(name, given)}
+        return {each: self._input_encodings[name, each].decode(item) for each, item in self.attributes(name, given)}
 
     def emitted(self, ways: Sequence[tuple[Term, ModelCourse]]) -> list[list[Maybe]]:
         """What is emitted on each output, in the order of publication; of the ways that a step can go there is one."""
@@ -122,7 +122,7 @@ class ModelledRules(RulesInTicks):
     def bursts(self, outputs: Sequence[Sequence[Maybe]], width: int) -> tuple[Emission, ...]:
         """The same, each output with so many slots."""
         return tuple(
-            Burst([*slots, *[Maybe(FALSE, nothing_of(domain))] * (width - len(slots))])
+            Burst([*slots, *[Maybe(FALSE, default_term(domain))] * (width - len(slots))])
             for slots, domain in zip(outputs, self.results(self.shapes), strict=True)
         )
 
@@ -135,9 +135,9 @@ class ModelledRules(RulesInTicks):
                 found = ite(when, const(composite.type, kinds), found)
             return found
         type = here[0][1].type
-        return tuple(self.chosen(here, name) for of, name in self._shown_as if of == type) or TRUE
+        return tuple(self.chosen(here, name) for of, name in self._output_encodings if of == type) or TRUE
 
     def chosen(self, here: Sequence[tuple[Term, ModelComposite]], attribute: str) -> Any:
         """An attribute of what comes out there, shown as that of the first is."""
         cases = [(when, composite.values[attribute]) for when, composite in here]
-        return self._shown_as[here[0][1].type, attribute].show(selected(cases))
+        return self._output_encodings[here[0][1].type, attribute].encode(select(cases))

@@ -19,9 +19,9 @@ from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate import AggregateRow
 from workbench.tesla.aggregate_table import aggregate_row
-from workbench.tesla.model.chosen import ChosenValue, Lookup, applied, either_of, evaluated, holds
 from workbench.tesla.model.fact_rows import GivenFacts, ModelRow
-from workbench.tesla.model.kept import Kept, Line
+from workbench.tesla.model.guarded import GuardedValue, Lookup, apply, choose_value, evaluate, holds
+from workbench.tesla.model.retained import EventLine, RetainedEvent
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot
 from workbench.tesla.rule_set import RuleSet
@@ -31,7 +31,7 @@ TRIGGER = -1
 
 
 @dataclass(frozen=True)
-class Partial:
+class GuardedMatch:
     """A partial match.
 
     Attributes
@@ -44,15 +44,15 @@ class Partial:
 
     when: Term
     slots: Mapping[str, int] = field(default_factory=dict)
-    bound: Mapping[int, Callable[[str], ChosenValue]] = field(default_factory=dict)
+    bound: Mapping[int, Callable[[str], GuardedValue]] = field(default_factory=dict)
     choice: tuple[int, ...] = ()
 
-    def look(self, own: Callable[[str], ChosenValue] | None = None) -> Lookup:
+    def look(self, own: Callable[[str], GuardedValue] | None = None) -> Lookup:
         """What parameters and attributes are; `own` are those of the event that a predicate is about."""
         bound = self.bound if own is None else {**self.bound, OWN: own}
 
-        def found(slot: RuleSlot) -> ChosenValue:
-            return bound[slot.place](slot.name) if slot.value is None else evaluated(slot.value, found)
+        def found(slot: RuleSlot) -> GuardedValue:
+            return bound[slot.place](slot.name) if slot.value is None else evaluate(slot.value, found)
 
         return found
 
@@ -62,24 +62,24 @@ class RuleMatching:
     """Where a rule looks for events."""
 
     rules: RuleSet
-    line: Line
+    line: EventLine
     facts: Facts
     rule: ResolvedRule
     given: Mapping[str, GivenFacts] = field(default_factory=dict)
 
-    def matches(self, when: Term, trigger: Mapping[str, ChosenValue]) -> list[Partial]:
+    def matches(self, when: Term, trigger: Mapping[str, GuardedValue]) -> list[GuardedMatch]:
         """All matches of an event that comes when `when`, in their order, `where` included; those of `absent` pend."""
-        found = self._bound(Partial(when), 0, trigger.__getitem__, TRIGGER)
+        found = self._bind(GuardedMatch(when), 0, trigger.__getitem__, TRIGGER)
         partials = [] if found is None else [found]
         for place in range(1, len(self.rule.parts)):
-            partials = [grown for partial in partials for grown in self._grown(partial, place)]
+            partials = [grown for partial in partials for grown in self._extend(partial, place)]
         kept = [replace(p, when=both(p.when, holds(self.rule.where_clause, p.look()))) for p in partials]
         return [each for each in kept if each.when is not FALSE]
 
-    def _grown(self, partial: Partial, place: int) -> list[Partial]:
+    def _extend(self, partial: GuardedMatch, place: int) -> list[GuardedMatch]:
         part = self.rule.parts[place]
         if isinstance(part, t.Aggregate):
-            bound = {**partial.bound, place: self._aggregated(partial, part)}
+            bound = {**partial.bound, place: self._aggregate(partial, part)}
             return [replace(partial, bound=bound)]
         if part.policy.later:
             return [partial]
@@ -91,7 +91,7 @@ class RuleMatching:
         if part.policy.many:
             return [replace(each, choice=(*each.choice, i)) for i, each in enumerate(found)]
         ordered = found if part.policy.oldest else list(reversed(found))
-        taken: list[Partial] = []
+        taken: list[GuardedMatch] = []
         free: Any = TRUE
         for each in ordered:
             taken.append(replace(each, when=both(each.when, free)))
@@ -100,12 +100,12 @@ class RuleMatching:
 
     # --- candidates -------------------------------------------------------------------------------------
 
-    def _candidates(self, partial: Partial, place: int, part: t.Predicate) -> Iterator[Partial]:
+    def _candidates(self, partial: GuardedMatch, place: int, part: t.Predicate) -> Iterator[GuardedMatch]:
         """What may be selected, or is there for `not`, in its order."""
         if self.rules.declarations[part.type].fact:
             for there, row in self._rows(part):
                 grown = replace(partial, when=both(partial.when, there))
-                if (found := self._bound(grown, place, row.__getitem__, None)) is not None:
+                if (found := self._bind(grown, place, row.__getitem__, None)) is not None:
                     yield found
             return
         binds, layout = part.policy.binds, self.line.layout
@@ -116,27 +116,27 @@ class RuleMatching:
             if binds and consumer in layout.consuming:
                 when = both(when, negate(self.line.slots[slot].used[layout.consuming.index(consumer)]))
             grown = replace(partial, when=both(partial.when, when))
-            if (found := self._bound(grown, place, self._own(part.type, slot), slot)) is not None:
+            if (found := self._bind(grown, place, self._reader(part.type, slot), slot)) is not None:
                 yield found
 
-    def _bound(
-        self, partial: Partial, place: int, own: Callable[[str], ChosenValue], slot: int | None
-    ) -> Partial | None:
+    def _bind(
+        self, partial: GuardedMatch, place: int, own: Callable[[str], GuardedValue], slot: int | None
+    ) -> GuardedMatch | None:
         """The match with this event or row (`slot` None); None where that is never one."""
         part = self.rule.parts[place]
         assert isinstance(part, t.Predicate)
-        when = both(partial.when, holds(self._constraints(part, slot), partial.look(own)))
+        when = both(partial.when, holds(self._open_constraints(part, slot), partial.look(own)))
         if when is FALSE:
             return None
         if slot is None:
             return replace(partial, when=when, bound={**partial.bound, place: own})
         read = lambda name: self._time(part, slot) if name == TIME else own(name)  # noqa: E731
-        return Partial(when, {**partial.slots, part.name: slot}, {**partial.bound, place: read}, partial.choice)
+        return GuardedMatch(when, {**partial.slots, part.name: slot}, {**partial.bound, place: read}, partial.choice)
 
-    def _time(self, part: t.Predicate, slot: int) -> ChosenValue:
+    def _time(self, part: t.Predicate, slot: int) -> GuardedValue:
         """When the event came, less when the trigger did."""
         if slot == TRIGGER:
-            return ChosenValue.constant(0)
+            return GuardedValue.constant(0)
         (most,) = {r.lookback.time for r in self.line.layout.columns[part.type].roles if r.part is part}
         if most is None:
             raise Refused(
@@ -144,20 +144,20 @@ class RuleMatching:
                 hint="give it a window of time that hangs on the trigger: within 5 min from ...",
             )  # fmt: skip
         age = self.line.slots[slot].age
-        return ChosenValue.of((-ticks * self.line.layout.tick, EQ(age, ticks)) for ticks in range(most + 1))
+        return GuardedValue.of((-ticks * self.line.layout.tick, EQ(age, ticks)) for ticks in range(most + 1))
 
-    def _constraints(self, part: t.Predicate | t.Aggregate, slot: int | None) -> Sequence[t.Expression]:
+    def _open_constraints(self, part: t.Predicate | t.Aggregate, slot: int | None) -> Sequence[t.Expression]:
         """What is left to be asked: what holds of all that is kept is not."""
         column = self.line.layout.columns.get(part.type)
         if slot is None or slot == TRIGGER or column is None or not column.alike:
             return part.constraints
         return next(role.linked for role in column.roles if role.part is part)
 
-    def _own(self, type: str, slot: int) -> Callable[[str], ChosenValue]:
+    def _reader(self, type: str, slot: int) -> Callable[[str], GuardedValue]:
         column = self.line.layout.columns[type]
         return lambda name: self.line.slots[slot].attribute(column, name, self.line.tables)
 
-    def _in_range(self, partial: Partial, part: t.Predicate | t.Aggregate) -> Iterator[tuple[int, Term]]:
+    def _in_range(self, partial: GuardedMatch, part: t.Predicate | t.Aggregate) -> Iterator[tuple[int, Term]]:
         """The slots of events in the window, oldest first, each with when there is one."""
         column, window = self.line.layout.columns[part.type], part.window
         for slot in self.line.places_of(column):
@@ -185,7 +185,7 @@ class RuleMatching:
         found = TRUE if window.most is None else LE(ago, int(window.most.amount))
         return both(GE(ago, least), found) if least else found
 
-    def _at(self, slot: int, anchor: int) -> list[Kept]:
+    def _at(self, slot: int, anchor: int) -> list[RetainedEvent]:
         return [self.line.slots[slot], *([] if anchor == TRIGGER else [self.line.slots[anchor]])]
 
     def _between(self, slot: int, later: int, earlier: int) -> Any:
@@ -206,38 +206,38 @@ class RuleMatching:
         for by in reversed(ordering):
             place = names.index(by.name)
             rows.sort(key=lambda row: sort_key(row[place]), reverse=by.descending)
-        return [(TRUE, {name: ChosenValue.constant(v) for name, v in zip(names, row, strict=True)}) for row in rows]
+        return [(TRUE, {name: GuardedValue.constant(v) for name, v in zip(names, row, strict=True)}) for row in rows]
 
     # --- aggregates -------------------------------------------------------------------------------------
 
-    def _aggregated(self, partial: Partial, part: t.Aggregate) -> Callable[[str], ChosenValue]:
+    def _aggregate(self, partial: GuardedMatch, part: t.Aggregate) -> Callable[[str], GuardedValue]:
         """What reads the parameter of an aggregate."""
-        members: list[tuple[Term, ChosenValue]] = []
+        members: list[tuple[Term, GuardedValue]] = []
         if self.rules.declarations[part.type].fact:
             for there, row in self._rows(part):
                 members.append(self._member(partial, part, row.__getitem__, there, None))
         else:
             for slot, when in self._in_range(partial, part):
-                members.append(self._member(partial, part, self._own(part.type, slot), when, slot))
+                members.append(self._member(partial, part, self._reader(part.type, slot), when, slot))
         domain = self.rules.declarations[part.type].domains.get(part.attribute or "")
         aggregate = aggregate_row(part)
-        bag = ChosenValue.constant(())
+        bag = GuardedValue.constant(())
         for when, value in members:
             if when is FALSE:
                 continue
-            more = applied(lambda one, other: _added(aggregate, domain, one, other), (bag, value))
-            bag = either_of(when, more, bag)
-        found = applied(lambda values: aggregate.over(values, domain), (bag,))
+            more = apply(lambda one, other: _add_member(aggregate, domain, one, other), (bag, value))
+            bag = choose_value(when, more, bag)
+        found = apply(lambda values: aggregate.over(values, domain), (bag,))
         return lambda _: found
 
     def _member(
-        self, partial: Partial, part: t.Aggregate, own: Callable[[str], ChosenValue], when: Term, slot: int | None
-    ) -> tuple[Term, ChosenValue]:
-        inside = both(when, holds(self._constraints(part, slot), partial.look(own)))
-        return inside, own(part.attribute) if part.attribute else ChosenValue.constant(True)
+        self, partial: GuardedMatch, part: t.Aggregate, own: Callable[[str], GuardedValue], when: Term, slot: int | None
+    ) -> tuple[Term, GuardedValue]:
+        inside = both(when, holds(self._open_constraints(part, slot), partial.look(own)))
+        return inside, own(part.attribute) if part.attribute else GuardedValue.constant(True)
 
 
-def _added(row: AggregateRow, domain: Domain | None, bag: Any, value: Value | None) -> tuple[Value | None, ...]:
+def _add_member(row: AggregateRow, domain: Domain | None, bag: Any, value: Value | None) -> tuple[Value | None, ...]:
     """The values so far and another one, as few as the aggregate needs."""
     if value is None:
         return tuple(bag)

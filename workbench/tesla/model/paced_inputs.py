@@ -14,8 +14,8 @@ from workbench.core.kinds import Listening
 from workbench.core.ops import ite
 from workbench.core.processor import NOTHING, Emission, Machine, Slot, State, Stream
 from workbench.core.units import spelled
+from workbench.tesla.model.encoding import ticks_of
 from workbench.tesla.model.rates import EventRate
-from workbench.tesla.model.shown import ticks_of
 
 
 @dataclass(frozen=True)

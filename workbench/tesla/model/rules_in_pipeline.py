@@ -18,11 +18,11 @@ from workbench.core.processor import Emission, Machine, Maybe, State
 from workbench.core.strict import leaves_domain
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.errors import Overflow
-from workbench.tesla.model.chosen import ValueTable
 from workbench.tesla.model.course import ModelComposite
+from workbench.tesla.model.encoding import NULL, ValueEncoding, pause_domain
+from workbench.tesla.model.guarded import ValueTable
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.outputs import ModelOutput
-from workbench.tesla.model.shown import NULL, Shown, pauses_shown
 from workbench.tesla.model.state import variables
 from workbench.tesla.nulls import may_be_null
 from workbench.tesla.occurrence import Occurrence
@@ -43,7 +43,7 @@ class RulesInPipeline(ModelledRules):
     @property
     def assumes(self) -> tuple[str, ...]:
         times, *others = super().assumes
-        pauses = pauses_shown(self.most, 0 if self.still else 1)
+        pauses = pause_domain(self.most, 0 if self.still else 1)
         if isinstance(pauses, Enum):
             times += f"; {', '.join(pauses.labels)} of them pass in a step"
         elif self.frame.absences:
@@ -97,14 +97,14 @@ class RulesInPipeline(ModelledRules):
         return {name: list(places_of(declared[name], domain, modelled=True)) for name, domain in fed}
 
     @cached_property
-    def _tables(self) -> Mapping[tuple[str, str], Shown]:
+    def _input_encodings(self) -> Mapping[tuple[str, str], ValueEncoding]:
         found = {}
         for name, places in self._places.items():
             domains = self.rules.declarations[name].domains
             for attribute, _, part in places:
                 shown, table = list(part.values()), self.frame.tables[name, attribute]
-                meanings = (meant(each, domains[attribute]) for each in shown)
-                found[name, attribute] = Shown.showing(table, part, meanings, shown)
+                meanings = (meaning_of(each, domains[attribute]) for each in shown)
+                found[name, attribute] = ValueEncoding.of_pairs(table, part, meanings, shown)
         return found
 
     def attributes(self, name: str, given: Any) -> Iterator[tuple[str, Any]]:
@@ -117,7 +117,7 @@ class RulesInPipeline(ModelledRules):
     def _record(self, type: str) -> Domain:
         """The fields that composites have where rules run, in their order; a model does not have all their values."""
         names = self.rules.declarations[type].domains
-        found = [shown.domain if (shown := self._shown_as.get((type, name))) else UNKNOWN for name in names]
+        found = [shown.domain if (shown := self._output_encodings.get((type, name))) else UNKNOWN for name in names]
         return Record(tuple(found), tuple(names)) if names else BOOL
 
     @cached_property
@@ -125,17 +125,17 @@ class RulesInPipeline(ModelledRules):
         types = self.rules.composites
         columns: dict[str, Domain] = {"type": Enum(types), "time": UNKNOWN}
         for name in shared_domains(self.rules.declarations[each] for each in types):
-            found = {shown.domain if (shown := self._shown_as.get((of, name))) else UNKNOWN for of in types}
+            found = {shown.domain if (shown := self._output_encodings.get((of, name))) else UNKNOWN for of in types}
             columns[name] = found.pop() if len(found) == 1 else UNKNOWN
         return Record(tuple(columns.values()), tuple(columns))
 
     @cached_property
-    def _shown_as(self) -> Mapping[tuple[str, str], Shown]:
+    def _output_encodings(self) -> Mapping[tuple[str, str], ValueEncoding]:
         given = dict.fromkeys(self.fed, frozenset[str]())
         facts = {name: self._null_in(name) for name in self.looks_up}
         nulls = may_be_null(self.rules, {**given, **facts})
         return {
-            (of, name): self._shown_of(domain, self.outputs[of, name])
+            (of, name): self._encode_attribute(domain, self.outputs[of, name])
             for of in self.rules.composites
             for name, domain in self.rules.declarations[of].domains.items()
             if (of, name) in self.outputs and name not in nulls[of]
@@ -146,25 +146,25 @@ class RulesInPipeline(ModelledRules):
         rows, names = self.frame.facts.get(type, ()), self.rules.declarations[type].domains
         return frozenset(name for place, name in enumerate(names) if any(row[place] is None for row in rows))
 
-    def _shown_of(self, domain: Domain, table: ValueTable) -> Shown:
+    def _encode_attribute(self, domain: Domain, table: ValueTable) -> ValueEncoding:
         """How values of an attribute are shown: numbers as a pipeline has them, others by names."""
         if domain == BOOL:
-            return Shown.showing(table, BOOL, table.values, table.values)
+            return ValueEncoding.of_pairs(table, BOOL, table.values, table.values)
         if domain == INT:
             whole = [value for value in table.values if isinstance(value, int)]
             if self._beyond and any(value not in self.integers for value in whole):
-                return Shown.showing(table, Range(min(whole), max(whole)), whole, whole)
-            return Shown.showing(table, self.integers, whole, map(self.integers.fit, whole))
+                return ValueEncoding.of_pairs(table, Range(min(whole), max(whole)), whole, whole)
+            return ValueEncoding.of_pairs(table, self.integers, whole, map(self.integers.fit, whole))
         names = tuple(map(str, table.values))
         known = (part for shape in self.shapes for part in within(shape) if isinstance(part, Enum))
         labels = Enum(names or (NULL,))
         domain = next((part for part in known if set(labels.labels) <= set(part.labels)), labels)
-        return Shown.showing(table, domain, table.values, names)
+        return ValueEncoding.of_pairs(table, domain, table.values, names)
 
     @cached_property
     def _beyond(self) -> bool:
         """Whether numbers come that the pipeline's `int` does not have."""
-        keys = (key for shown in self._tables.values() for key in shown.as_shown)
+        keys = (key for shown in self._input_encodings.values() for key in shown.codes)
         return any(type is int and value not in self.integers for type, value in keys)
 
     def row(self, output: ModelOutput, type: str, values: Mapping[str, Value]) -> Value:
@@ -190,17 +190,17 @@ class RulesInPipeline(ModelledRules):
     def _fields(record: Record) -> Iterator[tuple[str, Domain]]:
         return zip(record.labels, record.fields, strict=True)
 
-    def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
+    def _encode_outputs(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         if isinstance(self.integers, Integer) and self.integers.overflow is Overflowing.CHECKED:
             for each in found:
                 for name, value in zip(self.rules.declarations[each.type].positions, each.values, strict=True):
-                    shown = self._shown_as.get((each.type, name))
+                    shown = self._output_encodings.get((each.type, name))
                     if shown and shown.domain == self.integers and value not in self.integers:
                         raise Overflow(f"{value} leaves the domain {self.integers}", hint="choose a larger domain")
-        return super()._shown(found)
+        return super()._encode_outputs(found)
 
 
-def meant(shown: Value, domain: Domain) -> Value:
+def meaning_of(shown: Value, domain: Domain) -> Value:
     """The value of an attribute that a stream of a model shows, where it may show its name."""
     if domain == FLOAT:
         return float(shown)

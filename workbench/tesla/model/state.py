@@ -34,7 +34,7 @@ def variables(template: tuple[Any, ...]) -> list[Slot]:
     return [Slot(each.name, each.domain, each.initial) for each in found]
 
 
-def filled(template: T, values: Iterator[Any]) -> T:
+def fill_in(template: T, values: Iterator[Any]) -> T:
     """The state whose variables have these values."""
 
     def fill(part: Any) -> Any:

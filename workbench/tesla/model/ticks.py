@@ -23,10 +23,10 @@ from workbench.core.term import exactly
 from workbench.core.units import spelled
 from workbench.errors import EndlessChain, Overflow
 from workbench.tesla.formulas import TREX
-from workbench.tesla.model.chosen import ValueTable
+from workbench.tesla.model.encoding import ValueEncoding, ticks_of
 from workbench.tesla.model.frame import RuleFrame, waiting_of
+from workbench.tesla.model.guarded import ValueTable
 from workbench.tesla.model.outputs import CHAIN, ModelOutput, output_of
-from workbench.tesla.model.shown import Shown, ticks_of
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_memory import HappensOrFacts, RuleMemory
 from workbench.tesla.rule_processor import ALL, RuleProcessor
@@ -103,19 +103,19 @@ class RulesInTicks(RuleProcessor, Keeping):
         return tuple(self._record(type) if type else kinds for type in types)
 
     def _record(self, type: str) -> Domain:
-        shown = {name: each.domain for (of, name), each in self._shown_as.items() if of == type}
+        shown = {name: each.domain for (of, name), each in self._output_encodings.items() if of == type}
         return Record(tuple(shown.values()), tuple(shown)) if shown else BOOL
 
     @cached_property
-    def _shown_as(self) -> Mapping[tuple[str, str], Shown]:
+    def _output_encodings(self) -> Mapping[tuple[str, str], ValueEncoding]:
         keys = [(name, each) for name in self.rules.composites for each in self.rules.declarations[name].domains]
-        return {key: Shown.of(self.outputs[key]) for key in keys if key in self.outputs}
+        return {key: ValueEncoding.of(self.outputs[key]) for key in keys if key in self.outputs}
 
     @property
     def assumes(self) -> tuple[str, ...]:
         longest = "" if self.most == 1 else f", and longer pauses than {self.most} of them do what one of so many does"
         values = [
-            f"{name}.{attribute} is {self._tables[name, attribute].domain}"
+            f"{name}.{attribute} is {self._input_encodings[name, attribute].domain}"
             for name in self._types
             for attribute in self.rules.declarations[name].domains
         ]
@@ -127,7 +127,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         rates = self.frame.rates.items()
         found += [f"at most {rate.most} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
         found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
-        nulls = any(None in self.frame.tables[key].values for key in self._tables)
+        nulls = any(None in self.frame.tables[key].values for key in self._input_encodings)
         rest = "no other one is null" if nulls else "none is null"
         return (*found, *([f"{', '.join(values)}; {rest}"] if values else []))
 
@@ -166,14 +166,14 @@ class RulesInTicks(RuleProcessor, Keeping):
         for event, _ in kept:
             places, shown = self.rules.declarations[event.type].positions, self._attributes(event.type)
             own = dict(zip(places, event.values, strict=True))
-            values = [each.as_shown[exactly(own[name])] for name, each in shown.items()]
+            values = [each.codes[exactly(own[name])] for name, each in shown.items()]
             age = min((now - event.time) // self.tick, max(self.frame.layout.columns[event.type].limit, 1))
             found[event.type].append((age, *values))
         return tuple(found.values())
 
-    def _attributes(self, type: str) -> dict[str, Shown]:
+    def _attributes(self, type: str) -> dict[str, ValueEncoding]:
         """The attributes that a column keeps of its events, and how they are shown."""
-        shown = {**self._tables, **self._shown_as}
+        shown = {**self._input_encodings, **self._output_encodings}
         return {name: shown[type, name] for name in self.frame.layout.columns[type].attributes if (type, name) in shown}
 
     # --- meaning and operation ---
@@ -181,16 +181,16 @@ class RulesInTicks(RuleProcessor, Keeping):
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         steps = [{self.ports[place]: each} for place, each in streams[0]]
         meant = self._meant(list(self.happenings(steps)), self.with_facts(steps).frame.facts, None)
-        return tuple(map(list, self._shown(meant)))
+        return tuple(map(list, self._encode_outputs(meant)))
 
     def initial(self) -> State:
         return (0, "", (), 0, ())
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        state, found, _ = self.processed(state, front)
-        return state, tuple(map(emission, self._shown(found))) if found else self._silent
+        state, found, _ = self.process(state, front)
+        return state, tuple(map(emission, self._encode_outputs(found))) if found else self._silent
 
-    def processed(self, state: State, front: tuple[Any, ...]) -> tuple[State, Sequence[Occurrence], Mapping[str, int]]:
+    def process(self, state: State, front: tuple[Any, ...]) -> tuple[State, Sequence[Occurrence], Mapping[str, int]]:
         """A step: the state behind it, what it causes, and how much columns have held meanwhile, and what waits."""
         (now, memory, kept, count, rows), (place, given) = state, front
         if (name := self.ports[place]) in self.frame.told:
@@ -216,12 +216,12 @@ class RulesInTicks(RuleProcessor, Keeping):
         for each in came:
             if isinstance(each, Occurrence):
                 count += 1
-                kept = self._with_event(self._since(kept, each.time, count), replace(each, number=count - 1))
+                kept = self._with_event(self._still_needed(kept, each.time, count), replace(each, number=count - 1))
                 held[each.type] = max(held.get(each.type, 0), sum(other.type == each.type for other, _ in kept))
-        kept = self._since(kept, now, count)
-        return (now, memory, kept, count, rows), found, {**held, **self._bounded(memory, found)}
+        kept = self._still_needed(kept, now, count)
+        return (now, memory, kept, count, rows), found, {**held, **self._check_waiting(memory, found)}
 
-    def _bounded(self, memory: RuleMemory, found: Sequence[Occurrence]) -> Mapping[str, int]:
+    def _check_waiting(self, memory: RuleMemory, found: Sequence[Occurrence]) -> Mapping[str, int]:
         """How much waits; Overflow where that is more than there is room for, or chains are longer than it follows."""
         waits = memory.awaiting if self.frame.absences else {}
         for rule in self.frame.absences:
@@ -236,7 +236,7 @@ class RulesInTicks(RuleProcessor, Keeping):
                 )
         return {waiting_of(rule): waits[rule.name] for rule in self.frame.absences}
 
-    def _since(self, kept: tuple[Any, ...], now: int, count: int) -> tuple[Any, ...]:
+    def _still_needed(self, kept: tuple[Any, ...], now: int, count: int) -> tuple[Any, ...]:
         """What is still asked for at a time, when so many events have come."""
 
         def stays(event: Occurrence) -> bool:
@@ -265,9 +265,9 @@ class RulesInTicks(RuleProcessor, Keeping):
     # --- events and values ---
 
     @cached_property
-    def _tables(self) -> Mapping[tuple[str, str], Shown]:
+    def _input_encodings(self) -> Mapping[tuple[str, str], ValueEncoding]:
         names = [(name, each) for name in self._types for each in self.rules.declarations[name].domains]
-        return {key: Shown.of(self.frame.tables[key], exact=True) for key in names}
+        return {key: ValueEncoding.of(self.frame.tables[key], exact=True) for key in names}
 
     @property
     def _types(self) -> Iterator[str]:
@@ -276,7 +276,7 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     def event(self, name: str, given: Value, now: int) -> Occurrence:
         """An event of a type, as a stream shows it."""
-        values = (self._tables[name, attribute].value(item) for attribute, item in self.attributes(name, given))
+        values = [self._input_encodings[name, each].decode_value(item) for each, item in self.attributes(name, given)]
         return Occurrence(name, now, tuple(values))
 
     def attributes(self, name: str, given: Any) -> Iterator[tuple[str, Any]]:
@@ -339,19 +339,19 @@ class RulesInTicks(RuleProcessor, Keeping):
         frame = replace(self.frame, facts={**self.frame.facts, **found})
         return replace(self, frame=frame, facts=frame.facts)
 
-    def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
+    def _encode_outputs(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
         for each, chain in _chains(found):
             values: dict[str, Value] = {}
             for name, item in zip(self.rules.declarations[each.type].positions, each.values, strict=True):
-                if (shown := self._shown_as.get((each.type, name))) is None:
+                if (shown := self._output_encodings.get((each.type, name))) is None:
                     continue
-                if exactly(item) not in shown.as_shown or exactly(item) not in self.frame.table(each.type, name).places:
+                if exactly(item) not in shown.codes or exactly(item) not in self.frame.table(each.type, name).places:
                     raise Overflow(
                         f"{each.type}.{name} is {item!r}, which is not among the values that the model has",
                         hint="give the attributes of events fewer values: --values TYPE.ATTRIBUTE=1..4",
                     )
-                values[name] = shown.as_shown[exactly(item)]
+                values[name] = shown.codes[exactly(item)]
             for output in self._outputs:
                 if output.has(each, chain):
                     outputs[output.name].append(self.row(output, each.type, values))

@@ -51,7 +51,7 @@ def left_of(rule: t.Rule) -> Range:
     return Range(0, rule.timeout + 1)
 
 
-def without(line: Sequence[WaitingMatch], gone: Sequence[Term]) -> list[WaitingMatch]:
+def remove(line: Sequence[WaitingMatch], gone: Sequence[Term]) -> list[WaitingMatch]:
     """The line without some: who was behind one with the same trigger may be the first of these now."""
     found, started = [], FALSE
     for each, leaves in zip(line, gone, strict=True):
@@ -71,13 +71,13 @@ def first_due(line: Sequence[WaitingMatch], when: Term, *, several: bool) -> lis
     return found
 
 
-def taken(line: Sequence[WaitingMatch], tag: int) -> Term:
+def is_tag_used(line: Sequence[WaitingMatch], tag: int) -> Term:
     """Whether one of them has a tag."""
     found: Term = disjunction(both(each.present, EQ(each.tag, tag)) for each in line)
     return found
 
 
-def with_waiting(line: Sequence[WaitingMatch], when: Term, new: WaitingMatch) -> tuple[list[WaitingMatch], Term]:
+def append(line: Sequence[WaitingMatch], when: Term, new: WaitingMatch) -> tuple[list[WaitingMatch], Term]:
     """The line with one more behind the others, where `when`; and whether there is no room for it."""
     done, settled = [], negate(when)
     for each in line:
@@ -87,7 +87,7 @@ def with_waiting(line: Sequence[WaitingMatch], when: Term, new: WaitingMatch) ->
     return done, negate(settled)
 
 
-def ticked(line: Sequence[WaitingMatch], when: Term, rule: t.Rule) -> list[WaitingMatch]:
+def tick(line: Sequence[WaitingMatch], when: Term, rule: t.Rule) -> list[WaitingMatch]:
     """The line when a tick has passed, where `when`."""
     passed = [each._replace(left=held_in(ADD(each.left, -1), left_of(rule))) for each in line]
     return compact([choose(both(when, each.present), after, each) for each, after in zip(line, passed, strict=True)])

@@ -301,7 +301,7 @@ def _verdict(
     )
     cases = [(words, Answer(True) if term is FALSE else answers.get(role)) for role, words, term in _cases(question)]
     never = [words for words, answer in cases if answer is not None and answer.truth is True]
-    # of rules by themselves `verify.rules.grown` looks for it
+    # of rules by themselves `verify.rules.growing_question` looks for it
     looked_for = settings.vacuity and not prepared.trivial and (never or not prepared.structure) and not env.row.single
     if not looked_for or outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
         return found

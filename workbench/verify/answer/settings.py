@@ -106,7 +106,7 @@ class Settings:
             scope = self.scope(*programs)
             return tuple(each.pipeline.resolve(scope) for each in programs)
         from workbench.tesla.model.build import RuleBounds
-        from workbench.tesla.model.in_pipelines import over
+        from workbench.tesla.model.in_pipelines import model_pipelines
 
         bounds = self.rules or RuleBounds()
         if isinstance(self.q, Adjustable):
@@ -114,4 +114,4 @@ class Settings:
         elif isinstance(self.q, int):
             bounds = replace(bounds, room=self.q)
         still = bounds.still or self.environment.row.together
-        return over(programs, self.domain, bounds, still=still)
+        return model_pipelines(programs, self.domain, bounds, still=still)

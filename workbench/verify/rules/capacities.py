@@ -28,8 +28,8 @@ from workbench.verify.finding import RULES, Finding, findings_in_turn
 from workbench.verify.most import Counted, GivenUp, Most, find_most
 from workbench.verify.rules.fires import firing
 from workbench.verify.rules.growth import StepMeasure, growths
-from workbench.verify.rules.measured import MOST_IN_TURN, MOST_TRIED, MeasuredRules
-from workbench.verify.rules.problems import growing
+from workbench.verify.rules.measurement import MOST_IN_TURN, MOST_TRIED, MeasuredRules
+from workbench.verify.rules.problems import growing_problem
 from workbench.verify.rules.stream import RuleStream, modelled_in
 from workbench.verify.rules.subject import RuleSubject
 
@@ -277,7 +277,8 @@ class CapacitySearch:
             roomy = replace(subject.bounds, rooms={**subject.bounds.rooms, **rooms})
             try:
                 prop = searched.more_than(searched.at_least)  # which is the first of the numbers
-                verdict = growing(replace(subject, bounds=roomy, deepen=False), prop, subject.rules.rule_names).decide()
+                larger = replace(subject, bounds=roomy, deepen=False)
+                verdict = growing_problem(larger, prop, subject.rules.rule_names).decide()
             except Refused as error:  # with so much room there are too many values
                 raise GivenUp(error.what) from error
             return [self._learn(searched, verdict, rooms), *[None] * (len(numbers) - 1)]

@@ -16,7 +16,7 @@ from workbench.tesla.rule_graph import LONGEST_CHAIN
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
-from workbench.verify.rules.problems import growing
+from workbench.verify.rules.problems import growing_problem
 from workbench.verify.rules.stream import stream_of
 from workbench.verify.rules.subject import RuleSubject
 
@@ -42,7 +42,7 @@ def _longer(subject: RuleSubject) -> Iterator[Finding]:
     length = subject.bounds.depth + 1
     subject = subject.within(replace(subject.bounds, depth=length, chain=length))
     names = subject.rules.rule_names
-    verdict = growing(subject, _chain(length), names, about=names).decide()
+    verdict = growing_problem(subject, _chain(length), names, about=names).decide()
     stream = stream_of(verdict) if verdict.outcome is Outcome.HOLDS else None
     if stream is not None:
         answer, says = ("long", f"one has {length} composites, and ends")

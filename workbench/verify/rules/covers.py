@@ -19,10 +19,10 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant
 from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.fires import find_firing
-from workbench.verify.rules.grown import GrowingQuestion
+from workbench.verify.rules.growing_question import GrowingQuestion
 from workbench.verify.rules.multisets import all_among, carried_by
 from workbench.verify.rules.stream import RuleStream, stream_of
-from workbench.verify.rules.subject import RuleSubject, happens
+from workbench.verify.rules.subject import RuleSubject, can_any_fire
 
 
 def covers(subject: RuleSubject) -> tuple[Finding, ...]:
@@ -40,7 +40,7 @@ def covers(subject: RuleSubject) -> tuple[Finding, ...]:
         for rule in (one, other):
             if rule.name not in streams:
                 streams[rule.name] = find_firing(subject, rule)
-        told = [_at_once(*way, *streams[way[0].name]) for way in ((one, other), (other, one))]
+        told = [_decide_by_streams(*way, *streams[way[0].name]) for way in ((one, other), (other, one))]
         if None not in told:
             return filter(None, told)
         covered_by = partial(_decide_cover, subject.about([one.name, other.name]))
@@ -58,7 +58,7 @@ def _decide_cover(subject: RuleSubject, one: Rule, other: Rule) -> Verdict:
         f"{one.name} emits what {other.name} does not",
     )
 
-    fires = partial(happens, [subject.rules], [one.name], subject.settings)
+    fires = partial(can_any_fire, [subject.rules], [one.name], subject.settings)
     ask = lambda bounds: subject.within(bounds).problem(prop).decide()  # noqa: E731
     return GrowingQuestion(ask, subject, fires, f"{one.name} never fires").decide()[0]
 
@@ -86,7 +86,7 @@ def _compare_both_ways(
             yield report_unknown(about, verdict)
 
 
-def _at_once(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream | None) -> Finding | None:
+def _decide_by_streams(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream | None) -> Finding | None:
     """That a rule emits what another one does not, if the shortest stream on which it emits anything tells."""
     if stream is None:
         return None

@@ -19,7 +19,7 @@ from workbench.tesla.rule_processor import ALL
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import Finding, findings_in_turn
 from workbench.verify.rules.capacities import MOST_KEPT, CapacitySearch, RuleMost
-from workbench.verify.rules.measured import ELAPSED
+from workbench.verify.rules.measurement import ELAPSED
 from workbench.verify.rules.subject import RuleSubject
 
 STATIC = "counting: a rule makes no more of a trigger than there are matches of what columns hold"

@@ -13,7 +13,7 @@ from functools import partial
 from workbench.tesla.tree import Rule
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.finding import Finding, findings_in_turn, report_unknown
-from workbench.verify.rules.problems import growing
+from workbench.verify.rules.problems import growing_problem
 from workbench.verify.rules.stream import RuleStream, stream_of
 from workbench.verify.rules.subject import RuleSubject, can_fire
 
@@ -39,7 +39,7 @@ def firing(subject: RuleSubject, rule: Rule) -> Verdict:
     """Whether a rule can fire, asked without the rules that do not matter; its run is one of a model of these."""
     own = subject.about([rule.name])
     own = own.within(replace(own.bounds, by_rule=True))
-    return growing(own, can_fire(rule), own.rules.rule_names, about=[rule.name], itself=True).decide()
+    return growing_problem(own, can_fire(rule), own.rules.rule_names, about=[rule.name], itself=True).decide()
 
 
 def find_firing(subject: RuleSubject, rule: Rule) -> tuple[Verdict, RuleStream | None]:

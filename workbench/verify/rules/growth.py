@@ -16,7 +16,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.repeated import ROUNDS, Growth, InputSteps
-from workbench.verify.rules.measured import MeasuredRules, MeasuredStep
+from workbench.verify.rules.measurement import MeasuredRules, MeasuredStep
 from workbench.verify.rules.subject import counts_events
 
 StepMeasure = Callable[[MeasuredStep], int]

@@ -17,7 +17,7 @@ from workbench.errors import LimitMet, TypingError
 from workbench.language import PropertySyntax, parse_property
 from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Identifier, walk
-from workbench.tesla.model.build import RuleBounds, alike, modelled, settled
+from workbench.tesla.model.build import RuleBounds, align_types, build_models, settle_bounds
 from workbench.tesla.model.needs import computes
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.growth import deeper
@@ -26,9 +26,9 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property
-from workbench.verify.rules.grown import GrowingQuestion
-from workbench.verify.rules.relevant import asked_of, told_apart
-from workbench.verify.rules.subject import WITH_TIME, RuleSubject, happens
+from workbench.verify.rules.growing_question import GrowingQuestion
+from workbench.verify.rules.slicing import rules_asked_of, slice_difference
+from workbench.verify.rules.subject import WITH_TIME, RuleSubject, can_any_fire
 
 SHORTER = 2.0
 """Seconds for each other rule, where one is known to emit something, to do it on a shorter stream."""
@@ -97,7 +97,7 @@ class SplitProblem(RuleProblem):
                 if any(each.outcome is shows for each in parts):
                     seconds = SHORTER if seconds is None else min(SHORTER, seconds)
                 own = replace(self.source, settings=replace(self.settings, seconds=seconds, grow=grow))
-                parts.append(growing(own, self.syntax, [name]).decide())
+                parts.append(growing_problem(own, self.syntax, [name]).decide())
             found = shortest_of(parts, shows)
             if found is not None:
                 return replace(found, seconds=time.monotonic() - start)
@@ -150,18 +150,18 @@ def rule_problem(
         prop = parse_property(prop)
     subject = RuleSubject(rules, bounds or RuleBounds(), settings, deepen)
     if not isinstance(prop, PropertySyntax):
-        return growing(subject, prop, rules.rule_names)
-    emitting = asked_of(rules, prop)
+        return growing_problem(subject, prop, rules.rule_names)
+    emitting = rules_asked_of(rules, prop)
     alone = [len(subject.about([name]).rules.rules) for name in emitting if _type_asked(rules, prop)]
     if len(alone) < 2 or settings.engine != "auto" or len(subject.about(emitting).rules.rules) in alone:
-        return growing(subject, prop, emitting)
+        return growing_problem(subject, prop, emitting)
     less = replace(settings, grow=settings.grow / (len(alone) + 1))
-    whole = growing(replace(subject, settings=less), prop, emitting)
+    whole = growing_problem(replace(subject, settings=less), prop, emitting)
     found = whole.subject, whole.prop, settings, whole.syntax
     return SplitProblem(*found, growing=whole.growing, source=subject, names=emitting)
 
 
-def growing(
+def growing_problem(
     subject: RuleSubject,
     prop: Property | PropertySyntax,
     names: Collection[str],
@@ -189,7 +189,7 @@ def growing(
             bounds = next((more for more in larger if _is_typed(problem_with(more))), bounds)
     question = GrowingQuestion(
         lambda more: problem_with(more).decide(), subject.within(bounds),
-        partial(happens, [rules], about, settings), _never([rules], about), itself=itself,
+        partial(can_any_fire, [rules], about, settings), _never([rules], about), itself=itself,
         wanted=isinstance(prop, Property) or PROPERTIES[prop.name].wanted,
         computes=computes(subject.about(names).rules),
     )  # fmt: skip
@@ -240,25 +240,25 @@ def rule_comparison(
 
     Raises
     ------
-    InputError: they are not about the same types (`alike`). Refused: one of them has no finite model.
+    InputError: they are not about the same types (`align_types`). Refused: one of them has no finite model.
     """
-    sides = dict(zip(("left", "right"), alike(left, right), strict=True))
+    sides = dict(zip(("left", "right"), align_types(left, right), strict=True))
     rule_sets = tuple(sides.values())
     whole = RuleSubject(rule_sets[0], bounds or RuleBounds(), settings, deepen)
 
     def problem_with(more: RuleBounds) -> Problem:
         asked, own = sides, more
         if mode == "stepwise":
-            asked, own = told_apart(sides, settled(rule_sets, more), ordered=True)
-        one, other = modelled(tuple(asked.values()), own)
+            asked, own = slice_difference(sides, settle_bounds(rule_sets, more), ordered=True)
+        one, other = build_models(tuple(asked.values()), own)
         return comparison(one, other, mode, settings)
 
     first = problem_with(whole.bounds)
-    question = comparing(lambda more: problem_with(more).decide(), rule_sets, whole)
+    question = growing_comparison(lambda more: problem_with(more).decide(), rule_sets, whole)
     return RuleProblem(first.subject, first.prop, settings, first.syntax, first.title, growing=question)
 
 
-def comparing(
+def growing_comparison(
     ask: Callable[[RuleBounds], Verdict], rule_sets: Sequence[RuleSet], subject: RuleSubject
 ) -> GrowingQuestion:
     """What is asked of two rule sets, which says nothing where none of the rules that are others in them fires.
@@ -270,5 +270,5 @@ def comparing(
     pairs, trex = zip_longest(*(rules.rules for rules in rule_sets)), subject.bounds.trex
     others = (pair for pair in pairs if trex or len({f"{each and each.name} {each}" for each in pair}) > 1)
     names = {each.name for pair in others for each in pair if each is not None}
-    fires, never = partial(happens, rule_sets, names, subject.settings), _never(rule_sets, names)
+    fires, never = partial(can_any_fire, rule_sets, names, subject.settings), _never(rule_sets, names)
     return GrowingQuestion(ask, subject, fires, never, computes=any(map(computes, rule_sets)))

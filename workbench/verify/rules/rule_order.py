@@ -24,9 +24,9 @@ from workbench.errors import LimitMet
 from workbench.ir.reduce import observe
 from workbench.ir.system import StateVariable, System
 from workbench.processors.held.group import Group
+from workbench.tesla.model.encoding import COMES
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.needs import computes, growth_for
-from workbench.tesla.model.shown import COMES
 from workbench.tesla.model.swap import SwappedEvents, both_orders
 from workbench.tesla.rule_processor import ALL
 from workbench.verify.answer.growth import deeper
@@ -35,11 +35,11 @@ from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
 from workbench.verify.finding import TELLING, Finding, findings_in_turn, limits, report_unknown
-from workbench.verify.rules.grown import GrowingQuestion
-from workbench.verify.rules.measured import MeasuredRules
+from workbench.verify.rules.growing_question import GrowingQuestion
+from workbench.verify.rules.measurement import MeasuredRules
 from workbench.verify.rules.multisets import carried_by, same_events
 from workbench.verify.rules.stream import RuleStream, modelled_in
-from workbench.verify.rules.subject import RuleSubject, happens
+from workbench.verify.rules.subject import RuleSubject, can_any_fire
 from workbench.verify.rules.variants import Variation
 
 ANSWERS = "depends", "does not depend"
@@ -57,11 +57,11 @@ def order(subject: RuleSubject) -> tuple[Finding, ...]:
     Refused: the rules have no finite model.
     """
     pairs = [f"{one.name}, {other.name}" for one, other in pairwise(subject.rules.rules)]
-    neighbours = ((about, partial(_exchanged_rules, subject, place)) for place, about in enumerate(pairs))
-    return findings_in_turn([*neighbours, (EVENTS, partial(_exchanged_events, subject))])
+    neighbours = ((about, partial(_exchange_rules, subject, place)) for place, about in enumerate(pairs))
+    return findings_in_turn([*neighbours, (EVENTS, partial(_exchange_events, subject))])
 
 
-def _exchanged_rules(subject: RuleSubject, place: int) -> Iterator[Finding]:
+def _exchange_rules(subject: RuleSubject, place: int) -> Iterator[Finding]:
     rules = subject.rules
     before, (one, other), behind = rules.rules[:place], rules.rules[place : place + 2], rules.rules[place + 2 :]
     about = f"{one.name}, {other.name}"
@@ -78,7 +78,7 @@ def _exchanged_rules(subject: RuleSubject, place: int) -> Iterator[Finding]:
 # --- events ---------------------------------------------------------------------------------------------
 
 
-def _exchanged_events(subject: RuleSubject) -> list[Finding]:
+def _exchange_events(subject: RuleSubject) -> list[Finding]:
     """What is found of each part of the rules, where that is the same of all; else of a part where it tells of all.
 
     What parts emit in both orders is emitted by all in both. Where a part does not, others may make up for it: then it
@@ -88,23 +88,23 @@ def _exchanged_events(subject: RuleSubject) -> list[Finding]:
     parts = list(subject.parts())
     for number, part in enumerate(parts):
         with share(len(parts) - number + (len(parts) > 1), TELLING):
-            found.append(_exchange_events(part))
+            found.append(_exchange_in_part(part))
         if found[-1].runs:
             streams = {name: stream.made_by(subject.rules) for name, stream in found[-1].runs.items()}
             if len(parts) == 1 or RuleStream.differs_from(*streams.values()):
                 return [replace(found[-1], runs=streams)]
     if all(each.answer == ANSWERS[1] for each in found):
         return [next((each for each in found if each.within_bounds), found[-1])]
-    return found if len(parts) == 1 else [_exchange_events(subject)]
+    return found if len(parts) == 1 else [_exchange_in_part(subject)]
 
 
-def _exchange_events(subject: RuleSubject) -> Finding:
+def _exchange_in_part(subject: RuleSubject) -> Finding:
     if subject.deepen and subject.bounds.room is None:
         subject = subject.within(replace(subject.bounds, growth=growth_for(subject.rules)))
     model = modelled_in(subject.model())
     orders, verdict = _two_events(model), None
     if not orders:
-        happens_in = partial(happens, [subject.rules], subject.rules.rule_names, subject.settings)
+        happens_in = partial(can_any_fire, [subject.rules], subject.rules.rule_names, subject.settings)
         ask = lambda bounds: _decide_order(subject.within(bounds))  # noqa: E731
         question = GrowingQuestion(ask, subject, happens_in, "no rule fires", computes=computes(subject.rules))
         verdict, bounds = question.decide()
@@ -136,7 +136,7 @@ def _decide_order(subject: RuleSubject) -> Verdict:
     verdict = check(both_ways, same, settings)
     if verdict.outcome is not Outcome.UNKNOWN:
         return verdict
-    return replace(verdict, depth=_of_events(deeper(verdict.depth, first.depth if first else None)))
+    return replace(verdict, depth=_without_exchange(deeper(verdict.depth, first.depth if first else None)))
 
 
 def _two_events(model: ModelledRules) -> Sequence[Sequence[Mapping[str, Value]]]:
@@ -151,7 +151,7 @@ def _two_events(model: ModelledRules) -> Sequence[Sequence[Mapping[str, Value]]]
     return ()
 
 
-def _of_events(depth: Depth | None) -> Depth | None:
+def _without_exchange(depth: Depth | None) -> Depth | None:
     """For how many steps of a stream: a run that exchanges two of its events has two more."""
     return replace(depth, steps=depth.steps - 2) if depth is not None and depth.steps > 2 else None
 
@@ -161,15 +161,17 @@ def _both_ways(model: Pipeline) -> Pipeline:
     names = tuple(name for name, _ in model.inputs)
     swapped = SwappedEvents(names, len(modelled_in(model).frame.told))
     nodes = [Node("exchange", swapped, ("swap", *names), swapped.results_named)]
+    outputs = list[str]()
     for side in ("first", "second"):
         inputs = tuple(f"{side}_{name}" for name in names)
-        nodes.append(Node(f"{side}_rules", Group(model), inputs, tuple(_made(side, name) for name, _ in model.outputs)))
-    outputs = [(_made(side, name), _made(side, name)) for side in ("first", "second") for name, _ in model.outputs]
-    inputs_of_both = (("swap", COMES), *model.inputs)
-    return Pipeline(f"{model.name}_both_ways", inputs_of_both, tuple(nodes), (*outputs, ("turn", "turn")))
+        made = tuple(_output_name(side, name) for name, _ in model.outputs)
+        nodes.append(Node(f"{side}_rules", Group(model), inputs, made))
+        outputs += made
+    inputs_of_both, named = (("swap", COMES), *model.inputs), tuple((name, name) for name in (*outputs, "turn"))
+    return Pipeline(f"{model.name}_both_ways", inputs_of_both, tuple(nodes), named)
 
 
-def _made(side: str, output: str) -> str:
+def _output_name(side: str, output: str) -> str:
     return f"{side}_makes_{output}"
 
 
@@ -182,7 +184,7 @@ def _same_outcome(outputs: list[str]) -> Property:
         variables: list[StateVariable] = []
         same = []
         for output in outputs:
-            first, second = (carried_by(system, _made(side, output)) for side in ("first", "second"))
+            first, second = (carried_by(system, _output_name(side, output)) for side in ("first", "second"))
             early = _remember(f"{output}_1", first, begins, follows, variables)
             late = _remember(f"{output}_2", first, follows, FALSE, variables)
             other = _remember(f"{output}_3", second, follows, FALSE, variables)

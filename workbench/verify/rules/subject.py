@@ -16,7 +16,7 @@ from typing import Self
 from workbench.core.pipeline import Pipeline
 from workbench.language import PropertySyntax
 from workbench.tesla import tree as t
-from workbench.tesla.model.build import RuleBounds, modelled, settled
+from workbench.tesla.model.build import RuleBounds, build_models, settle_bounds
 from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.model.outputs import output_of
 from workbench.tesla.occurrence import has_units
@@ -52,7 +52,7 @@ class RuleSubject:
 
     def settled(self) -> Self:
         """The same with bounds that say which tick and values models have, so that those of parts have them, too."""
-        return self.within(settled([self.rules], self.bounds))
+        return self.within(settle_bounds([self.rules], self.bounds))
 
     def about(self, names: Collection[str]) -> Self:
         """The rules of these names and all that they depend on, without the types that only others emit."""
@@ -93,7 +93,7 @@ class RuleSubject:
         ------
         Refused: they have no finite model.
         """
-        (found,) = modelled([self.rules], self.bounds)
+        (found,) = build_models([self.rules], self.bounds)
         return found
 
     def problem(self, prop: Property | PropertySyntax) -> Problem:
@@ -113,11 +113,11 @@ def can_fire(rule: t.Rule) -> Property:
     return can(lambda system: system.pipes[dict(system.outputs)[name]].present, name)
 
 
-def happens(
+def can_any_fire(
     rule_sets: Sequence[RuleSet], names: Collection[str], settings: Settings, bounds: RuleBounds
 ) -> bool | None:
     """Whether a rule of these names fires in the model of the rule sets with these bounds; None: it is not known."""
-    known, bounds = True, replace(settled(rule_sets, bounds), by_rule=True)
+    known, bounds = True, replace(settle_bounds(rule_sets, bounds), by_rule=True)
     for number, rules in enumerate(rule_sets):
         own = RuleSubject(rules, replace(bounds, trex=[0] if number in bounds.trex else []), settings)
         for rule in (each for each in rules.rules if each.name in names):

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.core.ops import conjunction
 from workbench.ir.system import System
 from workbench.tesla import tree as t
-from workbench.tesla.model.build import RuleBounds, modelled
+from workbench.tesla.model.build import RuleBounds, build_models
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.problem import check, comparison
@@ -17,8 +17,8 @@ from workbench.verify.ask.equivalence import side_by_side
 from workbench.verify.ask.properties import invariant
 from workbench.verify.finding import Finding, limits, report_unknown
 from workbench.verify.rules.multisets import carried_by, same_events
-from workbench.verify.rules.problems import comparing
-from workbench.verify.rules.relevant import told_apart
+from workbench.verify.rules.problems import growing_comparison
+from workbench.verify.rules.slicing import slice_difference
 from workbench.verify.rules.stream import RuleStream, modelled_in
 from workbench.verify.rules.subject import RuleSubject
 
@@ -44,20 +44,20 @@ class Variation:
     def compare(self, whole: RuleSubject, about: str) -> Finding:
         """Whether both emit the same at each step; `about`: the part of the rules of which that tells something."""
         sides = dict(zip(self.names, (whole.rules, self.variant), strict=True))
-        parts, bounds = told_apart(sides, whole.bounds, ordered=self.ordered)
+        parts, bounds = slice_difference(sides, whole.bounds, ordered=self.ordered)
         subject = replace(whole, rules=parts[self.names[0]], bounds=bounds)
         one, other = parts.values()
 
         def verdict_with(more: RuleBounds) -> Verdict:
             if self.ordered:
-                left, right = modelled((one, other), more)
+                left, right = build_models((one, other), more)
                 return comparison(left, right, "stepwise", whole.settings).decide()
             return _compare_unordered(other, subject.within(more))
 
-        verdict, bounds = comparing(verdict_with, (one, other), subject).decide()
+        verdict, bounds = growing_comparison(verdict_with, (one, other), subject).decide()
         if verdict.counterexample is not None:
             inputs = [step.inputs for step in verdict.counterexample.steps]
-            models = zip(sides.items(), modelled((one, other), bounds), strict=True)
+            models = zip(sides.items(), build_models((one, other), bounds), strict=True)
             streams = {name: RuleStream.of(modelled_in(each), inputs).made_by(rules) for (name, rules), each in models}
             return Finding(about, self.answers[0], self.says[0], verdict, streams)
         if verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
@@ -71,7 +71,7 @@ def with_rule(rules: RuleSet, number: int, rule: t.Rule) -> RuleSet:
 
 
 def _compare_unordered(variant: RuleSet, subject: RuleSubject) -> Verdict:
-    one, other = modelled((subject.rules, variant), subject.bounds)
+    one, other = build_models((subject.rules, variant), subject.bounds)
     both, _ = side_by_side(one, other, "stepwise")
     names = [name for name, _ in both.outputs]
     pairs = [

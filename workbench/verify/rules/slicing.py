@@ -15,7 +15,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.verify.rules.subject import RuleSubject
 
 
-def told_apart(
+def slice_difference(
     sides: Mapping[str, RuleSet], bounds: RuleBounds, *, ordered: bool
 ) -> tuple[dict[str, RuleSet], RuleBounds]:
     """Of two rule sets, the parts that differ in what they emit if and only if they do; all where that is not clear.
@@ -48,7 +48,7 @@ def told_apart(
     return dict(zip(sides, (each.rules for each in parts), strict=True)), parts[0].bounds
 
 
-def asked_of(rules: RuleSet, syntax: PropertySyntax) -> tuple[str, ...]:
+def rules_asked_of(rules: RuleSet, syntax: PropertySyntax) -> tuple[str, ...]:
     """The rules whose composites a condition of single steps is about; all where it may look at something else."""
     if PROPERTIES[syntax.name].one_step and isinstance(syntax.argument, Expression):
         inside = list(walk(syntax.argument))

@@ -1,6 +1,6 @@
 """The events that rules may still ask for, as terms: a line of slots, the newest event first.
 
-The rule of this module: the line says what has come, in order, and nothing of rules but what `KeptLayout` says; an
+The rule of this module: the line says what has come, in order, and nothing of rules but what `LineLayout` says; an
 empty slot holds zeros, so that equal lines are equal states.
 """
 
@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from workbench.core.domain import BOOL, Range
 from workbench.core.ops import ADD, EQ, GT, LE, NE, both, disjunction, either, held_in, ite, negate
 from workbench.core.term import FALSE, TRUE, Term, const
-from workbench.tesla.model.chosen import ChosenValue, holds
-from workbench.tesla.model.layout import KeptColumn, KeptLayout, Tables
+from workbench.tesla.model.guarded import GuardedValue, holds
+from workbench.tesla.model.layout import ColumnLayout, LineLayout, Tables
 from workbench.tesla.model.state import VariablePart, choose, compact
 
 
-class Kept(NamedTuple):
+class RetainedEvent(NamedTuple):
     """One slot.
 
     Attributes
@@ -47,23 +47,23 @@ class Kept(NamedTuple):
         return found
 
     @property
-    def cleared(self) -> Kept:
+    def cleared(self) -> RetainedEvent:
         """It without its event."""
-        return Kept(0, 0, 0, (0,) * len(self.attributes), (False,) * len(self.used))
+        return RetainedEvent(0, 0, 0, (0,) * len(self.attributes), (False,) * len(self.used))
 
-    def of(self, column: KeptColumn) -> Term:
+    def of(self, column: ColumnLayout) -> Term:
         """Whether it holds an event of this column."""
         found: Term = EQ(self.kind, column.kind)
         return found
 
-    def attribute(self, column: KeptColumn, name: str, tables: Tables) -> ChosenValue:
+    def attribute(self, column: ColumnLayout, name: str, tables: Tables) -> GuardedValue:
         """An attribute of the event that it holds, one of this column."""
         table = tables[column.type, name]
         place = column.attributes.get(name)
-        return ChosenValue.at(0 if place is None else self.attributes[place], table)
+        return GuardedValue.at(0 if place is None else self.attributes[place], table)
 
 
-class Newest(NamedTuple):
+class NewestEvent(NamedTuple):
     """A slot outside of the line: the newest event of a column for some values of its attributes; older ones are gone.
 
     Attributes
@@ -72,7 +72,7 @@ class Newest(NamedTuple):
     attributes: all that are kept; those by which the slot is known are plain numbers.
     """
 
-    column: KeptColumn
+    column: ColumnLayout
     age: Any
     attributes: tuple[Any, ...]
 
@@ -81,19 +81,19 @@ class Newest(NamedTuple):
         """The age of what is not there."""
         return self.column.limit + 1
 
-    def kept(self, used: int) -> Kept:
+    def kept(self, used: int) -> RetainedEvent:
         """The same as other slots are."""
         kind = ite(LE(self.age, self.column.limit), self.column.kind, 0)
-        return Kept(kind, self.age, 0, self.attributes, (FALSE,) * used)
+        return RetainedEvent(kind, self.age, 0, self.attributes, (FALSE,) * used)
 
-    def where(self, when: Any, age: Any, attributes: Sequence[Any]) -> Newest:
+    def where(self, when: Any, age: Any, attributes: Sequence[Any]) -> NewestEvent:
         """This, or with another age and other attributes where a condition holds."""
         pairs = zip(attributes, self.attributes, strict=True)
         others = tuple(b if isinstance(b, int) else ite(when, a, b) for a, b in pairs)
-        return Newest(self.column, ite(when, age, self.age), others)
+        return NewestEvent(self.column, ite(when, age, self.age), others)
 
 
-class Line:
+class EventLine:
     """What slots hold, and how that changes.
 
     Parameters
@@ -102,15 +102,17 @@ class Line:
     apart: the slots outside of the line.
     """
 
-    def __init__(self, layout: KeptLayout, tables: Tables, lined: Sequence[Kept], apart: Sequence[Newest]) -> None:
+    def __init__(
+        self, layout: LineLayout, tables: Tables, lined: Sequence[RetainedEvent], apart: Sequence[NewestEvent]
+    ) -> None:
         self.layout, self.tables, self.lined, self.apart = layout, tables, tuple(lined), tuple(apart)
 
     @cached_property
-    def slots(self) -> tuple[Kept, ...]:
+    def slots(self) -> tuple[RetainedEvent, ...]:
         """All slots: those in the line, then the others."""
         return (*self.lined, *(each.kept(self.layout.marks) for each in self.apart))
 
-    def places_of(self, column: KeptColumn) -> list[int]:
+    def places_of(self, column: ColumnLayout) -> list[int]:
         """The slots that can hold events of a column, the oldest first."""
         if not column.apart:
             return list(reversed(range(len(self.lined))))
@@ -119,24 +121,24 @@ class Line:
     # --- as state ---
 
     @staticmethod
-    def template(layout: KeptLayout, tables: Tables) -> tuple[tuple[Kept, ...], tuple[Newest, ...]]:
+    def template(layout: LineLayout, tables: Tables) -> tuple[tuple[RetainedEvent, ...], tuple[NewestEvent, ...]]:
         """The slots in the line and outside of it, with variables for what is not known of them."""
-        lined, apart = list[Kept](), list[Newest]()
+        lined, apart = list[RetainedEvent](), list[NewestEvent]()
         for n in range(1, layout.slots + 1):
             back = VariablePart(f"back{n}", Range(0, layout.places + 1), 0) if layout.places else 0
             places = tuple(VariablePart(f"at{n}_{i}", Range(0, size - 1), 0) for i, size in enumerate(layout.sizes))
             used = tuple(VariablePart(f"used{n}_{i}", BOOL, False) for i in range(layout.marks))
             kind, age = VariablePart(f"kind{n}", layout.kinds, 0), VariablePart(f"age{n}", layout.ages, 0)
-            lined.append(Kept(kind, age, back, places, used))
+            lined.append(RetainedEvent(kind, age, back, places, used))
         for n, (column, key) in enumerate(layout.apart, 1):
             known = dict(zip(column.newest or (), key, strict=True))
             domains = {name: tables[column.type, name].domain for name in column.attributes}
             own = (known.get(name, VariablePart(f"of{n}_{name}", domain, 0)) for name, domain in domains.items())
             gone = column.limit + 1
-            apart.append(Newest(column, VariablePart(f"since{n}", Range(0, gone), gone), tuple(own)))
+            apart.append(NewestEvent(column, VariablePart(f"since{n}", Range(0, gone), gone), tuple(own)))
         return tuple(lined), tuple(apart)
 
-    def length(self, column: KeptColumn) -> Any:
+    def length(self, column: ColumnLayout) -> Any:
         """How many events of a column it holds."""
         total: Any = const(0, Range(0, 0))
         for place in self.places_of(column):
@@ -145,26 +147,26 @@ class Line:
 
     # --- what happens ---
 
-    def _with(self, lined: Sequence[Kept], apart: Sequence[Newest] | None = None) -> Line:
-        return Line(self.layout, self.tables, lined, self.apart if apart is None else apart)
+    def _changed(self, lined: Sequence[RetainedEvent], apart: Sequence[NewestEvent] | None = None) -> EventLine:
+        return EventLine(self.layout, self.tables, lined, self.apart if apart is None else apart)
 
-    def later(self, elapsed: Any) -> Line:
+    def later(self, elapsed: Any) -> EventLine:
         """The line when so many ticks have passed: what nobody can ask for any more is gone."""
         apart = []
         for each in self.apart:
             age = held_in(ADD(each.age, elapsed), Range(0, each.gone))
             apart.append(each._replace(age=age).where(EQ(age, each.gone), age, (0,) * len(each.attributes)))
-        return self._with(self._aged(elapsed, 0), apart)
+        return self._changed(self._age(elapsed, 0), apart)
 
-    def followed(self) -> Line:
+    def followed(self) -> EventLine:
         """The line when another event has come, of any type."""
-        return self._with(self._aged(0, 1), self.apart) if self.layout.places else self
+        return self._changed(self._age(0, 1), self.apart) if self.layout.places else self
 
-    def _aged(self, elapsed: Any, events: int) -> list[Kept]:
+    def _age(self, elapsed: Any, events: int) -> list[RetainedEvent]:
         found, columns = [], self.layout.lined
         for slot in self.lined:
             age, back = ADD(slot.age, elapsed), ADD(slot.back, events)
-            gone = disjunction(both(slot.of(c), _beyond(c, age, back)) for c in columns)
+            gone = disjunction(both(slot.of(c), _is_too_old(c, age, back)) for c in columns)
             back = held_in(back, Range(0, self.layout.places + 1))
             aged = slot._replace(age=held_in(age, self.layout.ages), back=back)
             found.append(choose(both(slot.present, negate(gone)), aged, slot.cleared))
@@ -172,21 +174,22 @@ class Line:
         return compact(found) if len(kinds) > 1 or self.layout.places else found
 
     def with_event(
-        self, column: KeptColumn, when: Term, values: Mapping[str, ChosenValue], used: Sequence[Term]
-    ) -> tuple[Line, Term]:
+        self, column: ColumnLayout, when: Term, values: Mapping[str, GuardedValue], used: Sequence[Term]
+    ) -> tuple[EventLine, Term]:
         """The line with an event at its head, where `when`; and whether there is no room for it."""
-        when = both(when, self._wanted(column, values))
+        when = both(when, self._is_wanted(column, values))
         if when is FALSE:
             return self, FALSE
         own = [values[name].placed(self.tables[column.type, name])[0] for name in column.attributes]
         if column.apart:
-            return self._with(self.lined, [self._renewed(each, column, when, own) for each in self.apart]), FALSE
+            return self._changed(self.lined, [self._renew(each, column, when, own) for each in self.apart]), FALSE
         places: list[Any] = [const(0, Range(0, size - 1)) for size in self.layout.sizes]
         places[: len(own)] = own
-        head = Kept(const(column.kind, self.layout.kinds), const(0, Range(0, 0)), 1, tuple(places), tuple(used))
+        kind, age = const(column.kind, self.layout.kinds), const(0, Range(0, 0))
+        head = RetainedEvent(kind, age, 1, tuple(places), tuple(used))
         replaced: list[Term] = [FALSE] * len(self.lined)
         if column.newest is not None:
-            replaced = [both(slot.of(column), self._same(slot, column, values)) for slot in self.lined]
+            replaced = [both(slot.of(column), self._is_same(slot, column, values)) for slot in self.lined]
         if column.oldest:
             when, replaced = both(when, negate(disjunction(replaced))), [FALSE] * len(self.lined)
         full = both(both(when, EQ(self.length(column), column.room)), negate(disjunction(replaced)))
@@ -195,9 +198,9 @@ class Line:
             # behind the event that the new one stands for, nothing moves
             shifted.append(choose(both(when, negate(gone)), before, slot))
             gone, before = either(gone, here), slot
-        return self._with(shifted), full
+        return self._changed(shifted), full
 
-    def _renewed(self, slot: Newest, column: KeptColumn, when: Term, places: Sequence[Any]) -> Newest:
+    def _renew(self, slot: NewestEvent, column: ColumnLayout, when: Term, places: Sequence[Any]) -> NewestEvent:
         """A slot outside of the line when an event has come, to which it may belong."""
         if slot.column.type != column.type:
             return slot
@@ -207,11 +210,11 @@ class Line:
             mine = both(mine, EQ(place, key))
         return slot.where(mine, 0, places)
 
-    def _wanted(self, column: KeptColumn, values: Mapping[str, ChosenValue]) -> Term:
+    def _is_wanted(self, column: ColumnLayout, values: Mapping[str, GuardedValue]) -> Term:
         found: Term = disjunction(holds(role.plain, lambda own: values[own.name]) for role in column.roles)
         return found
 
-    def _same(self, slot: Kept, column: KeptColumn, values: Mapping[str, ChosenValue]) -> Term:
+    def _is_same(self, slot: RetainedEvent, column: ColumnLayout, values: Mapping[str, GuardedValue]) -> Term:
         """Whether a slot's event equals a new one in all that tells one from the other."""
         assert column.newest is not None
         found: Any = TRUE
@@ -220,9 +223,9 @@ class Line:
                 found = both(found, EQ(slot.attributes[place], values[name].placed(self.tables[column.type, name])[0]))
         return found  # type: ignore[no-any-return]
 
-    def marked(self, mark: int, marks: Sequence[Term], *, also: Any = TRUE) -> Line:
+    def marked(self, mark: int, marks: Sequence[Term], *, also: Any = TRUE) -> EventLine:
         """The line when these events have a mark; besides those that had it before, where `also`."""
-        return self._with(
+        return self._changed(
             [
                 slot._replace(
                     used=tuple(either(both(also, u), now) if i == mark else u for i, u in enumerate(slot.used))
@@ -232,17 +235,17 @@ class Line:
         )
 
 
-def _beyond(column: KeptColumn, age: Any, back: Any) -> Any:
+def _is_too_old(column: ColumnLayout, age: Any, back: Any) -> Any:
     """Whether nothing asks any more for an event of so great an age, so many places back."""
     if column.endless:
         return FALSE
     return both(GT(age, column.limit), GT(back, column.places) if column.places else TRUE)
 
 
-def merged(when: Term, one: Line, other: Line) -> Line:
+def merge(when: Term, one: EventLine, other: EventLine) -> EventLine:
     """One line where a condition holds, else the other."""
     if one is other:
         return one
     lined = [choose(when, a, b) for a, b in zip(one.lined, other.lined, strict=True)]
     apart = [b.where(when, a.age, a.attributes) for a, b in zip(one.apart, other.apart, strict=True)]
-    return Line(one.layout, one.tables, lined, apart)
+    return EventLine(one.layout, one.tables, lined, apart)

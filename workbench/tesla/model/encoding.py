@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Range, Value
 from workbench.core.ops import ADD, EQ, SUB, Conversion, as_term, ite, negate
 from workbench.core.term import Term, const, exactly
-from workbench.tesla.model.chosen import ChosenValue, ValueTable
+from workbench.tesla.model.guarded import GuardedValue, ValueTable
 
 NULL = "null"
 """How null is shown on a pipe of a model."""
@@ -22,82 +22,82 @@ COMES = Enum(("comes",))
 """What streams of events without attributes carry in a model."""
 
 
-class Shown(NamedTuple):
+class ValueEncoding(NamedTuple):
     """The values of a table as pipes show them.
 
     Attributes
     ----------
-    as_shown: what each of them is on a pipe, by `exactly`.
+    codes: what each of them is on a pipe, by `exactly`.
     """
 
     table: ValueTable
     domain: Domain
-    as_shown: Mapping[Any, Value]
+    codes: Mapping[Any, Value]
 
     @classmethod
-    def of(cls, table: ValueTable, *, exact: bool = False) -> Shown:
+    def of(cls, table: ValueTable, *, exact: bool = False) -> ValueEncoding:
         """Numbers as numbers where they lie close together, else by their names; `exact`: the domain has no others."""
         values = table.values or (0,)
         if all(isinstance(each, bool) for each in values) and len(values) > exact:
-            return cls.showing(table, BOOL, values, values)
+            return cls.of_pairs(table, BOOL, values, values)
         if all(isinstance(each, int | float) and not isinstance(each, bool) and each == each and abs(each) < 1e9
                and each == int(each) for each in values):  # fmt: skip
             whole = [int(each) for each in values if each is not None]
             if max(whole) - min(whole) < (1 if exact else 4) * len(whole):
-                return cls.showing(table, Range(min(whole), max(whole)), values, whole)
+                return cls.of_pairs(table, Range(min(whole), max(whole)), values, whole)
         names = [NULL if each is None else f'"{NULL}"' if each == NULL else str(each) for each in values]
-        return cls.showing(table, Enum(tuple(names)), values, names)
+        return cls.of_pairs(table, Enum(tuple(names)), values, names)
 
     @classmethod
-    def showing(
+    def of_pairs(
         cls, table: ValueTable, domain: Domain, values: Iterable[Value | None], shown: Iterable[Value | None]
-    ) -> Shown:
+    ) -> ValueEncoding:
         """A table of which some values are shown so."""
         return cls(table, domain, dict(zip(map(exactly, values), shown, strict=True)))
 
-    def value(self, shown: Value) -> Value | None:
+    def decode_value(self, shown: Value) -> Value | None:
         """The value that is shown so."""
-        key = next(key for key, each in self.as_shown.items() if each == shown)
+        key = next(key for key, each in self.codes.items() if each == shown)
         return self.table.values[self.table.places[key]]
 
-    def read(self, item: Term) -> ChosenValue:
+    def decode(self, item: Term) -> GuardedValue:
         """The value that a pipe shows."""
         table, domain = self.table, self.domain
         if len(table) == 1:
-            return ChosenValue.constant(table.values[0])
+            return GuardedValue.constant(table.values[0])
         if isinstance(domain, Range | Integer) and self._in_places(table):
-            return ChosenValue.at(SUB(Conversion.to(item, Range(domain.lo, domain.hi)), domain.lo), table)
+            return GuardedValue.at(SUB(Conversion.to(item, Range(domain.lo, domain.hi)), domain.lo), table)
         if isinstance(domain, Bool):
-            return ChosenValue.of([(False, negate(item)), (True, item)])
+            return GuardedValue.of([(False, negate(item)), (True, item)])
         places: Any = const(0, table.domain)
-        for key, each in self.as_shown.items():
+        for key, each in self.codes.items():
             places = ite(EQ(item, const(each, domain)), const(table.places[key], table.domain), places)
-        return ChosenValue.at(places, table)
+        return GuardedValue.at(places, table)
 
-    def show(self, chosen: ChosenValue) -> Any:
+    def encode(self, chosen: GuardedValue) -> Any:
         """What a pipe shows of a value."""
         domain, table = self.domain, chosen.table
         if isinstance(domain, Bool):
             return chosen.is_true
         if isinstance(domain, Integer):  # which what is shown is brought into, as by a cast
             whole = [value for value, _ in chosen.cases.values() if isinstance(value, int)] or [domain.lo]
-            exact = Shown.showing(self.table, Range(min(whole), max(whole)), whole, whole)
-            return Conversion.to(as_term(exact.show(chosen), exact.domain), domain)
+            exact = ValueEncoding.of_pairs(self.table, Range(min(whole), max(whole)), whole, whole)
+            return Conversion.to(as_term(exact.encode(chosen), exact.domain), domain)
         if chosen.place is not None and isinstance(domain, Range) and table is not None and self._in_places(table):
             return ADD(chosen.place, domain.lo)
         found: Any = const(domain.default, domain)
         for key, (_, when) in chosen.cases.items():
-            if key in self.as_shown:
-                found = ite(when, const(self.as_shown[key], domain), found)
+            if key in self.codes:
+                found = ite(when, const(self.codes[key], domain), found)
         return found
 
     def _in_places(self, table: ValueTable) -> bool:
         """Whether the places of a table are what is shown, counted from the least number."""
         assert isinstance(self.domain, Range | Integer)
-        return [self.as_shown.get(key) for key in table.places] == list(range(self.domain.lo, self.domain.hi + 1))
+        return [self.codes.get(key) for key in table.places] == list(range(self.domain.lo, self.domain.hi + 1))
 
 
-def pauses_shown(most: int, least: int = 1) -> Domain:
+def pause_domain(most: int, least: int = 1) -> Domain:
     """How many ticks pass in a step: any number up to the most, or powers of two where these are many.
 
     Every pause is some of them one after the other; a search of all states is faster with fewer ways to go on.
@@ -109,7 +109,7 @@ def pauses_shown(most: int, least: int = 1) -> Domain:
 
 
 def ticks_of(pause: Any) -> Any:
-    """The number of ticks, of what `pauses_shown` shows."""
+    """The number of ticks in a value of `pause_domain`."""
     if not isinstance(pause, Term):
         return int(pause)
     if not isinstance(pause.domain, Enum):
@@ -121,6 +121,6 @@ def ticks_of(pause: Any) -> Any:
     return found
 
 
-def nothing_of(domain: Domain) -> Any:
+def default_term(domain: Domain) -> Any:
     """What a pipe carries where no event is."""
     return const(domain.default, domain)

@@ -34,7 +34,7 @@ class ValueTable:
 
     def __init__(self, values: Iterable[Value | None]) -> None:
         unique = {exactly(value): value for value in values}
-        self.values = tuple(sorted(unique.values(), key=_in_order))
+        self.values = tuple(sorted(unique.values(), key=_order_key))
         self.places = {exactly(value): place for place, value in enumerate(self.values)}
         there: tuple[Any, ...] = self.values
         self.sorted = len(set(map(type, there))) == 1 and all(a < b for a, b in itertools.pairwise(there))
@@ -63,13 +63,13 @@ class ValueTable:
         return ValueTable((*self.values, *other.values))
 
 
-def _in_order(value: Value | None) -> tuple[Any, ...]:
+def _order_key(value: Value | None) -> tuple[Any, ...]:
     if value is None or value != value:
         return (0, str(value))
     return (2, value, type(value).__name__) if isinstance(value, int | float) else (1, value)
 
 
-class ChosenValue:
+class GuardedValue:
     """A value that is one of finitely many: of their conditions exactly one holds where it is used.
 
     Parameters
@@ -86,12 +86,12 @@ class ChosenValue:
         self.cases, self.place, self.table = cases, place, table
 
     @classmethod
-    def constant(cls, value: Value | None) -> ChosenValue:
+    def constant(cls, value: Value | None) -> GuardedValue:
         """This value."""
         return cls({exactly(value): (value, TRUE)})
 
     @classmethod
-    def at(cls, place: Any, table: ValueTable) -> ChosenValue:
+    def at(cls, place: Any, table: ValueTable) -> GuardedValue:
         """The value at a place of a table."""
         if not table.values:
             return cls({})
@@ -100,7 +100,7 @@ class ChosenValue:
         return cls({key: (value, EQ(place, i)) for i, (key, value) in enumerate(_items(table))}, place, table)
 
     @classmethod
-    def of(cls, cases: Iterable[tuple[Value | None, Term]]) -> ChosenValue:
+    def of(cls, cases: Iterable[tuple[Value | None, Term]]) -> GuardedValue:
         """Of these values each under its condition."""
         found: dict[Any, tuple[Value | None, Term]] = {}
         for value, when in cases:
@@ -137,7 +137,7 @@ def _items(table: ValueTable) -> Iterable[tuple[Any, Value | None]]:
     return zip(table.places, table.values, strict=True)
 
 
-def applied(function: Callable[..., Value | None], operands: Sequence[ChosenValue]) -> ChosenValue:
+def apply(function: Callable[..., Value | None], operands: Sequence[GuardedValue]) -> GuardedValue:
     """What a function makes of values."""
     count = 1
     for each in operands:
@@ -146,25 +146,25 @@ def applied(function: Callable[..., Value | None], operands: Sequence[ChosenValu
         hint = "give its attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
         raise Refused(f"an expression of rules has {count} combinations of values", hint=hint)
     found = itertools.product(*(each.cases.values() for each in operands))
-    return ChosenValue.of((function(*(v for v, _ in each)), conjunction(when for _, when in each)) for each in found)
+    return GuardedValue.of((function(*(v for v, _ in each)), conjunction(when for _, when in each)) for each in found)
 
 
-def either_of(when: Term, one: ChosenValue, other: ChosenValue) -> ChosenValue:
+def choose_value(when: Term, one: GuardedValue, other: GuardedValue) -> GuardedValue:
     """One value where a condition holds, else the other."""
     if when is TRUE:
         return one
     if one.place is not None and other.place is not None and one.table == other.table:
         assert one.table is not None
-        return ChosenValue.at(ite(when, one.place, other.place), one.table)
+        return GuardedValue.at(ite(when, one.place, other.place), one.table)
     keys = {**one.cases, **other.cases}
     nothing = (None, FALSE)
-    return ChosenValue.of(
+    return GuardedValue.of(
         (value, ite(when, one.cases.get(key, nothing)[1], other.cases.get(key, nothing)[1]))
         for key, (value, _) in keys.items()
     )
 
 
-def selected(cases: Sequence[tuple[Term, ChosenValue]]) -> ChosenValue:
+def select(cases: Sequence[tuple[Term, GuardedValue]]) -> GuardedValue:
     """The value of which the condition holds, of conditions that exclude each other."""
     if len(cases) == 1:
         return cases[0][1]
@@ -172,31 +172,31 @@ def selected(cases: Sequence[tuple[Term, ChosenValue]]) -> ChosenValue:
     if len(tables) == 1 and None not in tables:
         *others, (_, found) = cases
         for when, each in reversed(others):
-            found = either_of(when, each, found)
+            found = choose_value(when, each, found)
         return found
-    return ChosenValue.of((value, both(when, case)) for when, each in cases for value, case in each.cases.values())
+    return GuardedValue.of((value, both(when, case)) for when, each in cases for value, case in each.cases.values())
 
 
-Lookup = Callable[[RuleSlot], ChosenValue]
+Lookup = Callable[[RuleSlot], GuardedValue]
 """What a parameter or an attribute is."""
 
 
-def evaluated(expression: t.Expression, look: Lookup) -> ChosenValue:
+def evaluate(expression: t.Expression, look: Lookup) -> GuardedValue:
     """What an expression is."""
     if isinstance(expression, t.Literal):
-        return ChosenValue.constant(expression.value)
+        return GuardedValue.constant(expression.value)
     if isinstance(expression, RuleSlot):
         return look(expression)
     assert isinstance(expression, t.Operation)
-    operands = [evaluated(each, look) for each in expression.operands]
+    operands = [evaluate(each, look) for each in expression.operands]
     row = row_of(expression)
     if row.holds:
         one, other = operands
         table, equality = one.table, row.symbol in ("==", "!=")
         if table is not None and table == other.table and (table.sorted or (equality and table.distinct)):
             truth = COMPARISONS["=" if row.symbol == "==" else row.symbol](one.place, other.place)
-            return ChosenValue.of([(True, truth), (False, negate(truth))])
-    return applied(lambda *values: apply_operator(row, values), operands)
+            return GuardedValue.of([(True, truth), (False, negate(truth))])
+    return apply(lambda *values: apply_operator(row, values), operands)
 
 
 def holds(conditions: Iterable[t.Expression], look: Lookup) -> Term:
@@ -205,5 +205,5 @@ def holds(conditions: Iterable[t.Expression], look: Lookup) -> Term:
     for each in conditions:
         if found is FALSE:
             break
-        found = both(found, evaluated(each, look).is_true)
+        found = both(found, evaluate(each, look).is_true)
     return found  # type: ignore[no-any-return]

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from workbench.core.domain import Value
 from workbench.errors import Overflow
 from workbench.tesla import tree as t
+from workbench.tesla.model.encoding import ticks_of
 from workbench.tesla.model.machine import ModelledRules
-from workbench.tesla.model.shown import ticks_of
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 from workbench.verify.answer.repeated import InputSteps
@@ -78,7 +78,7 @@ class MeasuredRules:
         for step in inputs:
             ((name, given),) = step.items()
             try:
-                state, made, held = model.processed(state, (model.ports.index(name), given))
+                state, made, held = model.process(state, (model.ports.index(name), given))
             except Overflow:
                 break
             needed = {queue: max(most, held.get(queue, 0)) for queue, most in needed.items()}
