@@ -138,7 +138,7 @@ def all_ways(expression: t.Expression, own: dict) -> dict[str, str]:
     values = {name: each for name, (each, _) in own.items()}
     lines, resolved = PythonLines({}, "e"), RuleScope(declared).resolve(expression)
     lines.lines.append(f"return {lines.value(resolved)}")
-    ((found, _),) = evaluate(expression, lambda leaf: GuardedValue.constant(values[str(leaf)])).cases.values()
+    ((found, _),) = evaluate(resolved, lambda slot: GuardedValue.constant(values[slot.name])).cases.values()
     return {
         "specification": exact(value(expression, Selected(), values)),
         "engines": exact(lines.function()(Occurrence("A", 0, tuple(values.values())))),
