@@ -45,7 +45,7 @@ def load() -> None:
 )  # fmt: skip
 def agree(engine: str, first: int) -> dict[str, Any]:
     """An engine, on the cases of a range of numbers."""
-    from workbench.conformance.compare.rule_engines import held_to_meaning, meant_by, smaller
+    from workbench.conformance.compare.rule_engines import meant_by, smallest_disagreement
     from workbench.conformance.generate.rule_cases import random_case
 
     only = {engine: engines_here()[engine]}
@@ -57,9 +57,8 @@ def agree(engine: str, first: int) -> dict[str, Any]:
         found["rules"] += len(case.rules.rules)
         found["events"] += len(case.events)
         found["composites"] += 0 if isinstance(meant, str) else len(meant)
-        if held_to_meaning(case, only) is not None:
-            small = smaller(case, lambda each: held_to_meaning(each, only) is not None)
-            shrunk = f"case {number}: {held_to_meaning(small, only)}\n{small.rules}"
+        if (differs := smallest_disagreement(case, only)) is not None:
+            shrunk = f"case {number}: {differs}\n{differs.case.rules}"
             return found | {"disagreements": 1, "shrunk": shrunk}
     return found | {"shrunk": ""}
 

@@ -184,8 +184,14 @@ def imports(path: Path) -> tuple[Import, ...]:
                 inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
                 visit(child, top and not inside, for_types)
 
-    visit(ast.parse(path.read_text(encoding="utf-8")), True, False)
+    visit(_tree(path), True, False)
     return tuple(found)
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    """What a file says."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _named(path: Path, statement: ast.Import | ast.ImportFrom) -> list[str]:
@@ -296,7 +302,7 @@ def test_no_module_needs_much_of_another():
     for path, _ in _modules():
         if not name(path).startswith("executors/compiled/"):
             taken: Counter[str] = Counter()
-            for statement in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for statement in ast.walk(_tree(path)):
                 if isinstance(statement, ast.ImportFrom):
                     source = _absolute(path, statement)
                     taken[source] += sum(not _is_module(f"{source}.{alias.name}") for alias in statement.names)
@@ -309,7 +315,7 @@ def test_functions_have_few_parameters():
     many = set()
     for path in MODULES:
         if not name(path).startswith("executors/compiled/"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(_tree(path)):
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                     given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
                     if sum(each.arg not in ("self", "cls") for each in given) > MOST_PARAMETERS:

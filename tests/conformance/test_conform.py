@@ -11,7 +11,8 @@ import pytest
 
 import workbench as wb
 from tests.conformance.test_regression import play
-from workbench.conformance.compare.conform import ROUND, Conformity, Search, conform, conform_random, contenders
+from workbench.conformance.compare.conform import conform, conform_random, contenders
+from workbench.conformance.compare.conformity import ROUND, Conformity, Search
 from workbench.conformance.compare.contenders import CONTENDERS, Contender, Match
 from workbench.conformance.compare.executables import Blocks, Running, Seen
 from workbench.conformance.compare.explanation import account

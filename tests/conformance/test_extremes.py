@@ -11,7 +11,8 @@ import pytest
 
 import workbench as wb
 from tests.conformance.test_conform import only, sums, total
-from workbench.conformance.compare.conform import Search, conform
+from workbench.conformance.compare.conform import conform
+from workbench.conformance.compare.conformity import Search
 from workbench.conformance.compare.contenders import CONTENDERS, Contender, Match, excused
 from workbench.conformance.compare.executables import OnGpu, Running, Seen
 from workbench.conformance.compare.shrinking import smallest

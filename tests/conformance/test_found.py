@@ -13,7 +13,8 @@ from tests.conformance.corpus import FOLDER
 from tests.conformance.test_buffers import compare, without_checked
 from tests.conformance.test_verdicts import INVARIANTS, compare_invariant
 from tests.found import read
-from workbench.conformance.compare.conform import Search, conform
+from workbench.conformance.compare.conform import conform
+from workbench.conformance.compare.conformity import Search
 from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import Denoting, Running
 from workbench.conformance.compare.models import Evaluated

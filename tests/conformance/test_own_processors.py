@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.conformance.compare.conform import Conformity, Search, conform
+from workbench.conformance.compare.conform import conform
+from workbench.conformance.compare.conformity import Conformity, Search
 from workbench.core.function import Function, TypedFunction
 from workbench.core.processor import NOTHING, Processor, event, typed_function
 from workbench.errors import PipelineError, Refused

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.conformance.compare.conform import Search, conform
+from workbench.conformance.compare.conform import conform
+from workbench.conformance.compare.conformity import Search
 from workbench.conformance.compare.contenders import Contender
 from workbench.conformance.compare.executables import Running, Seen
 from workbench.conformance.compare.reduction import part

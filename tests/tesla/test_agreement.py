@@ -15,9 +15,15 @@ import workbench.tesla
 from tests.examples import examples
 from tests.tesla.events import ENGINES
 from tests.tesla.rule_cases import rule_cases
-from workbench.conformance.compare.rule_engines import RuleDisagreement, all_engines, held_to_meaning, meant_by, smaller
+from workbench.conformance.compare.rule_engines import (
+    RuleDisagreement,
+    all_engines,
+    held_to_meaning,
+    meant_by,
+    smallest_disagreement,
+)
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
-from workbench.conformance.written_tests.rule_cases import rule_disagreement
+from workbench.conformance.written_tests.disagreements import rule_disagreement
 from workbench.errors import Refused
 from workbench.executors.compiled.rules import asking
 from workbench.executors.compiled.rules.program import RuleProgram
@@ -37,9 +43,7 @@ SOME = 400
 
 def agrees(case: RuleCase) -> None:
     """Raise AssertionError with a small test if an engine does not tell what the rules mean."""
-    if held_to_meaning(case) is not None:
-        found = held_to_meaning(smaller(case, lambda each: held_to_meaning(each) is not None))
-        assert found is not None
+    if (found := smallest_disagreement(case)) is not None:
         raise AssertionError(f"keep this as a test:\n{rule_disagreement(found)}")
 
 
@@ -166,9 +170,9 @@ def test_a_disagreement_shrinks_to_a_test(monkeypatch):
     case = RuleCase(rules(TEXT), EVENTS, {"G": [(1,), (2,)]}, until=9, trex=True, saved=1)
     assert held_to_meaning(case) is None
     differs = {"forgetful": Forgetful}
-    small = smaller(case, lambda each: held_to_meaning(each, differs) is not None)
-    found = held_to_meaning(small, differs)
+    found = smallest_disagreement(case, differs)
     assert isinstance(found, RuleDisagreement)
+    small = found.case
     assert "forgetful parts from the formulas at composite 0: it has nothing" in str(found)
     # One event and one rule that it triggers are enough.
     assert [len(small.events), len(small.rules.rules), len(small.rules.declarations)] == [1, 1, 2]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import shlex
 import sys
-import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli.progress import Progress
@@ -18,10 +18,11 @@ from workbench.errors import InputError
 from workbench.events.files import write_atomically
 
 if TYPE_CHECKING:
-    from workbench.conformance.compare.conform import Conformity, Search
-    from workbench.conformance.compare.contenders import Contender
+    from workbench.conformance.compare.conformity import Conformity, RuleConformity, Search
     from workbench.conformance.compare.user_files import PythonPipeline
     from workbench.language import Loaded
+
+    Compared = tuple[Loaded | PythonPipeline | None, Conformity | RuleConformity]
 
 EXAMPLES = 100
 
@@ -59,7 +60,7 @@ def _capacity(text: str) -> int:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Search and print."""
+    """Search and print; 1 where something differs."""
     if not (args.files or args.random or args.random_rules):
         raise InputError("there is nothing to compare", hint="name files, or ask for --random 100")
     if args.to_test:
@@ -67,33 +68,77 @@ def execute(args: argparse.Namespace) -> int:
             Path(args.to_test).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot write there: {error.strerror}", where=args.to_test) from error
-    from workbench.cli.rule_conformance import compare_rules
+    from workbench.conformance.compare.conformity import Search
 
-    differ = compare_rules(args)
-    args.files = [file for file in args.files if not o.is_rules(file)]
-    if args.files or args.random:
-        differ = _compare(args) or differ
+    search = Search(args.examples, args.seed, args.steps, args.N, args.Q)
+    differ = False
+    with Progress("comparing") as progress:
+        for subject, outcome in chain(_rules(args, search, progress), _pipelines(args, search, progress)):
+            progress.clear()
+            print(json.dumps(outcome.to_json()) if args.json else outcome, flush=True)
+            differ = differ or not outcome.holds
+            if args.to_test and not outcome.holds:
+                path = _write_test(args, subject, outcome)
+                print(f"    {path}", file=sys.stderr if args.json else sys.stdout)
     return int(differ)
 
 
-def _compare(args: argparse.Namespace) -> bool:
-    """Compare the backends of pipelines; whether some differ."""
+def _write_test(
+    args: argparse.Namespace, subject: Loaded | PythonPipeline | None, outcome: Conformity | RuleConformity
+) -> Path:
+    """Write the test of a failure into the folder."""
+    from workbench.conformance.written_tests.disagreements import write_test
+
+    name, text = write_test(outcome, subject, args.to_test, shlex.join(["workbench", *args.argv]))
+    path = Path(args.to_test) / name
+    write_atomically(path, text)
+    return path
+
+
+# --- what is compared -----------------------------------------------------------------------------------------
+
+
+def _rules(args: argparse.Namespace, search: Search, progress: Progress) -> Iterator[Compared]:
+    """Hold the engines to what rules mean: those of files on random streams, and random ones."""
+    from workbench.conformance.compare.rule_engines import conform_rules
+    from workbench.conformance.generate.rule_cases import varied_case
+    from workbench.conformance.generate.rule_streams import stream_cases
+
+    for file in filter(o.is_rules, args.files):
+        progress.text = f"comparing engines on {file}"
+        yield None, conform_rules(file, stream_cases(file, search.steps), search)
+    if args.random_rules:
+        progress.text = "comparing engines on random rules"
+        yield None, conform_rules("random rules", varied_case, replace(search, examples=args.random_rules))
+
+
+def _pipelines(args: argparse.Namespace, search: Search, progress: Progress) -> Iterator[Compared]:
+    """Compare backends on the pipelines of files, and on random ones."""
+    files = [file for file in args.files if not o.is_rules(file)]
+    if not (files or args.random):
+        return
     _hypothesis()
-    from workbench.conformance.compare.conform import Search, contenders
+    from workbench.conformance.compare.conform import conform, conform_random, contenders
 
     among = contenders(args.backend)
-    search = Search(args.examples, args.seed, args.steps, args.N, args.Q)
-    subjects = [subject for file in args.files for subject in _subjects(file, args.param)]
-    differ = False
-    with Progress("comparing") as progress:
-        for subject, outcome in _outcomes(args, subjects, among, search, progress):
-            progress.clear()
-            print(json.dumps(as_json(outcome)) if args.json else block(outcome), flush=True)
-            differ = differ or not outcome.holds
-            if args.to_test and not outcome.holds:
-                path = _written(args, subject, outcome)
-                print(f"    {path}", file=sys.stderr if args.json else sys.stdout)
-    return differ
+    subjects = [subject for file in files for subject in _subjects(file, args.param)]
+    what, reached = "", search.seed
+
+    def tell(text: str, seed: int) -> None:
+        nonlocal reached
+        progress.text, reached = text, seed
+
+    try:
+        for subject in subjects:
+            for contender in contenders(args.backend, subject.pipeline.kind):
+                what, reached = f"{subject.name} on {contender.name}", search.seed
+                yield from ((subject, each) for each in conform(subject.pipeline, [contender], search, tell))
+        if args.random:
+            what, reached = "random pipelines", search.seed
+            yield None, conform_random(among, replace(search, examples=args.random), tell)
+    except KeyboardInterrupt:
+        print(f"{what}: go on with --seed {reached}", file=sys.stderr)
+        raise
 
 
 def _hypothesis() -> None:
@@ -113,109 +158,3 @@ def _subjects(file: str, params: list[str]) -> Iterator[Loaded | PythonPipeline]
         yield from (subject(path, each) for each in python_pipelines(path))
     else:
         yield subject(path, name, **given)
-
-
-def _outcomes(
-    args: argparse.Namespace,
-    subjects: list[Loaded | PythonPipeline],
-    among: tuple[Contender, ...],
-    search: Search,
-    progress: Progress,
-) -> Iterator[tuple[Loaded | PythonPipeline | None, Conformity]]:
-    from workbench.conformance.compare.conform import conform, conform_random, contenders
-
-    reached = [search.seed]
-
-    def tell(text: str, seed: int) -> None:
-        progress.text, reached[0] = text, seed
-
-    what = ""
-    try:
-        for subject in subjects:
-            for contender in contenders(args.backend, subject.pipeline.kind):
-                what = f"{subject.name} on {contender.name}"
-                reached[0] = search.seed
-                yield from ((subject, each) for each in conform(subject.pipeline, [contender], search, tell))
-        if args.random:
-            from dataclasses import replace
-
-            what, reached[0] = "random pipelines", search.seed
-            yield None, conform_random(among, replace(search, examples=args.random), tell)
-    except KeyboardInterrupt:
-        print(f"{what}: go on with --seed {reached[0]}", file=sys.stderr)
-        raise
-
-
-def block(outcome: Conformity) -> str:
-    """An outcome as people read it."""
-    from workbench.conformance.compare.explanation import account
-
-    within = f"{', '.join(outcome.part)} in " if outcome.part else ""
-    head = f"{outcome.backend}  of {within}{outcome.pipeline}"
-    over = f", int is 0..{outcome.integers.n - 1}" if outcome.integers else ""
-    if outcome.refused:
-        return f"– refused  {head}: {outcome.refused}" + (f"\n    hint: {outcome.hint}" if outcome.hint else "")
-    if outcome.failure is None:
-        kind = "pipelines" if outcome.pipeline == "random pipelines" else "traces"
-        return f"✓ agrees   {head}: {outcome.agreements} {kind}{over}"
-    found = outcome.failure
-    text = account(found)
-    if outcome.pipeline == "random pipelines":
-        from workbench.conformance.generate.python_source import body
-
-        text += "\n\n" + body(found.pipeline)
-    if found.made[1]:
-        text += f"\nby {found.made[1]}"
-    if not outcome.repeatable:
-        text += "\nthe reference executor does not do the same twice: a processor depends on more than state and events"
-    return f"✗ differs  {head}{over}: {found.what} at step {found.step}\n\n{textwrap.indent(text, '    ')}\n"
-
-
-def as_json(outcome: Conformity) -> dict[str, Any]:
-    """The object that `--json` prints."""
-    found: dict[str, Any] = {
-        "pipeline": outcome.pipeline,
-        "backend": outcome.backend,
-        "outcome": "refused" if outcome.refused else "agrees" if outcome.holds else "differs",
-        "agreements": outcome.agreements,
-        "refused": outcome.refused,
-        "hint": outcome.hint,
-        "part": list(outcome.part),
-        "integers": None if outcome.integers is None else outcome.integers.n,
-        "repeatable": outcome.repeatable,
-        "failure": None,
-    }
-    if outcome.failure is not None:
-        each = outcome.failure
-        steps = each.steps[: each.step + 1]
-        found["failure"] = {
-            "step": each.step,
-            "what": each.what,
-            "steps": [{name: _plain(value) for name, value in events.items()} for events in steps],
-            "left": {"name": each.left[0], "shows": repr(each.left[1]), "made": each.made[0]},
-            "right": {"name": each.right[0], "shows": repr(each.right[1]), "made": each.made[1]},
-        }
-    return found
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON can hold it: floats that are no numbers are texts, and so are maps."""
-    if isinstance(value, tuple | list):
-        return [_plain(part) for part in value]
-    whole = isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
-    return value if whole or value is None else str(value)
-
-
-def _written(args: argparse.Namespace, subject: Loaded | PythonPipeline | None, outcome: Conformity) -> Path:
-    """The test of a failure, in the folder."""
-    from workbench.conformance.written_tests.disagreements import disagreement
-    from workbench.conformance.written_tests.recipe import Recipe, identifier
-
-    assert outcome.failure is not None
-    recipe = None if subject is None else Recipe.of(subject, outcome.integers, args.to_test)
-    if recipe is not None and outcome.part:
-        recipe = recipe.of_part(outcome.part)
-    name = f"test_{identifier(outcome.pipeline)}_on_{identifier(outcome.failure.right[0])}.py"
-    path = Path(args.to_test) / name
-    write_atomically(path, disagreement(outcome.failure, recipe, shlex.join(["workbench", *args.argv])))
-    return path

@@ -6,11 +6,12 @@ again for the same seed, and goes on from the seed at which it was interrupted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
+from workbench.conformance.compare.conformity import RANDOM_PIPELINES, ROUND, Conformity, Search
 from workbench.conformance.compare.contenders import Contender, Match, chosen
 from workbench.conformance.compare.differential import Disagreement, agree
 from workbench.conformance.compare.executables import InputSequence, Running
@@ -23,70 +24,6 @@ from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.errors import DomainError, Refused, TypingError
-
-ROUND = 100
-"""Examples of a round."""
-
-STEPS = 24
-"""The most steps of a trace, without its end."""
-
-
-@dataclass(frozen=True)
-class Conformity:
-    """What was found of a pipeline on a backend.
-
-    Attributes
-    ----------
-    pipeline: its name; `random pipelines` for those.
-    backend: the name of the contender, what was compared with the reference executor.
-    agreements: on how many traces both showed the same.
-    refused, hint: why it cannot run the pipeline, and what to do about it; empty where it can.
-    failure: the simplest disagreement that was found.
-    part: the names of the processors that differ by themselves, where those are not all; `failure` is theirs.
-    integers: what `int` was; None for ordinary numbers.
-    repeatable: whether the reference executor shows the same when it runs on the trace of the failure again.
-    """
-
-    pipeline: str
-    backend: str
-    agreements: int = 0
-    refused: str = ""
-    hint: str = ""
-    failure: Disagreement | None = None
-    part: tuple[str, ...] = ()
-    integers: Integer | None = None
-    repeatable: bool = True
-
-    @property
-    def holds(self) -> bool:
-        """Whether no disagreement was found."""
-        return self.failure is None
-
-
-@dataclass(frozen=True)
-class Search:
-    """How examples are drawn.
-
-    Parameters
-    ----------
-    examples: how many traces, for each pipeline and contender; those of which running takes long get a part.
-    seed: of the first round.
-    steps: the most steps of a trace.
-    n, q: the domain of `int` in models, and the capacity of queues in what needs one.
-    """
-
-    examples: int = 100
-    seed: int = 0
-    steps: int = STEPS
-    n: int = 4
-    q: int = 4
-
-    def rounds(self, share: float = 1.0) -> Iterator[tuple[int, int]]:
-        """The seeds of the rounds, and how many examples each has."""
-        left = max(1, round(self.examples * share))
-        for number in range(self.seed, self.seed + -(-left // ROUND)):
-            yield number, min(left, ROUND)
-            left -= ROUND
 
 
 def conform(
@@ -215,9 +152,9 @@ def conform_random(
     """
     search = search or Search()
     quick = [each.quick or each for each in contenders(backends) if each.share == 1]
-    outcome = Conformity("random pipelines", ", ".join(each.name for each in quick))
+    outcome = Conformity(RANDOM_PIPELINES, ", ".join(each.name for each in quick))
     for number, count in search.rounds():
-        progress(f"random pipelines: seed {number}, {outcome.agreements} agree", number)
+        progress(f"{RANDOM_PIPELINES}: seed {number}, {outcome.agreements} agree", number)
         outcome = go_on_randomly(quick, outcome, search, number, count)
     return outcome
 

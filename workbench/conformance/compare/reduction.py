@@ -6,10 +6,11 @@ on what its inputs carried in the whole, or where that cannot be fed (several ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from workbench.conformance.compare.differential import Disagreement
 from workbench.conformance.compare.executables import InputSequence, Running
+from workbench.conformance.compare.minimal import minimize
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
 from workbench.errors import WorkbenchError
@@ -49,24 +50,20 @@ def smallest_part(whole: Pipeline, found: Disagreement, differs: Differs) -> Sma
     """A part that differs by itself, from which no processor can be left out; None where that is the whole."""
     flat = flatten(whole)
     names = tuple(node.name for node in flat.nodes)
-    best: SmallestPart | None = None
 
-    def tried(candidate: tuple[str, ...]) -> bool:
-        nonlocal best
+    def differing(candidate: tuple[str, ...]) -> SmallestPart | None:
         again = _again(flat, candidate, found, differs)
-        best = best if again is None else (candidate, again)
-        return again is not None
+        return None if again is None else (candidate, again)
 
-    for first in _likely(flat, found.what):
-        if len(first) < len(names) and tried(first):
-            names = first
-            break
-    done = False
-    while not done and len(names) > 1:
-        smaller = (tuple(each for each in names if each != name) for name in names)
-        done = not any(tried(candidate) for candidate in smaller)
-        names = best[0] if best else names
-    return best
+    likely = (differing(part) for part in _likely(flat, found.what) if len(part) < len(names))
+    first = next(filter(None, likely), (names, found))
+    smallest = minimize(first, _one_less, differing)
+    return smallest if len(smallest[0]) < len(names) else None
+
+
+def _one_less(best: SmallestPart) -> Iterator[tuple[str, ...]]:
+    names, _ = best
+    return (tuple(each for each in names if each != name) for name in names if len(names) > 1)
 
 
 def _likely(flat: Pipeline, what: str) -> list[tuple[str, ...]]:

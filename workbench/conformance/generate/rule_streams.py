@@ -7,12 +7,13 @@ as windows are long, a little less and a little more.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from workbench.conformance.generate.rule_cases import VALUES, RuleCase
 from workbench.core.domain import FLOAT, INT, STR, Domain, Value
 from workbench.tesla import tree as t
-from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.check import load_rules
+from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
 
 FEW = (2, 3, 6)
@@ -52,6 +53,12 @@ def stream_case(rules: RuleSet, seed: int, most: int) -> RuleCase:
         for name, declared in rules.declarations.items() if declared.fact
     }  # fmt: skip
     return RuleCase(rules, events, facts, rng.choice([None, time + rng.choice(gaps)]))
+
+
+def stream_cases(file: str, most: int) -> Callable[[int], RuleCase]:
+    """The rules of a file on the stream of any number, its times in microseconds where its windows have units."""
+    rules = in_units(load_rules(file), "us")
+    return lambda seed: stream_case(rules, seed, most)
 
 
 def _values(rules: RuleSet, domain: Domain) -> Iterator[Value | None]:

@@ -1,14 +1,44 @@
-"""Disagreements as pytest files: both executables on the trace on which they differed.
+"""Disagreements as pytest files.
 
-The rule of this module: a file fails as it is written, and passes once the two agree.
+Of a pipeline both executables run on the trace on which they differed; of rules all engines are held to what these mean
+of the events. The rule of this module: a file fails as it is written, and passes once all agree.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+from workbench.conformance.compare.conformity import Conformity, RuleConformity
 from workbench.conformance.compare.differential import Disagreement
-from workbench.conformance.written_tests.recipe import Recipe, written
+from workbench.conformance.compare.rule_engines import RuleDisagreement
+from workbench.conformance.compare.user_files import PythonPipeline
+from workbench.conformance.generate.rule_cases import RuleCase
+from workbench.conformance.written_tests.recipe import Recipe, identifier, written
 from workbench.conformance.written_tests.written_file import WrittenFile
 from workbench.core.processor import END
+from workbench.language import Loaded
+
+
+def write_test(
+    outcome: Conformity | RuleConformity, subject: Loaded | PythonPipeline | None, folder: str, command: str
+) -> tuple[str, str]:
+    """The name and the text of a pytest file for what differs, which will lie in a folder.
+
+    Parameters
+    ----------
+    subject: the pipeline of a file that was compared; None: random ones, or rules.
+    command: the command that wrote the file.
+    """
+    assert outcome.failure is not None
+    if isinstance(outcome, RuleConformity):
+        name = f"{identifier(Path(outcome.rules).stem)}_on_{outcome.failure.engine}"
+        return f"test_{name}.py", rule_disagreement(outcome.failure, command)
+    recipe = None if subject is None else Recipe.of(subject, outcome.integers, folder)
+    if recipe is not None and outcome.part:
+        recipe = recipe.of_part(outcome.part)
+    name = f"{identifier(outcome.pipeline)}_on_{identifier(outcome.failure.right[0])}"
+    return f"test_{name}.py", disagreement(outcome.failure, recipe, command)
 
 
 def disagreement(found: Disagreement, recipe: Recipe | None = None, command: str = "") -> str:
@@ -43,3 +73,30 @@ def _remade(made: tuple[str, str]) -> list[str]:
         if not found[side]:
             found[side] = "Denoting(pipeline)" if found[other].startswith("Running") else "Running(pipeline)"
     return found if found[0] != found[1] else ["Running(pipeline)", "Denoting(pipeline)"]
+
+
+def rule_disagreement(found: RuleDisagreement, command: str = "") -> str:
+    """The text of a pytest file that holds all engines to the meaning of these rules again.
+
+    Parameters
+    ----------
+    command: the command that wrote the file.
+    """
+    file = WrittenFile(str(found), command)
+    file.texts[str(found.case.rules)] = "SOURCE"
+    lines = ["case = RuleCase(", "    rules(SOURCE),", *_given(found.case), ")", "assert held_to_meaning(case) is None"]
+    file.test("test_engines_tell_what_the_rules_mean", "All engines tell what the formulas have", lines)
+    return str(file)
+
+
+def _given(case: RuleCase) -> Iterator[str]:
+    """What the rules are given, as arguments."""
+    yield "    ["
+    for event in case.events:
+        yield f"        Occurrence({written(event.type)}, {event.time}, {written(event.values)}),"
+    yield "    ],"
+    if any(case.facts.values()):
+        yield f"    facts={written({name: list(rows) for name, rows in case.facts.items() if rows})},"
+    for name in ("until", "trex", "saved"):
+        if getattr(case, name) not in (None, False):
+            yield f"    {name}={getattr(case, name)},"

@@ -1,0 +1,174 @@
+"""What a search for disagreements found: one form for pipelines and for rules, in words and as JSON."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.conformance.compare.differential import Disagreement
+    from workbench.conformance.compare.rule_engines import RuleDisagreement
+    from workbench.core.domain import Integer
+
+RANDOM_PIPELINES = "random pipelines"
+"""What stands for the name of a pipeline where random ones are compared."""
+
+ROUND = 100
+"""Examples of a round."""
+
+STEPS = 24
+"""The most steps of a trace, without its end."""
+
+
+@dataclass(frozen=True)
+class Conformity:
+    """What was found of a pipeline on a backend.
+
+    Attributes
+    ----------
+    pipeline: its name; `random pipelines` for those.
+    backend: the name of the contender, what was compared with the reference executor.
+    agreements: on how many traces both showed the same.
+    refused, hint: why it cannot run the pipeline, and what to do about it; empty where it can.
+    failure: the simplest disagreement that was found.
+    part: the names of the processors that differ by themselves, where those are not all; `failure` is theirs.
+    integers: what `int` was; None for ordinary numbers.
+    repeatable: whether the reference executor shows the same when it runs on the trace of the failure again.
+    """
+
+    pipeline: str
+    backend: str
+    agreements: int = 0
+    refused: str = ""
+    hint: str = ""
+    failure: Disagreement | None = None
+    part: tuple[str, ...] = ()
+    integers: Integer | None = None
+    repeatable: bool = True
+
+    @property
+    def holds(self) -> bool:
+        """Whether no disagreement was found."""
+        return self.failure is None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "pipeline": self.pipeline,
+            "backend": self.backend,
+            "outcome": "refused" if self.refused else "agrees" if self.holds else "differs",
+            "agreements": self.agreements,
+            "refused": self.refused,
+            "hint": self.hint,
+            "part": list(self.part),
+            "integers": None if self.integers is None else self.integers.n,
+            "repeatable": self.repeatable,
+            "failure": None if self.failure is None else _failure_data(self.failure),
+        }
+
+    def __str__(self) -> str:
+        within = f"{', '.join(self.part)} in " if self.part else ""
+        head = f"{self.backend}  of {within}{self.pipeline}"
+        over = f", int is 0..{self.integers.n - 1}" if self.integers else ""
+        if self.refused:
+            return f"– refused  {head}: {self.refused}" + (f"\n    hint: {self.hint}" if self.hint else "")
+        if self.failure is None:
+            kind = "pipelines" if self.pipeline == RANDOM_PIPELINES else "traces"
+            return f"✓ agrees   {head}: {self.agreements} {kind}{over}"
+        found, text = self.failure, "\n".join(self._account(self.failure))
+        return f"✗ differs  {head}{over}: {found.what} at step {found.step}\n\n{textwrap.indent(text, '    ')}\n"
+
+    def _account(self, found: Disagreement) -> Iterator[str]:
+        """What differs, in lines."""
+        from workbench.conformance.compare.explanation import account
+
+        yield account(found)
+        if self.pipeline == RANDOM_PIPELINES:
+            from workbench.conformance.generate.python_source import body
+
+            yield f"\n{body(found.pipeline)}"
+        if found.made[1]:
+            yield f"by {found.made[1]}"
+        if not self.repeatable:
+            what = "the reference executor does not do the same twice"
+            yield f"{what}: a processor depends on more than state and events"
+
+
+def _failure_data(found: Disagreement) -> dict[str, Any]:
+    steps = found.steps[: found.step + 1]
+    return {
+        "step": found.step,
+        "what": found.what,
+        "steps": [{name: _plain(value) for name, value in events.items()} for events in steps],
+        "left": {"name": found.left[0], "shows": repr(found.left[1]), "made": found.made[0]},
+        "right": {"name": found.right[0], "shows": repr(found.right[1]), "made": found.made[1]},
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it: floats that are no numbers are texts, and so are maps."""
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    whole = isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
+    return value if whole or value is None else str(value)
+
+
+@dataclass(frozen=True)
+class RuleConformity:
+    """What was found of engines on rules.
+
+    Attributes
+    ----------
+    rules: the file of the rules; `random rules` for those.
+    streams: on how many streams of events they were compared.
+    failure: the simplest disagreement with what the rules mean that was found.
+    """
+
+    rules: str
+    streams: int
+    failure: RuleDisagreement | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether no disagreement was found."""
+        return self.failure is None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        outcome = {"rules": self.rules, "outcome": "agrees" if self.holds else "differs", "streams": self.streams}
+        return outcome if self.failure is None else {**outcome, "failure": str(self.failure)}
+
+    def __str__(self) -> str:
+        if self.failure is None:
+            return f"✓ agree    all engines  on {self.rules}: {self.streams} streams"
+        rules = textwrap.indent(str(self.failure.case.rules), "    ")
+        return f"✗ differs  {self.failure.engine}  on {self.rules}: {self.failure}\n\n{rules}"
+
+
+@dataclass(frozen=True)
+class Search:
+    """How examples are drawn.
+
+    Parameters
+    ----------
+    examples: how many traces, for each pipeline and contender; those of which running takes long get a part.
+    seed: of the first round.
+    steps: the most steps of a trace.
+    n, q: the domain of `int` in models, and the capacity of queues in what needs one.
+    """
+
+    examples: int = 100
+    seed: int = 0
+    steps: int = STEPS
+    n: int = 4
+    q: int = 4
+
+    def rounds(self, share: float = 1.0) -> Iterator[tuple[int, int]]:
+        """The seeds of the rounds, and how many examples each has."""
+        left = max(1, round(self.examples * share))
+        for number in range(self.seed, self.seed + -(-left // ROUND)):
+            yield number, min(left, ROUND)
+            left -= ROUND
