@@ -63,6 +63,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
         "rewriting": set(),
     },
     "tesla/engines": {"facts": set(), "aip": set(), "cdp": set()},
+    "cli": {"commands": set(), "lab": set(), "rules": {"commands"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""

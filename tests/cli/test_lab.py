@@ -273,9 +273,7 @@ def test_interrupting_keeps_what_was_measured(lab, tmp_path, number, code):
 
 
 def test_progress_is_told_without_a_terminal(lab, tmp_path, monkeypatch):
-    from workbench.cli import lab_actions
-
-    monkeypatch.setattr(lab_actions, "_BETWEEN_LINES", 0.2)
+    monkeypatch.setattr("workbench.cli.lab.run.BETWEEN_LINES", 0.2)
     more(
         tmp_path,
         "\nimport time\n@suite.experiment(Region(s=range(10)))\ndef slow(s):\n    time.sleep(0.1)\n    return {}\n",

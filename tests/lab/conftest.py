@@ -10,7 +10,7 @@ import pytest
 from tests.lab import nvml
 from workbench.lab.find import load_suite
 from workbench.lab.local import sweep
-from workbench.lab.plan import Lab, Origin, Selection, missing, tasks
+from workbench.lab.plan import Lab, Origin, Selection, SweepPlan
 from workbench.lab.result import Result
 from workbench.lab.store import ResultStore
 
@@ -42,7 +42,7 @@ def two_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run(lab: Lab, selection: Selection | None = None, jobs: int = 1) -> list[Result]:
     """Measure what is missing."""
     selection = selection or Selection()
-    todo = missing(tasks(lab, lab.code(), selection), lab.store.done()[0], selection)
+    todo = SweepPlan.of(lab, selection).todo
     return list(sweep(lab, todo, Origin.of(lab), jobs))
 
 

@@ -18,7 +18,7 @@ from workbench.lab import spark
 from workbench.lab.data import open_data
 from workbench.lab.find import load_suite
 from workbench.lab.measure.tree import descendants
-from workbench.lab.plan import Lab, Origin, Selection, missing, tasks
+from workbench.lab.plan import Lab, Origin, Selection, SweepPlan, tasks
 from workbench.lab.rows import as_text
 from workbench.lab.store import ResultStore
 
@@ -44,7 +44,7 @@ def lab_in(folder: Path, text: str = SUITE + MORE, data: str = "data") -> Lab:
 
 def on_spark(lab, session, selection=None):
     selection = selection or Selection()
-    todo = missing(tasks(lab, lab.code(), selection), lab.store.done()[0], selection)
+    todo = SweepPlan.of(lab, selection).todo
     return list(spark.sweep(lab, todo, Origin.of(lab), session))
 
 

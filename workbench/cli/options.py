@@ -29,6 +29,12 @@ def pipeline_argument(parser: argparse.ArgumentParser, name: str = "file", metav
     include_option(parser)
 
 
+def rules_argument(parser: argparse.ArgumentParser) -> None:
+    """The file of rules to work on."""
+    parser.add_argument("file", metavar="FILE", help="a .tesla file")
+    include_option(parser)
+
+
 def include_option(parser: argparse.ArgumentParser) -> None:
     """Where files may lie that programs name."""
     parser.add_argument(

@@ -7,7 +7,7 @@ import hashlib
 import os
 import secrets
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from workbench.lab.measure.machine import commit, machine, versions
 from workbench.lab.region import Point, Scalar
 from workbench.lab.result import Measured, Result, Status
 from workbench.lab.rows import as_text
-from workbench.lab.store import ResultStore
+from workbench.lab.store import Broken, ResultStore
 from workbench.lab.suite import Suite
 
 CODE_SUFFIXES = (".py", ".lark", ".js")
@@ -191,6 +191,49 @@ def missing(wanted: Iterable[Measurement], done: Mapping[str, str], selection: S
     """Those that have not been made, or are to be made again."""
     again = {str(status) for status in (*selection.retry, Status.REFUSED)}
     return [task for task in wanted if selection.again or task.id not in done or done[task.id] in again]
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """What a sweep has to do, beside what has been measured already.
+
+    Attributes
+    ----------
+    wanted: all measurements that are selected.
+    done: those that the store has, each with its newest status.
+    todo: those that are missing, or to be made again.
+    broken: files of the store that cannot be read.
+    """
+
+    wanted: Sequence[Measurement]
+    done: Mapping[str, str]
+    todo: Sequence[Measurement]
+    broken: Sequence[Broken]
+
+    @classmethod
+    def of(cls, lab: Lab, selection: Selection | None = None) -> SweepPlan:
+        """The plan for a selection; None: for everything that is missing."""
+        selection = selection or Selection()
+        wanted = tasks(lab, lab.code(), selection)
+        done, broken = lab.store.done()
+        return cls(wanted, done, missing(wanted, done, selection), broken)
+
+    @property
+    def measured(self) -> int:
+        """How many of those that are wanted the store has."""
+        return sum(task.id in self.done for task in self.wanted)
+
+    @property
+    def again(self) -> int:
+        """How many of those that are to be made the store has already."""
+        return sum(task.id in self.done for task in self.todo)
+
+    @property
+    def failed_before(self) -> dict[str, str]:
+        """Those that have not ended well, each with its status, and are not made again."""
+        made = {task.id for task in self.todo}
+        settled = (task.id for task in self.wanted if task.id not in made)
+        return {key: self.done[key] for key in settled if self.done[key] != Status.OK}
 
 
 def default_jobs() -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.errors import WorkbenchError
 from workbench.lab.local import sweep
 from workbench.lab.pace import Pace
-from workbench.lab.plan import Lab, Origin, Selection, default_jobs, missing, tasks
+from workbench.lab.plan import Lab, Origin, Selection, SweepPlan, default_jobs
 
 
 class SweepRunner:
@@ -36,8 +36,7 @@ class SweepRunner:
         with self._lock:
             if self.running:
                 return False
-            todo = missing(tasks(lab, lab.code(), selection), lab.store.done()[0], selection)
-            jobs = default_jobs()
+            todo, jobs = SweepPlan.of(lab, selection).todo, default_jobs()
             self._pace, self._said = Pace(todo, jobs), ""
             self._stop = threading.Event()
             origin = Origin.of(lab, ["lab", "serve"])

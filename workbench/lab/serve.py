@@ -21,7 +21,7 @@ from workbench.lab.data import open_data
 from workbench.lab.draw import svg
 from workbench.lab.find import load_suite, named, suite_files
 from workbench.lab.measure.client import Client
-from workbench.lab.plan import Lab, Selection, tasks
+from workbench.lab.plan import Lab, Measurement, Selection, SweepPlan
 from workbench.lab.region import Scalar
 from workbench.lab.report import Report, environment, gather
 from workbench.lab.result import Measured, Result, Status
@@ -199,10 +199,8 @@ def page_of(lab: Lab, result: Result) -> Measured:
     """What an experiment's `page` says of a measurement's point, made in a process with its limits."""
     client = Client(lab.path, lab.files)
     try:
-        client.give({
-            "experiment": result.experiment, "point": dict(result.point), "seed": result.seed, "code": result.code,
-            "page": True,
-        })  # fmt: skip
+        task = Measurement(result.experiment, result.point, result.repetition, result.key, result.code)
+        client.give(task.frame() | {"seed": result.seed, "page": True})
         return client.take()
     finally:
         client.end()
@@ -254,9 +252,8 @@ def _overview(site: Site) -> Iterator[dict[str, Any]]:
         try:
             lab = site.lab(name)
             if lab is not None:
-                wanted, done = tasks(lab, lab.code(), Selection()), lab.store.done()[0]
-                measured = sum(task.id in done for task in wanted)
-                yield {"name": name, "title": lab.suite.title, "points": len(wanted), "measured": measured,
+                plan = SweepPlan.of(lab)
+                yield {"name": name, "title": lab.suite.title, "points": len(plan.wanted), "measured": plan.measured,
                        "state": site.runner(lab).state(), "error": ""}  # fmt: skip
         except WorkbenchError as error:
             yield {"name": name, "error": error.message}

@@ -16,5 +16,10 @@ def helps() -> dict[str, str]:
 
 def _line(path: str) -> str:
     with open(path, encoding="utf-8") as file:
-        text = file.readline().strip().strip('"').rstrip(".")
+        return help_line(file.readline().strip().strip('"'))
+
+
+def help_line(doc: str) -> str:
+    """The first line of a docstring as help."""
+    text = doc.partition("\n")[0].rstrip(".")
     return text[:1].lower() + text[1:]

@@ -6,8 +6,12 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
+
+if TYPE_CHECKING:
+    from workbench.show.draw import Drawn
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -27,9 +31,14 @@ def execute(args: argparse.Namespace) -> int:
 
         sys.stdout.write(draw(pipeline))
         return 0
+    write_picture(pipeline, args.output)
+    return 0
+
+
+def write_picture(drawn: Drawn, path: str) -> None:
+    """Draw a program, or how rules are run, into a file, whose name tells the kind of picture."""
     from workbench.events.files import replacing
     from workbench.show.draw import render
 
-    with replacing(Path(os.path.realpath(args.output))) as name:
-        render(pipeline, str(name))
-    return 0
+    with replacing(Path(os.path.realpath(path))) as name:
+        render(drawn, str(name))

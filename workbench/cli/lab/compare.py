@@ -1,0 +1,41 @@
+"""What changed between two runs, beyond noise."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+
+from workbench.cli.lab.suites import open_lab, place_options, stored_results
+from workbench.errors import InputError, SuiteError
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the action."""
+    place_options(parser)
+    text = "a run, code version or commit of `lab list SUITE`, or its beginning"
+    parser.add_argument("before", metavar="A", help=text)
+    parser.add_argument("after", metavar="B", help="another")
+    parser.add_argument("--json", action="store_true", help="one JSON object per difference, and nothing else")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Say what changed between two runs; 1 if anything did."""
+    from workbench.lab.compare import compare, find_run
+    from workbench.lab.table import is_timing
+
+    stored = stored_results(args.data)
+    suite, before = find_run(stored, args.before)
+    other, after = find_run(stored, args.after)
+    if suite != other:
+        raise InputError(f"{args.before} is a run of '{suite}', {args.after} one of '{other}'")
+    measured: set[tuple[str, str]] = set()
+    with contextlib.suppress(SuiteError):  # results can be compared when the suite is gone
+        experiments = open_lab(args, suite).suite.experiments.values()
+        measured = {(e.name, n) for e in experiments for n, o in e.outputs.items() if o.measured or is_timing(o.unit)}
+    found = compare(before, after, measured)
+    for change in found.changes:
+        print(json.dumps(change.to_json()) if args.json else str(change))
+    if not args.json:
+        print(found.summary)
+    return 1 if found.changes else 0

@@ -1,0 +1,75 @@
+"""The suites, or the experiments and runs of one."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from workbench.cli.lab.suites import open_lab, place_options, warn
+from workbench.errors import SuiteError, WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.lab.plan import Lab
+    from workbench.lab.result import Result
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the action."""
+    place_options(parser)
+    parser.add_argument("suite", nargs="?", help="its name")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Say what suites there are, or what is in one."""
+    from workbench.lab.find import suite_files
+
+    if args.suite:
+        _show_suite(open_lab(args, args.suite))
+        return 0
+    files = suite_files(args.experiments)
+    if not files:
+        raise SuiteError("there is no suite", where=str(args.experiments), hint="a suite says `suite = Suite(...)`")
+    bad = 0
+    for name in files:
+        try:
+            lab = open_lab(args, name)
+            print(f"{name.ljust(max(map(len, files)))}  {_state(lab)}  {lab.suite.title}")
+        except WorkbenchError as error:
+            bad += 1
+            print(f"{name.ljust(max(map(len, files)))}  cannot be loaded: {error.message}")
+    return 2 if bad else 0
+
+
+def _state(lab: Lab) -> str:
+    from workbench.lab.plan import SweepPlan
+
+    plan = SweepPlan.of(lab)
+    warn(plan.broken)
+    return f"{plan.measured:>6} of {len(plan.wanted):>6} measured"
+
+
+def _show_suite(lab: Lab) -> None:
+    suite = lab.suite
+    print(f"{suite.name}: {suite.title}\n  {' '.join(_state(lab).split())} with the code as it is now")
+    for experiment in suite.experiments.values():
+        print(f"\n{experiment.name}: {' '.join(experiment.doc.split())}".rstrip(": "))
+        for axis, values in experiment.region.axes.items():
+            shown = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
+            print(f"    {axis}: {shown}")
+        times = f", each measured {experiment.repeat} times" if experiment.repeat > 1 else ""
+        print(f"    {len(experiment.region)} points{times}")
+        for name, output in experiment.outputs.items():
+            print(f"    -> {name}{f' ({output.unit})' if output.unit else ''}: {output.description}")
+    print()
+    for what in ("tables", "plots", "claims", "macros"):
+        names = ", ".join(getattr(suite, what))
+        if names:
+            print(f"{what}: {names}")
+    results, _ = lab.store.results()
+    runs: dict[str, list[Result]] = {}
+    for result in results:
+        runs.setdefault(result.run, []).append(result)
+    if runs:
+        print("\nruns:")
+    for name, found in runs.items():
+        print(f"    {name}  {len(found)} measured, code {found[-1].code}, commit {found[-1].commit[:12] or 'unknown'}")

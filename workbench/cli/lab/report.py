@@ -1,0 +1,54 @@
+"""Write tables, plots and claims, with the way back from every number."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.cli.lab.suites import engine_options, is_local, open_lab, open_spark, place_options, warn
+from workbench.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from workbench.lab.data import Data
+    from workbench.lab.plan import Lab
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the action."""
+    place_options(parser)
+    parser.add_argument("suite", help="its name")
+    parser.add_argument("--out", type=Path, help="a folder (default: reports/SUITE)")
+    engine_options(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Write the report; 1 if a claim fails."""
+    from workbench.lab.report import write_report
+
+    lab = open_lab(args, args.suite)
+    out = args.out or Path("reports") / lab.suite.name
+    with Progress(f"report on {lab.suite.name}"), _data(args, lab) as data:
+        report = write_report(lab, data, out)
+    warn(report.data.broken)
+    for claim, judged in report.claims:
+        print(f"{judged.standing.upper():8} {claim.text}{f': {judged.why}' if judged.why else ''}")
+    print(f"report: {out / 'index.html'}")
+    return 1 if any(judged.standing == "fails" for _, judged in report.claims) else 0
+
+
+@contextlib.contextmanager
+def _data(args: argparse.Namespace, lab: Lab) -> Iterator[Data]:
+    """The results of a suite; who answers questions about them is closed in the end."""
+    if is_local(args):
+        from workbench.lab.data import open_data
+
+        with contextlib.closing(open_data(lab.suite, lab.store)) as data:
+            yield data
+        return
+    from workbench.lab import spark
+
+    with open_spark(args) as session, contextlib.closing(spark.open_spark(lab.suite, lab.store, session)) as data:
+        yield data

@@ -1,0 +1,181 @@
+"""Measure what is missing."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from workbench.cli.lab.suites import engine_options, is_local, open_lab, open_spark, place_options, plain_result, warn
+from workbench.cli.progress import Progress
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.lab.pace import Pace
+    from workbench.lab.plan import Lab, Measurement, Origin, Selection, SweepPlan
+    from workbench.lab.region import Scalar
+    from workbench.lab.result import Result
+
+MOST_SHOWN = 10
+BETWEEN_LINES = 15.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the action."""
+    place_options(parser)
+    parser.add_argument("suite", help="its name")
+    engine_options(parser)
+    parser.add_argument("--only", action="append", default=[], metavar="EXPERIMENT", help="only this one (repeat)")
+    parser.add_argument("--where", action="append", default=[], metavar="AXIS=VALUE,...", help="only these points")
+    parser.add_argument("--id", action="append", default=[], metavar="KEY", help="only this result's point (repeat)")
+    parser.add_argument("--again", action="store_true", help="also what has been measured already")
+    parser.add_argument("--retry", action="append", default=[], metavar="STATUS", help="also what ended so: crash, ...")
+    parser.add_argument("--repeat", type=int, metavar="N", help="measure every point so many times")
+    parser.add_argument("--jobs", type=int, metavar="N", help="measurements at once (default: one for each two cores)")
+    parser.add_argument("--json", action="store_true", help="one JSON object per measurement, and nothing else")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Measure, and say how it ended; 0 if everything that is asked for has ended well, now or before."""
+    from workbench.lab.pace import Pace
+    from workbench.lab.plan import Origin, SweepPlan, default_jobs
+
+    lab = open_lab(args, args.suite)
+    plan = SweepPlan.of(lab, _selection(args, lab))
+    warn(plan.broken)
+    jobs = default_jobs() if args.jobs is None else args.jobs
+    if jobs < 1:
+        raise InputError(f"--jobs {jobs}: at least one")
+    if args.jobs is not None and not is_local(args):
+        raise InputError("--jobs is for this machine's processes", hint="on Spark say --master local[4]")
+    origin, pace = Origin.of(lab, args.argv), Pace(plan.todo, jobs)
+    if not args.json:
+        told = f" ({plan.again} again)" if plan.again else ""
+        there = f"{len(plan.wanted)} measurements, {plan.measured} of them there"
+        print(f"{lab.suite.name}: {there}, {len(plan.todo)} to do{told}")
+    if plan.todo:
+        lab.store.try_to_write()
+    try:
+        with _results(args, lab, plan.todo, origin, jobs) as results:
+            _follow(results, pace, lab.options, as_json=args.json)
+    except KeyboardInterrupt:
+        going = "what was measured is kept, but --again begins anew" if args.again else "the same command goes on"
+        print(f"stopped after {pace.done} of {pace.total}; {going}", file=sys.stderr)
+        raise
+    if not args.json and plan.todo:
+        told = ", ".join(f"{count} {status}" for status, count in sorted(pace.statuses.items()))
+        print(f"run {origin.run}: {told} in {pace.elapsed:.1f} s ({pace.measured_seconds:.1f} s in the points)")
+    return _exit_code(plan, pace, lab.options, as_json=args.json)
+
+
+def _exit_code(plan: SweepPlan, pace: Pace, options: str, *, as_json: bool) -> int:
+    """Say what has not ended well, now or before, and what to do about it; the exit code."""
+    from workbench.lab.result import Status
+
+    before = plan.failed_before
+    for status, count in sorted(Counter(before.values()).items()):
+        one = next(key for key, ended in before.items() if ended == status)
+        shown = " ".join(filter(None, ["workbench lab show", options, one]))
+        out = sys.stderr if as_json else sys.stdout
+        print(f"measured before: {count} {status}; all about the first: {shown}", file=out)
+    bad = {*pace.statuses, *before.values()} - {Status.OK}
+    retried = [f"--retry {status.replace(' ', '-')}" for status in sorted(bad - {Status.REFUSED})]  # those are anyway
+    if retried and not as_json:
+        print(f"    to measure those again: {' '.join(retried)}")
+    return 1 if Status.WRONG in bad else 3 if bad else 0
+
+
+@contextlib.contextmanager
+def _results(
+    args: argparse.Namespace, lab: Lab, todo: Sequence[Measurement], origin: Origin, jobs: int
+) -> Iterator[Iterator[Result]]:
+    """The results as they come; what makes them is stopped at the end, whatever the end is."""
+    if not todo:
+        yield iter(())
+    elif is_local(args):
+        from workbench.lab.local import sweep
+
+        with contextlib.closing(sweep(lab, todo, origin, jobs)) as going:
+            yield going
+    else:
+        from workbench.lab import spark
+
+        with open_spark(args) as session, contextlib.closing(spark.sweep(lab, todo, origin, session)) as going:
+            yield going
+
+
+def _follow(results: Iterator[Result], pace: Pace, options: str, *, as_json: bool) -> None:
+    """Show how it goes, and what does not go well."""
+    from workbench.lab.result import Status
+
+    said, failed = time.monotonic(), dict[str, None]()
+    with Progress(pace.line()) as progress:
+        for result in results:
+            pace.add(result)
+            progress.text = pace.line()
+            if as_json:
+                print(json.dumps(plain_result(result)), flush=True)
+            elif result.measured.status is not Status.OK and result.key not in failed:
+                failed[result.key] = None  # a point that is repeated is told once
+                progress.clear()
+                _tell_failure(result, len(failed), options)
+            if not sys.stderr.isatty() and time.monotonic() - said > BETWEEN_LINES:
+                said = time.monotonic()
+                print(pace.line(), file=sys.stderr)
+
+
+def _tell_failure(result: Result, bad: int, options: str) -> None:
+    """Print what a point has come to, if it is one of the first that do not end well."""
+    if bad <= MOST_SHOWN:
+        point = ", ".join(f"{name}={value}" for name, value in result.point.items())
+        reason = result.measured.reason.strip().splitlines() or [""]
+        print(f"  {result.measured.status}: {result.experiment}({point}): {reason[0]}  [{result.id}]")
+        if reason[1:]:  # of a crash the place, of what was refused what to do
+            print(f"      {reason[-1].strip()}")
+    if bad == 1:
+        print(f"    all about it: workbench lab show {' '.join(filter(None, [options, result.id]))}")
+    elif bad == MOST_SHOWN + 1:
+        print("  ... and more; `workbench lab report` has all of them")
+
+
+def _selection(args: argparse.Namespace, lab: Lab) -> Selection:
+    """What the options select of a suite."""
+    from workbench.lab.plan import Selection
+    from workbench.lab.result import Status
+
+    known = {str(status).replace(" ", "-"): status for status in Status}
+    for name in args.retry:
+        if name not in known:
+            raise InputError(f"--retry {name}: there is no such status", hint=f"there are {', '.join(known)}")
+    retry = tuple(known[name] for name in args.retry)
+    return Selection(tuple(args.only), chosen_values(lab, args.where), tuple(args.id), args.again, retry)
+
+
+def chosen_values(lab: Lab, given: Sequence[str]) -> dict[str, tuple[Scalar, ...]]:
+    """What `--where q=2,3` means: those values of the axis that look like these.
+
+    Raises
+    ------
+    InputError: there is no such axis or value.
+    """
+    axes: dict[str, dict[str, Scalar]] = {}
+    for experiment in lab.suite.experiments.values():
+        for axis, values in experiment.region.axes.items():
+            axes.setdefault(axis, {}).update({str(value): value for value in values})
+    found: dict[str, tuple[Scalar, ...]] = {}
+    for text in given:
+        axis, equals, listed = text.partition("=")
+        if not equals or axis not in axes:
+            raise InputError(f"--where {text}: there is no axis '{axis}'", hint=f"there are {', '.join(axes)}")
+        wanted = [listed] if listed in axes[axis] else listed.split(",")
+        for value in wanted:
+            if value not in axes[axis]:
+                raise InputError(f"--where {text}: '{axis}' is never {value}", hint=f"it is {', '.join(axes[axis])}")
+        found[axis] = (*found.get(axis, ()), *(axes[axis][value] for value in wanted))
+    return found

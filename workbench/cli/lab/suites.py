@@ -1,0 +1,104 @@
+"""Suites and their results, as the options say where they are."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli.options import note
+from workbench.cli.progress import Progress
+from workbench.errors import InputError, printable
+
+if TYPE_CHECKING:
+    from workbench.lab.plan import Lab
+    from workbench.lab.result import Result
+    from workbench.lab.store import Broken
+
+EXPERIMENTS, STORE = Path("experiments"), Path(".workbench") / "lab"
+"""Where suites are and results are kept, below the working folder."""
+
+
+def place_options(parser: argparse.ArgumentParser) -> None:
+    """Where suites and results are."""
+    parser.add_argument("--experiments", type=Path, default=EXPERIMENTS, metavar="DIR", help="where suites are")
+    parser.add_argument("--data", type=Path, default=STORE, metavar="DIR", help="where results are kept")
+
+
+def engine_options(parser: argparse.ArgumentParser) -> None:
+    """Who measures, or computes tables."""
+    parser.add_argument("--on", choices=("local", "spark"), default="local", help="this machine's processes, or Spark")
+    parser.add_argument(
+        "--master", metavar="URL", help="of Spark: spark://host:port (default: local[*]); means --on spark"
+    )
+
+
+def places(args: argparse.Namespace) -> str:
+    """The options that say where suites and results are, where it is not the usual place."""
+    given = {"--experiments": (args.experiments, EXPERIMENTS), "--data": (args.data, STORE)}
+    return shlex.join(word for name, (own, usual) in given.items() if own != usual for word in (name, str(own)))
+
+
+def open_lab(args: argparse.Namespace, name: str) -> Lab:
+    """A suite with its store."""
+    from workbench.lab.find import load_suite, named
+    from workbench.lab.plan import Lab
+    from workbench.lab.store import ResultStore
+
+    path = named(args.experiments, name)
+    suite = load_suite(path)
+    if (times := getattr(args, "repeat", None)) is not None:
+        if times < 1:
+            raise InputError(f"--repeat {times}: at least once")
+        suite = suite.repeated(times)
+    return Lab(suite, path, ResultStore(args.data, suite.name), places(args))
+
+
+def is_local(args: argparse.Namespace) -> bool:
+    """Whether this machine does it, and not Spark."""
+    return args.on == "local" and not args.master
+
+
+@contextlib.contextmanager
+def open_spark(args: argparse.Namespace) -> Iterator[Any]:
+    """A session of Spark, which ends with the block."""
+    from workbench.lab import spark
+
+    with Progress("starting Spark"):
+        session = spark.session(args.master or spark.LOCAL)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def stored_results(folder: Path) -> dict[str, list[Result]]:
+    """The results of each suite that has any."""
+    from workbench.lab.store import ResultStore
+
+    names = sorted(place.name.removeprefix("suite=") for place in folder.glob("suite=*"))
+    found = {name: ResultStore(folder, name).results() for name in names}
+    warn([item for _, broken in found.values() for item in broken])
+    return {name: results for name, (results, _) in found.items()}
+
+
+def warn(broken: Sequence[Broken]) -> None:
+    """Print a note about each file that cannot be read, and what to do."""
+    for hint in dict.fromkeys(item.hint for item in broken):
+        for item in broken:
+            if item.hint == hint:
+                note(f"left out, since it cannot be read: {item}")
+        print(printable(f"  hint: {hint}"), file=sys.stderr)
+
+
+def plain_result(result: Result) -> dict[str, Any]:
+    """A result as JSON shows it."""
+    from workbench.lab.rows import OBJECTS, flat
+
+    row = flat(result)
+    return {"id": result.id, **row, **{name: json.loads(row[name]) for name in OBJECTS}}

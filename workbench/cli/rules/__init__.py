@@ -1,0 +1,1 @@
+"""The actions of `workbench rules`, one file each."""

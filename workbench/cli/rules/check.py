@@ -1,0 +1,21 @@
+"""Whether rules mean something: all mistakes at once, and what is seldom meant."""
+
+from __future__ import annotations
+
+import argparse
+
+from workbench.cli import options as o
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the action."""
+    o.rules_argument(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Read, and say how much there is."""
+    found = o.rules(args.file)
+    from workbench.core.readable import plural
+
+    print(f"{args.file}: {plural(len(found.rules), 'rule')}, {plural(len(found.declarations), 'type')}")
+    return 0

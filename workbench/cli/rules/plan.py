@@ -1,0 +1,91 @@
+"""What the compiled engine keeps of events, how each predicate finds them, and why."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from workbench.cli import options as o
+from workbench.cli.commands.draw import write_picture
+from workbench.cli.rule_runs import fact_files, fact_timeout
+from workbench.cli.run_options import reading_options, run_options
+
+if TYPE_CHECKING:
+    from workbench.tesla.engines.facts.access import FactAccesses
+    from workbench.tesla.engines.rule_sample import RulesSampled
+    from workbench.tesla.rule_set import RuleSet
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the action."""
+    o.rules_argument(parser)
+    parser.add_argument("--json", action="store_true", help="the plan as JSON")
+    parser.add_argument("-o", "--output", metavar="PICTURE", help="draw it: a .svg, .png, .pdf or .dot file")
+    text = "show what predicates find in the first events of a log (10,000, or --head N)"
+    parser.add_argument("--input", action="append", metavar="FILE", help=text)
+    reading_options(parser)
+    parser.add_argument("--time", metavar="COLUMN", help="the column of times (default: time)")
+    parser.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count, as for run")
+    fact_files(parser)
+    fact_timeout(parser)
+    text = "make the indexes that databases of facts lack; nothing else ever writes them"
+    parser.add_argument("--create-indexes", action="store_true", help=text)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Print or draw how rules are run."""
+    rules = o.rules(args.file)
+    from workbench.show.rule_set_plan import plan_data, plan_text
+    from workbench.tesla.engines.set_plan import SetPlan
+    from workbench.tesla.occurrence import has_units, in_units
+
+    timed = has_units(rules)
+    plan = SetPlan(in_units(rules, "us" if timed else None))
+    if args.output is not None:
+        write_picture(plan, args.output)
+        return 0
+    accesses = _find_accesses(plan.rules, args)
+    found = None if args.input is None else _sample(rules, args)
+    if args.json:
+        data = plan_data(plan, rules, timed=timed, sample=found)
+        print(json.dumps(data if accesses is None else {**data, "facts": accesses.data()}, indent=2))
+    else:
+        sys.stdout.write(plan_text(plan, rules, timed=timed, sample=found))
+        for line in () if accesses is None else accesses.lines():
+            print(line)
+    return 0
+
+
+def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
+    """What predicates find in the first events of a log."""
+    from workbench.events.account import Reporter
+    from workbench.executors.table import Start
+    from workbench.logs.rule_facts import facts_of
+    from workbench.logs.rule_sample import sampled_log
+
+    reporter, options = Reporter(o.note), run_options(args, output=None)
+    facts = facts_of(rules, Start(options))
+    with reporter.doing:
+        return sampled_log(rules, args.input, options.reading(), options.clock(), facts, reporter)
+
+
+def _find_accesses(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | None:
+    """How the databases of facts that are named are asked; None where there are none. Indexes are made if wanted."""
+    if not args.facts:
+        return None
+    from workbench.executors.table import Start
+    from workbench.logs.rule_facts import facts_of
+    from workbench.tesla.engines.facts.access import FactAccesses
+    from workbench.tesla.engines.facts.tables import FactTables
+
+    facts = facts_of(rules, Start(run_options(args, output=None)))
+    if not isinstance(facts, FactTables):
+        return None
+    found = FactAccesses.of(rules, facts)
+    if not args.create_indexes:
+        return found
+    for index in found.create():
+        print(f"made {index}", file=sys.stderr)
+    return FactAccesses.of(rules, facts)

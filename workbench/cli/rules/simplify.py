@@ -1,0 +1,50 @@
+"""Leave out what changes nothing, merge rules and shorten windows; each step with its reason."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+
+from workbench.cli import options as o
+from workbench.cli import rule_models
+from workbench.errors import InputError
+from workbench.events.files import write_atomically
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the action."""
+    o.rules_argument(parser)
+    parser.add_argument("-o", "--output", metavar="OUT", help="write the rules there ('-': print them, and no steps)")
+    text = "also what holds as far as no column of the model is full"
+    parser.add_argument("--within-bounds", action="store_true", help=text)
+    text = "for each question to the model (default: 10); 0: only laws are applied"
+    parser.add_argument("--seconds", type=float, default=10, metavar="S", help=text)
+    parser.add_argument("--json", action="store_true", help="the steps and the rules as JSON")
+    o.queue_options(parser)
+    parser.add_argument("-N", type="positive", metavar="N", help="how many values has what is compared for equality")
+    rule_models.value_options(parser)
+    parser.set_defaults(facts=[], facts_any=[], facts_change=[])
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Make rules simpler, and say how."""
+    rules = o.rules(args.file)
+    if not args.seconds >= 0:
+        raise InputError(f"--seconds {args.seconds:g} is no time", hint="write how many seconds a question may take")
+    facts = {name for name, each in rules.declarations.items() if each.fact}
+    modelled = tuple(each for each in rules.rules if facts.isdisjoint(each.types))
+    bounds = rule_models.bounds(args, [replace(rules, rules=modelled)])
+    found = rules.simplified(bounds=bounds, within_bounds=args.within_bounds, seconds=args.seconds)
+    if args.output not in (None, "-"):
+        write_atomically(args.output, str(found.rules))
+    if args.json:
+        print(json.dumps(found.to_json()))
+    elif args.output == "-":
+        sys.stdout.write(str(found.rules))
+    else:
+        print(found)
+        if args.output is None and found.steps:
+            print(f"\n{found.rules}", end="")
+    return 0
