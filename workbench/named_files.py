@@ -7,12 +7,12 @@ folder that the user allows, wherever links lead; and an error shows lines only 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from workbench.errors import LanguageError, Location
+from workbench.errors import InputError, LanguageError, Location
 
 Folders = tuple[Path, ...]
 PROGRAMS = (".pipe", ".tesla")
@@ -51,6 +51,15 @@ def find_named(name: str, beside: Path, where: Location | str) -> Path:
     if os.path.exists(there[0]):  # it might not end, or wait for ever
         raise LanguageError(f"'{name}' is no file", where=where, hint="name a file")
     return there[0]
+
+
+def read_text(path: str | Path, hint: Callable[[], str], where: Location | str = "") -> str:
+    """The text of a file; InputError, with this hint, where it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"cannot read {path}: {reason}", where=where, hint=hint()) from error
 
 
 def follow_links(path: Path) -> Path:

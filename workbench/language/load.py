@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from workbench.budget import phase
 from workbench.errors import InputError
 from workbench.language.parser import parse_expression, parse_file
-from workbench.named_files import allow, hide_text
+from workbench.named_files import allow, hide_text, read_text
 
 if TYPE_CHECKING:
     from workbench.core.domain import Value
@@ -49,11 +49,7 @@ def read_file(
     path: str | Path, functions: Mapping[str, Function] | None = None, include: Iterable[str | Path] = ()
 ) -> Source:
     """The pipelines of a `.pipe` file; see `parse`."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(f"cannot read {path}: {reason}", hint="give the path of a .pipe file") from error
+    text = read_text(path, lambda: "give the path of a .pipe file")
     with hide_text(Path(path)):
         return parse(text, str(path), functions, include)
 

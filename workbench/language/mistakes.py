@@ -39,15 +39,18 @@ WORDS = {
 }  # fmt: skip
 """How a terminal of the grammar is called in a message, if not as the grammar writes it."""
 
-SLIPS = {
-    "==": "equality is written =",
+COMMON_SLIPS = {
     "&&": "conjunction is written 'and'",
     "||": "disjunction is written 'or'",
     "//": "comments begin with #",
+    "<>": "inequality is written !=",
+}
+SLIPS = {
+    **COMMON_SLIPS,
+    "==": "equality is written =",
     "/": "division of whole numbers is written 'div'",
     "%": "the remainder is written 'mod'",
     "=>": "implication is written ->; greater or equal is written >=",
-    "<>": "inequality is written !=",
     ":=": "a name is given with =",
     ";": "statements end with the line; leave out the ;",
     "'": 'texts stand in double quotes: "..."',

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from workbench.errors import InputError, LanguageError, Location, Refused
+from workbench.errors import LanguageError, Location, Refused
+from workbench.named_files import read_text
 
 FairnessKind = Literal["", "justice", "compassion"]
 
@@ -69,12 +70,7 @@ def read_system(path: str | Path) -> SmvSystem:
     ------
     InputError: it cannot be read. LanguageError: it has no main module. Refused: it has processes.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(f"cannot read {path}: {reason}", hint="give the path of an SMV file") from error
-    return system_from(text, str(path))
+    return system_from(read_text(path, lambda: "give the path of an SMV file"), str(path))
 
 
 def system_from(text: str, path: str = "<text>") -> SmvSystem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.language.mistakes import COMMON, Vocabulary
+from workbench.language.mistakes import COMMON, COMMON_SLIPS, Vocabulary
 
 WORDS = {
     **COMMON, "RULE": "'rule'", "AT_MOST_ONCE": "'at most once in'", "ORDERED": "'ordered by'", "WITH": "'with id'",
@@ -12,10 +12,7 @@ WORDS = {
 """How a terminal of the grammar is called in a message, if not as the grammar writes it."""
 
 SLIPS = {
-    "&&": "conjunction is written 'and'",
-    "||": "disjunction is written 'or'",
-    "//": "comments begin with #",
-    "<>": "inequality is written !=",
+    **COMMON_SLIPS,
     ":=": "a value is given with =",
     ";": "rules end without a ;",
     "!": "negation is written 'not'",

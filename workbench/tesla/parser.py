@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from lark import Token
 
-from workbench.errors import InputError, LanguageError, Location, did_you_mean
+from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language.front import EXPRESSIONS, Dialect, SemanticAction, TreeBuilder, of_type, read
 from workbench.language.lalr import Extent
-from workbench.named_files import allow, find_named, follow_links, hide_text
+from workbench.named_files import allow, find_named, follow_links, hide_text, read_text
 from workbench.tesla import tree as t
 from workbench.tesla.mistakes import TESLA
 from workbench.tesla.older import Defining, OlderAggregate, translated
@@ -65,13 +65,11 @@ def read_rules(path: str | Path) -> t.RuleFile:
 
 
 def _text(path: Path, where: Location | str = "") -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+    def hint() -> str:
         near = [each.name for each in path.parent.glob("*.tesla")] if path.parent.is_dir() else []
-        hint = did_you_mean(path.name, near, "there are: ") or "give the path of a .tesla file"
-        raise InputError(f"cannot read {path}: {reason}", where=where, hint=hint) from error
+        return did_you_mean(path.name, near, "there are: ") or "give the path of a .tesla file"
+
+    return read_text(path, hint, where)
 
 
 class _Reading:
