@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.cli.output import GAP, SHORTEST, gap, short
 from workbench.show.draw import inline
-from workbench.show.style import style
+from workbench.show.style import begin_page
 from workbench.show.timeline import MARKS, NO_EVENT, Row, Timeline, timeline
 from workbench.verify.answer.verdict import Outcome, Verdict
 
@@ -26,11 +26,7 @@ WORDS = {
 def html(report: DemoReport) -> str:
     """The page."""
     parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>workbench demo, {report.date}</title>",
-        f"<style>{style('demo')}</style></head><body>",
+        begin_page(f"workbench demo, {report.date}", "demo"),
         *_head(report),
         "<main>",
         *_overview(report),

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import shutil
-import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,8 +24,9 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.core.program import Program
 from workbench.core.readable import show_value
-from workbench.errors import InputError, WorkbenchError
+from workbench.errors import InputError
 from workbench.processors.held.lags import uneven_joins
+from workbench.show.dot import FAINT, FILL, PALE, digraph, quote, run_graphviz
 from workbench.show.rule_graph import draw_rules
 from workbench.show.rule_set_plan import draw_plan
 from workbench.tesla.engines.set_plan import SetPlan
@@ -37,13 +36,10 @@ Drawn = Program | RuleSet | SetPlan
 """What can be drawn."""
 FORMATS = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 
-INK, FAINT, QUEUE, STRIPE, FILL, VALUE = "#1f2d3d", "#7a8794", "#e9b44c", "#fff8e7", "#f3f7fb", "#b3261e"
+QUEUE, VALUE = "#e9b44c", "#b3261e"
 PORT = " PORT"
 """Where a queue's port is filled in."""
-_HEAD = f"""    rankdir=LR; nodesep=0.35; ranksep=0.55; bgcolor=white; compound=true;
-    fontname="Helvetica"; fontsize=11; fontcolor="{FAINT}"; labeljust=l;
-    node [fontname="Helvetica", fontsize=13, fontcolor="{INK}", color="{INK}", shape=plain];
-    edge [fontname="Helvetica", fontsize=9, fontcolor="{FAINT}", color="{INK}", arrowsize=0.6];"""
+LAYOUT = "rankdir=LR; nodesep=0.35; ranksep=0.55; bgcolor=white; compound=true;"
 
 
 def draw(
@@ -67,8 +63,7 @@ def draw(
         return draw_plan(pipeline)
     picture = _Picture(dict(values or {}), pipeline.pipeline.capacities, dict(slots or {}))
     picture.whole(pipeline.pipeline)
-    body = "\n".join(picture.lines + picture.edges)
-    return f'digraph "{_quoted(pipeline.name)}" {{\n{_HEAD}\n{body}\n}}\n'
+    return digraph(pipeline.name, picture.lines + picture.edges, LAYOUT, 13)
 
 
 def svg(
@@ -77,7 +72,7 @@ def svg(
     slots: Mapping[str, int] | None = None,
 ) -> str:
     """The picture as an SVG file's text, by graphviz; the parameters are those of `draw`."""
-    return _graphviz(pipeline, draw(pipeline, values, slots), "svg").decode()
+    return run_graphviz(pipeline.name, draw(pipeline, values, slots), "svg").decode()
 
 
 def inline(svg: str) -> str:
@@ -96,22 +91,8 @@ def render(pipeline: Drawn, path: str | Path, values: Mapping[str, str] | None =
         return path
     if path.suffix not in FORMATS:
         raise InputError(f"no drawing ends in '{path.suffix}'", hint="let it end in .svg, .png, .pdf or .dot")
-    path.write_bytes(_graphviz(pipeline, text, FORMATS[path.suffix]))
+    path.write_bytes(run_graphviz(pipeline.name, text, FORMATS[path.suffix]))
     return path
-
-
-def _graphviz(pipeline: Drawn, text: str, kind: str) -> bytes:
-    """What graphviz makes of a DOT text."""
-    program = shutil.which("dot")
-    if program is None:
-        raise WorkbenchError(
-            "the program 'dot' of graphviz is not installed",
-            hint="install it (apt-get install graphviz), or write a .dot file instead",
-        )
-    done = subprocess.run([program, f"-T{kind}"], input=text.encode(), capture_output=True, check=False)
-    if done.returncode:
-        raise WorkbenchError(f"graphviz could not draw {pipeline.name}: {done.stderr.decode().strip()}")
-    return done.stdout
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,7 +137,7 @@ class _Picture:
         """Everything that is added inside is framed."""
         self.line(f"subgraph cluster_{self.fresh()} {{")
         self._depth += 1
-        self.line(f'label="{_quoted(title)}"; style="{style}"; color="{FAINT}"; margin=10;')
+        self.line(f'label="{quote(title)}"; style="{style}"; color="{FAINT}"; margin=10;')
         yield
         self._depth -= 1
         self.line("}")
@@ -243,7 +224,7 @@ class _Picture:
         if hasattr(processor, "transitions"):
             self.states(processor)
         source = self.fresh()
-        self.line(f'{source} [id="{_quoted(f"node:{name}")}", label=<{_box(processor, title, queues)}>];')
+        self.line(f'{source} [id="{quote(f"node:{name}")}", label=<{_box(processor, title, queues)}>];')
         for i, tap in enumerate(reads):
             self.edge(tap, f"{source}:q{i}:w" if queues else source)
         return [source] * processor.out_arity
@@ -303,7 +284,7 @@ class _Picture:
     def queue(self, name: str, shown: str, width: int) -> str:
         """The rows of one queue: the name of its input, its capacity, stripes for its slots or a box of that width."""
         cell = '<TD FIXEDSIZE="TRUE" WIDTH="5" HEIGHT="13" BGCOLOR="{}"></TD>'
-        cells = "".join(cell.format(STRIPE if i % 2 else QUEUE) for i in range(5))
+        cells = "".join(cell.format(PALE if i % 2 else QUEUE) for i in range(5))
         size = 'CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" FIXEDSIZE="TRUE" WIDTH="27" HEIGHT="15"'
         glyph = f'<TABLE{PORT} ALIGN="RIGHT" BORDER="1" {size}><TR>{cells}</TR></TABLE>'
         if name in self.slots:
@@ -334,7 +315,7 @@ class _Picture:
 
     def edge(self, tap: _Tap, target: str, *, arrow: bool = True) -> None:
         """A pipe from where it can be read to a reader."""
-        options = [f'id="{_quoted(f"pipe:{tap.pipe}:{self.edges_of[tap.pipe]}")}"']
+        options = [f'id="{quote(f"pipe:{tap.pipe}:{self.edges_of[tap.pipe]}")}"']
         self.edges_of[tap.pipe] += 1
         options += [f"label=<{tap.label}>"] if tap.label else []
         options += [] if arrow else ["arrowhead=none"]
@@ -387,7 +368,3 @@ def _value(text: str) -> str:
 
 def _titled(name: str, label: str) -> str:
     return f"{name}: {label}" if name and name != label else label
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')

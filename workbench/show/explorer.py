@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import Any
 
 from workbench.core.kinds import Keeping
@@ -19,7 +18,7 @@ from workbench.core.readable import show_value
 from workbench.errors import WorkbenchError
 from workbench.processors.held.group import flatten
 from workbench.show.draw import inline, svg
-from workbench.show.style import asset, style
+from workbench.show.style import asset, begin_page
 from workbench.verify.answer.verdict import MOST_WAITING, Outcome, Trace, Verdict, buffered
 
 WIDEST = 14
@@ -40,11 +39,7 @@ def explorer(verdicts: Sequence[Verdict]) -> str:
     title = ", ".join(dict.fromkeys(verdict.pipeline for verdict in verdicts))
     return "\n".join(
         [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)} - workbench</title>",
-            f"<style>{style('explorer')}</style></head><body>",
+            begin_page(f"{title} - workbench", "explorer"),
             *(f'<template id="drawing-{i}">{text}</template>' for i, text in enumerate(drawings.texts())),
             f'<script type="application/json" id="verdicts">{_embedded(objects)}</script>',
             f'<main id="page" data-first="{_first(verdicts)}">',

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from workbench.show.style import style
+from workbench.show.style import begin_page
 
 if TYPE_CHECKING:
     from workbench.executors.reference.refutation import Culprit, Refutation
@@ -26,11 +26,7 @@ def refutation_page(program: str, found: Sequence[Refutation], most: int) -> str
     said = f"Quantifiers are false at {many}." if found else "No quantifier is false."
     return "\n".join(
         [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(program)} - workbench</title>",
-            f"<style>{style('explanation')}</style></head><body><main>",
+            begin_page(f"{program} - workbench", "explanation") + "<main>",
             f"<header><p class=brand>workbench run --why</p><h1>{escape(program)}</h1></header>",
             f'<p class="{"fails" if found else "holds"}">{said} Steps are counted from 0.</p>',
             *(line for each in found for line in _section(each)),

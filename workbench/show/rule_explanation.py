@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.core.readable import plural
 from workbench.show.rule_time_line import WindowLine, drawn_lines, html_lines, window_lines
-from workbench.show.style import style
+from workbench.show.style import begin_page
 from workbench.tesla.explain.hindrances import ABSENT, MOST_NEAR, NOT, Hindrance, Nearest
 from workbench.tesla.explain.view import Fit, RunRecord, SeenWindow
 from workbench.tesla.explain.why import CompositeReason, SeenPart, shown_value
@@ -59,11 +59,7 @@ def explanation_page(found: RuleExplanation) -> str:
     """An answer as a page of HTML that needs nothing but itself."""
     return "\n".join(
         [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(found.question)} - workbench</title>",
-            f"<style>{style('explanation')}</style></head><body><main>",
+            begin_page(f"{found.question} - workbench", "explanation") + "<main>",
             f"<header><p class=brand>workbench explain</p><h1>{escape(found.question)}</h1></header>",
             explanation_html(found),
             "</main></body></html>",

@@ -11,21 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from workbench.show.dot import FAINT, FILL, PALE, digraph
 from workbench.tesla import tree as t
 from workbench.tesla.rule_set import RuleSet
 
-INK, FAINT, FILL, COMPOSITE = "#1f2d3d", "#7a8794", "#f3f7fb", "#fff8e7"
-HEAD = f"""    rankdir=RL; nodesep=0.3; ranksep=0.7; bgcolor=white;
-    fontname="Helvetica"; fontsize=11; fontcolor="{FAINT}"; labeljust=l;
-    node [fontname="Helvetica", fontsize=12, fontcolor="{INK}", color="{INK}", shape=plain];
-    edge [fontname="Helvetica", fontsize=9, fontcolor="{FAINT}", color="{INK}", arrowsize=0.6];"""
+LAYOUT = "rankdir=RL; nodesep=0.3; ranksep=0.7; bgcolor=white;"
 
 
 def draw_rules(rules: RuleSet) -> str:
     """The rules as DOT text."""
     lines = [line for number, rule in enumerate(rules.rules) for line in _rule(number, rule)]
-    lines += _hierarchy(rules)
-    return f'digraph "{rules.name}" {{\n{HEAD}\n' + "\n".join(lines) + "\n}\n"
+    return digraph(rules.name, [*lines, *_hierarchy(rules)], LAYOUT, 12)
 
 
 def _rule(number: int, rule: t.Rule) -> Iterator[str]:
@@ -96,7 +92,7 @@ def _label(part: t.Predicate | t.Aggregate) -> str:
 
 
 def _emission(rule: t.Rule) -> str:
-    return as_table(rule.emits, [str(each) for each in rule.evaluations], COMPOSITE)
+    return as_table(rule.emits, [str(each) for each in rule.evaluations], PALE)
 
 
 def _filters(rule: t.Rule) -> str:

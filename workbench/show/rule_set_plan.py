@@ -14,7 +14,8 @@ from workbench.core.units import MICROSECONDS
 from workbench.errors import Refused
 from workbench.executors.compiled.rules.asked_source import rivals_of
 from workbench.executors.compiled.rules.asking import ENOUGH, cheapest
-from workbench.show.rule_graph import FAINT, HEAD, as_quoted, as_table
+from workbench.show.dot import FAINT, digraph
+from workbench.show.rule_graph import LAYOUT, as_quoted, as_table
 from workbench.show.search_plan import part_head, search_data, told_searches
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
@@ -239,7 +240,7 @@ def draw_plan(plan: SetPlan) -> str:
         lines.append("    }")
         for i, each in enumerate(_all_steps(plan, number), 1):
             lines.append(f'    c{each.column} -> s{number}_{i} [label="{as_quoted(each.access.split(",")[0])}"];')
-    return f'digraph "{plan.name}" {{\n{HEAD.replace("rankdir=RL", "rankdir=LR")}\n' + "\n".join(lines) + "\n}\n"
+    return digraph(plan.name, lines, LAYOUT.replace("rankdir=RL", "rankdir=LR"), 12)
 
 
 def _column_table(column: PlannedColumn) -> str:

@@ -1,8 +1,21 @@
-"""The looks of all pages, light and dark: what they share (`page.css`), and what each has besides (`NAME.css`)."""
+"""The looks of all pages, light and dark: what they share (`page.css`), and what each has besides (`NAME.css`).
+
+The rule of this module: a page needs nothing but itself.
+"""
 
 from __future__ import annotations
 
+from html import escape
 from importlib.resources import files
+
+
+def begin_page(title: str, page: str) -> str:
+    """The beginning of a page of HTML, up to its body, in the style of a page."""
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<style>{style(page)}</style></head><body>"""
 
 
 def style(page: str) -> str:
