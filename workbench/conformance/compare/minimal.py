@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-Example = TypeVar("Example")
-Failure = TypeVar("Failure")
+_Example = TypeVar("_Example")
+_Failure = TypeVar("_Failure")
 
 
 def minimize(
-    failure: Failure, smaller: Callable[[Failure], Iterable[Example]], check: Callable[[Example], Failure | None]
-) -> Failure:
+    failure: _Failure, smaller: Callable[[_Failure], Iterable[_Example]], check: Callable[[_Example], _Failure | None]
+) -> _Failure:
     """The failure of an example from which nothing can be left out without that it no longer fails.
 
     Parameters
