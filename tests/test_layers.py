@@ -64,6 +64,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
     },
     "tesla/engines": {"facts": set(), "aip": set(), "cdp": set()},
     "cli": {"commands": set(), "lab": set(), "rules": {"commands"}},
+    "lab": {"measure": set(), "web": {"measure"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""
@@ -135,6 +136,7 @@ AT_MODULE_LEVEL = {
     ("conformance/generate/single.py", "hypothesis"),
     ("conformance/compare/shrinking.py", "hypothesis"),
     ("conformance/generate/pipelines.py", "hypothesis"),
+    ("lab/web/pages.py", "starlette"),
     ("smv/engines/bindings.py", "pynusmv"),
     ("smv/engines/bindings.py", "pynusmv_lower_interface"),
     ("executors/compiled/code/llvm.py", "llvmlite"),

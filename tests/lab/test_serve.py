@@ -17,11 +17,13 @@ import pytest
 from tests.lab.conftest import HEAD
 from tests.verify.browser import PROGRAM, WITHOUT
 from workbench.errors import SuiteError
-from workbench.lab import connection as connection_module
 from workbench.lab.find import load_suite
 from workbench.lab.plan import Lab
-from workbench.lab.serve import MOST_FIELDS, Site, application, chosen, serve, server
 from workbench.lab.store import ResultStore
+from workbench.lab.web import connection as connection_module
+from workbench.lab.web.pages import MOST_FIELDS, application
+from workbench.lab.web.serve import serve, server
+from workbench.lab.web.site import Site, chosen
 
 ROOT = Path(__file__).resolve().parents[2]
 PORT = 8765

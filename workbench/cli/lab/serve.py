@@ -16,7 +16,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
-    from workbench.lab.serve import serve
+    from workbench.lab.web.serve import serve
 
     serve(args.experiments, args.data, args.port, args.suite, places(args))
     return 0

@@ -1,0 +1,72 @@
+"""Who is answered: pages of the application itself, on this machine.
+
+The rule of this module: no other `Host` is answered, and nothing is changed for another `Origin`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+HOST = "127.0.0.1"
+NAMES = (HOST, "localhost")
+ALWAYS = (
+    (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"), (b"cache-control", b"no-store"),
+)  # fmt: skip
+"""Headers of every answer. With `no-referrer` a browser would not say the origin of its own forms either."""
+
+
+def policy(nonce: str) -> str:
+    """The content security policy of a page: it loads nothing but what stands in it."""
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; connect-src 'self'; "
+        "img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+
+
+SANDBOX = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+)
+"""For pages that suites make: they run, as strangers that can ask nothing of us."""
+
+
+Scope = dict[str, Any]
+
+
+class OwnPagesOnly:
+    """Refuses what is not addressed to this server by its own name, or comes from a page of another.
+
+    What it answers has the headers `ALWAYS`.
+    """
+
+    def __init__(self, application: Callable[..., Awaitable[None]], port: int) -> None:
+        self.application, self.port = application, port
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        """Answer, or refuse with 403."""
+
+        async def answer(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *ALWAYS]
+            await send(message)
+
+        if scope["type"] == "http" and not self.allowed(scope):
+            headers = [(b"content-type", b"text/plain")]
+            await answer({"type": "http.response.start", "status": 403, "headers": headers})
+            await answer({"type": "http.response.body", "body": b"only pages of this application may ask this"})
+            return
+        await self.application(scope, receive, answer)
+
+    def allowed(self, scope: Scope) -> bool:
+        """Whether a request is ours."""
+        headers: dict[str, list[str]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
+        own = [f"{name}:{self.port}" for name in NAMES]
+        host, origin = headers.get("host", []), headers.get("origin", [])
+        if len(host) != 1 or host[0] not in own or len(origin) > 1:
+            return False
+        if scope["method"] in ("GET", "HEAD"):
+            return not origin or origin[0] == f"http://{host[0]}"
+        return origin == [f"http://{host[0]}"]

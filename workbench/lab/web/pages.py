@@ -1,0 +1,137 @@
+"""The pages of the application, and what they may ask it to do."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from workbench.errors import WorkbenchError
+from workbench.lab.plan import Lab
+from workbench.lab.result import Status
+from workbench.lab.web.own_pages import SANDBOX, OwnPagesOnly, policy
+from workbench.lab.web.site import Site, chosen, page_of
+
+LARGEST_FORM, MOST_FIELDS = 1 << 17, 5000
+
+
+def application(site: Site, port: int) -> OwnPagesOnly:
+    """The ASGI application."""
+    pages = Pages(site)
+    handlers = {WorkbenchError: pages.failed, ClientDisconnect: pages.gone}
+    return OwnPagesOnly(Starlette(routes=pages.routes(), exception_handlers=handlers), port)  # type: ignore[arg-type]
+
+
+class Pages:
+    """What is answered to requests, which name a suite by its `name` and a measurement by its `id`."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    def routes(self) -> list[Route]:
+        """Which of the methods answers which request."""
+        return [
+            Route("/", self.home),
+            Route("/suite/{name}", self.suite),
+            Route("/suite/{name}/page/{id}", self.own_page),
+            Route("/suite/{name}/progress", self.progress),
+            Route("/suite/{name}/start", self.start, methods=["POST"]),
+            Route("/suite/{name}/stop", self.stop, methods=["POST"]),
+        ]
+
+    def page(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """A page made of a template."""
+        nonce = secrets.token_urlsafe(16)
+        text = self.site.templates.get_template(template).render(nonce=nonce, **values)
+        return HTMLResponse(text, status, {"Content-Security-Policy": policy(nonce)})
+
+    def problem(self, status: int, title: str, text: str) -> HTMLResponse:
+        """A page that says why there is no other."""
+        return self.page("error.html", status, title=title, text=text)
+
+    def missing(self, what: str) -> HTMLResponse:
+        """The page about what is not there."""
+        return self.problem(404, "Not found", what)
+
+    def _lab(self, request: Request) -> Lab | None:
+        return self.site.lab(request.path_params["name"])
+
+    async def home(self, _: Request) -> Response:
+        """All suites."""
+        return self.page("home.html", suites=list(self.site.overview()))
+
+    async def suite(self, request: Request) -> Response:
+        """The report of a suite, and what can be done with it."""
+        lab = self._lab(request)
+        if lab is None:
+            return self.missing(f"There is no suite '{request.path_params['name']}'.")
+        report, drawings = self.site.report(lab)
+        runner = self.site.runner(lab)
+        return self.page("suite.html", report=report, drawings=drawings, runner=runner, statuses=list(Status))
+
+    async def own_page(self, request: Request) -> Response:
+        """What an experiment itself shows of a measurement."""
+        lab = self._lab(request)
+        result = None if lab is None else self.site.report(lab)[0].results.get(request.path_params["id"])
+        if lab is None or result is None:
+            return self.missing("There is no such measurement.")
+        measured = await run_in_threadpool(page_of, lab, result)
+        if measured.status is not Status.OK:
+            return self.problem(500, f"No page: {measured.status}", measured.reason)
+        return HTMLResponse(measured.outputs["page"], headers={"Content-Security-Policy": SANDBOX})
+
+    async def progress(self, request: Request) -> Response:
+        """How far a sweep is, as data."""
+        lab = self._lab(request)
+        return JSONResponse({} if lab is None else self.site.runner(lab).state())
+
+    async def start(self, request: Request) -> Response:
+        """Begin a sweep of what a form asks for."""
+        lab = self._lab(request)
+        if lab is None:
+            return self.missing("There is no such suite.")
+        form = await self._form(request)
+        if isinstance(form, Response):
+            return form
+        selection = chosen(lab, form, self.site.report(lab)[0].results if "id" in form else ())
+        if "id" in form and not selection.keys:  # else it would mean all
+            return self.missing("There is no such measurement.")
+        self.site.runner(lab).start(lab, selection)
+        return RedirectResponse(f"/suite/{lab.suite.name}", 303)
+
+    async def _form(self, request: Request) -> Mapping[str, Sequence[str]] | Response:
+        """The fields of a form; the page that refuses one that is too large."""
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > LARGEST_FORM:
+                return self.problem(413, "Too long", "No form of this application is that long.")
+        try:
+            return parse_qs(body.decode(errors="replace"), max_num_fields=MOST_FIELDS)
+        except ValueError:
+            few = f"A form has at most {MOST_FIELDS} fields; choose fewer measurements at once."
+            return self.problem(413, "Too many", few)
+
+    async def stop(self, request: Request) -> Response:
+        """End the sweep that runs."""
+        lab = self._lab(request)
+        if lab is None:
+            return self.missing("There is no such suite.")
+        self.site.runner(lab).stop()
+        return RedirectResponse(f"/suite/{lab.suite.name}", 303)
+
+    async def failed(self, _: Request, error: Exception) -> Response:
+        """What is answered where something is wrong with a suite or its results."""
+        text = error.message if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
+        return self.problem(500, "This did not work", text)
+
+    async def gone(self, *_: Any) -> Response:
+        """What is answered to who is gone, and does not read it."""
+        return Response(status_code=400)

@@ -1,0 +1,56 @@
+"""The server of the application."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import LabError
+from workbench.lab.find import named, suite_files
+from workbench.lab.rows import package
+from workbench.lab.web.connection import impatient
+from workbench.lab.web.own_pages import HOST
+from workbench.lab.web.site import Site
+
+
+def server(served: Any) -> Any:
+    """What serves an application; it does not wait long for anybody."""
+    import uvicorn
+
+    return uvicorn.Server(
+        uvicorn.Config(served, log_level="warning", server_header=False, timeout_graceful_shutdown=2, http=impatient())
+    )
+
+
+def serve(experiments: Path, folder: Path, port: int, suite: str | None = None, options: str = "") -> None:
+    """Serve until interrupted; see `Site`.
+
+    Raises
+    ------
+    LabError: starlette or uvicorn is not installed, or the port is taken.
+    SuiteError: there is no such folder, or no such suite in it.
+    """
+    package("the web application is served by uvicorn", "uvicorn")
+    if suite:
+        named(experiments, suite)
+    suite_files(experiments)
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+    except OSError as error:
+        listening.close()
+        raise LabError(f"port {port} cannot be used: {error.strerror}", hint="choose another with --port") from error
+    port = listening.getsockname()[1]
+    package("the web application needs starlette", "starlette")
+    from workbench.lab.web.pages import application
+
+    site = Site(experiments, folder, options)
+    served = application(site, port)
+    print(f"http://{HOST}:{port}/{f'suite/{suite}' if suite else ''}  (Ctrl-C ends it)", flush=True)
+    try:
+        server(served).run(sockets=[listening])
+    finally:
+        site.close()
+        listening.close()

@@ -1,0 +1,108 @@
+"""What the application knows: suites with their reports, and the sweeps that run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Container, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.lab.data import open_data
+from workbench.lab.draw import svg
+from workbench.lab.find import load_suite, suite_files
+from workbench.lab.measure.client import Client
+from workbench.lab.plan import Lab, Measurement, Selection, SweepPlan
+from workbench.lab.region import Scalar
+from workbench.lab.report import Report, environment, gather
+from workbench.lab.result import Measured, Result, Status
+from workbench.lab.store import ResultStore
+from workbench.lab.web.runner import SweepRunner
+
+
+class Site:
+    """What the application knows: suites, what runs, and the pages that need not be made again.
+
+    Parameters
+    ----------
+    experiments, folder: where suites and results are.
+    options: what a command needs to find them.
+    """
+
+    def __init__(self, experiments: Path, folder: Path, options: str = "") -> None:
+        self.experiments, self.folder, self.options = experiments, folder, options
+        self._labs: dict[str, tuple[float, Lab]] = {}
+        self._runners: dict[str, SweepRunner] = {}
+        self._reports: dict[str, tuple[Any, Report, dict[str, str]]] = {}
+        self.templates = environment()
+
+    def lab(self, name: str) -> Lab | None:
+        """A suite, read again when its file has changed; None where there is none of that name."""
+        path = suite_files(self.experiments).get(name)
+        if path is None:
+            return None
+        changed = path.stat().st_mtime
+        if name not in self._labs or self._labs[name][0] != changed:
+            self._labs[name] = changed, Lab(load_suite(path), path, ResultStore(self.folder, name), self.options)
+        return self._labs[name][1]
+
+    def runner(self, lab: Lab) -> SweepRunner:
+        """What runs a suite."""
+        return self._runners.setdefault(lab.suite.name, SweepRunner())
+
+    def report(self, lab: Lab) -> tuple[Report, dict[str, str]]:
+        """What there is to show, with the plots drawn; kept until there are other results, or another suite."""
+        files = tuple(sorted(path.name for path in lab.store.folder.glob("part-*.parquet")))
+        key = (files, id(lab.suite))
+        kept = self._reports.get(lab.suite.name)
+        if kept is None or kept[0] != key:
+            with contextlib.closing(open_data(lab.suite, lab.store)) as data:
+                report = gather(lab, data)
+                drawings = {plot.name: svg(plot, dots, report.link) for plot, dots in report.dots}
+                _ = report.grids, report.claims, report.macros, report.numbers  # computed while the data are open
+            kept = self._reports[lab.suite.name] = key, report, drawings
+        return kept[1], kept[2]
+
+    def overview(self) -> Iterator[dict[str, Any]]:
+        """What there is to say of each suite, or why it cannot be loaded."""
+        for name in suite_files(self.experiments):
+            try:
+                lab = self.lab(name)
+                if lab is not None:
+                    plan = SweepPlan.of(lab)
+                    yield {"name": name, "title": lab.suite.title, "points": len(plan.wanted), "error": "",
+                           "measured": plan.measured, "state": self.runner(lab).state()}  # fmt: skip
+            except WorkbenchError as error:
+                yield {"name": name, "error": error.message}
+
+    def close(self) -> None:
+        """Stop what runs."""
+        for runner in self._runners.values():
+            runner.stop()
+
+
+def page_of(lab: Lab, result: Result) -> Measured:
+    """What an experiment's `page` says of a measurement's point, made in a process with its limits."""
+    client = Client(lab.path, lab.files)
+    try:
+        task = Measurement(result.experiment, result.point, result.repetition, result.key, result.code)
+        client.give(task.frame() | {"seed": result.seed, "page": True})
+        return client.take()
+    finally:
+        client.end()
+
+
+def chosen(lab: Lab, form: Mapping[str, Sequence[str]], known: Container[str] = ()) -> Selection:
+    """What a form asks for, of what the suite has and the ids that are known; anything else in it means nothing."""
+    suite = lab.suite
+    keys = tuple(dict.fromkeys(key.partition(".")[0] for key in form.get("id", ()) if key in known))
+    experiments = tuple(name for name in suite.experiments if name in form.get("experiment", ()))
+    where: dict[str, tuple[Scalar, ...]] = {}
+    for experiment in suite.experiments.values():
+        for axis, values in experiment.region.axes.items():
+            wanted = {*form.get(f"axis-{axis}", ())}
+            found = tuple(value for value in values if str(value) in wanted)
+            if found and (not experiments or experiment.name in experiments):
+                where[axis] = (*where.get(axis, ()), *found)
+    retry = tuple(status for status in Status if str(status) in form.get("retry", ()))
+    return Selection(experiments, where, keys, again="again" in form, retry=retry)
