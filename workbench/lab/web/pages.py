@@ -26,7 +26,7 @@ def application(site: Site, port: int) -> OwnPagesOnly:
     """The ASGI application."""
     pages = Pages(site)
     handlers = {WorkbenchError: pages.failed, ClientDisconnect: pages.gone}
-    return OwnPagesOnly(Starlette(routes=pages.routes(), exception_handlers=handlers), port)  # type: ignore[arg-type]
+    return OwnPagesOnly(Starlette(routes=pages.routes(), exception_handlers=handlers), port)
 
 
 class Pages:
