@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Sequence
 from types import ModuleType
 
-from workbench.cli.commands import help_line
+from workbench.cli.help_pages import help_line
 
 
 def add_actions(parser: argparse.ArgumentParser, folder: str, names: Sequence[str]) -> None:

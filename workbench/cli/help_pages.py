@@ -88,3 +88,9 @@ def positive(text: str) -> int:
     if not text.isdigit() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"'{text}' is no positive number")
     return int(text)
+
+
+def help_line(doc: str) -> str:
+    """The first line of a docstring as help."""
+    text = doc.partition("\n")[0].rstrip(".")
+    return text[:1].lower() + text[1:]

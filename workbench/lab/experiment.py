@@ -12,6 +12,7 @@ from typing import Any
 from workbench.errors import SuiteError
 from workbench.lab.calls import call, names_of, required_by
 from workbench.lab.region import Point, Region, Scalar
+from workbench.lab.result import Measured, Result
 
 SEED = "seed"
 """A function that asks for this name gets a number that depends on the experiment and the point only."""
@@ -126,8 +127,7 @@ class Experiment:
 
 
 RESERVED = frozenset(
-    "id key suite experiment point code repetition run status reason wall_seconds cpu_seconds peak_mb limited_by load"
-    " gpu_seconds gpu_peak_mb steal reliable cores machine versions commit command started log seed outputs".split()
+    {"id", "suite", "cores", *Measured.__dataclass_fields__, *Result.__dataclass_fields__} - {"measured"}
 )
 """The columns that every result has."""
 

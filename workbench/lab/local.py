@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from multiprocessing.connection import wait
-from typing import Any
+from pathlib import Path
 
 from workbench.interrupts import checkpoint
 from workbench.lab.measure.client import Client
 from workbench.lab.plan import Lab, Measurement, Origin, now
-from workbench.lab.result import Measured, Result
+from workbench.lab.result import Result
 from workbench.lab.store import ResultStore, new_name
 
 FIRST_FLUSH, LONGEST_FLUSH = 1.0, 15.0
@@ -34,17 +35,17 @@ def sweep(
     SuiteError: the suite cannot be loaded.
     """
     keep = Keeper(lab.store)
-    pool: list[_Slot] = []
+    pool: list[SupervisorSlot] = []
     todo = iter(tasks)
     try:
         for _ in range(min(jobs, len(tasks))):
-            pool.append(_Slot(lambda: Client(lab.path, lab.files)))
+            pool.append(SupervisorSlot(lab.path, lab.files))
         for slot in pool:
             slot.begin(next(todo, None))
         while (busy := [slot for slot in pool if slot.task is not None]) and not stopped():
             for ready in wait([slot.client.fileno() for slot in busy], timeout=_GLANCE):
                 slot = next(slot for slot in busy if slot.client.fileno() == ready)
-                result = origin.result(*slot.end())
+                result = slot.end(origin)
                 keep.add(result)
                 slot.begin(next(todo, None))
                 yield result
@@ -93,23 +94,30 @@ class Keeper:
         self._last = time.monotonic()
 
 
-class _Slot:
-    """A supervisor and the task that it has; another one where it gets lost."""
+class SupervisorSlot:
+    """A supervisor and the task that it has; another one where it gets lost.
 
-    def __init__(self, start: Callable[[], Client]) -> None:
-        self._start = start
-        self.client = start()
+    Parameters
+    ----------
+    suite, files: of the supervisor.
+    """
+
+    def __init__(self, suite: Path, files: Path) -> None:
+        self._start = partial(Client, suite, files)
+        self.client = self._start()
         self.task: Measurement | None = None
         self._started = ""
 
     def begin(self, task: Measurement | None) -> None:
+        """Give it a task; None: it has none."""
         self.task, self._started = task, now()
         if task is not None:
             self.client.give(task.frame())
 
-    def end(self) -> tuple[Measurement, Measured, str]:
-        task: Any = self.task
+    def end(self, origin: Origin) -> Result:
+        """The result of its task, waiting for it."""
+        assert self.task is not None
         measured = self.client.take()
         if self.client.lost:
             self.client = self._start()
-        return task, measured, self._started
+        return origin.result(self.task, measured, self._started)

@@ -10,7 +10,8 @@ from typing import Any
 from workbench.errors import SuiteError
 from workbench.lab import sql
 from workbench.lab.experiment import Experiment
-from workbench.lab.table import OF_GPUS, Chosen, Statistic, fitting, is_timing, known_column, own_unit, unit_of
+from workbench.lab.result import OF_GPUS
+from workbench.lab.table import Chosen, Statistic, fitting, is_timing, known_column, own_unit, unit_of
 
 KINDS = ("line", "scatter", "bar", "histogram")
 

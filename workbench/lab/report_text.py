@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.lab.claim import Macro, MacroValue
 from workbench.lab.experiment import Experiment
 from workbench.lab.plot import Dot
-from workbench.lab.result import Result
-from workbench.lab.table import OF_GPUS, Grid, shown
+from workbench.lab.result import OF_GPUS, Result
+from workbench.lab.table import Grid, shown
 
 if TYPE_CHECKING:
     from workbench.lab.report import Report
@@ -90,34 +90,34 @@ def markdown(report: Report) -> str:
         lines += [suite.doc.strip(), ""]
     lines += [f"- {name}: {value}" for name, value in report.facts.items()]
     lines += ["", "[index.html](index.html) is this report with the way back from every cell and point.", ""]
-    if report.claims:
-        lines += ["## Claims", "", "| claim | stands | why |", "|---|---|---|"]
-        lines += [f"| {_md(c.text)} | {j.standing} | {_md(j.why)} |" for c, j in report.claims]
-        lines.append("")
+    claims = [f"| {_md(c.text)} | {j.standing} | {_md(j.why)} |" for c, j in report.claims]
+    lines += _section("Claims", "| claim | stands | why |", claims)
     for grid in report.grids:
         lines += _grid(grid)
     for plot, _ in report.dots:
         lines += [f"## {plot.title}", "", *([plot.doc, ""] if plot.doc else [])]
         lines += [f"![{plot.title}](plots/{plot.name}.svg)", ""]
         lines += [f"Behind each point: [plots/{plot.name}.json](plots/{plot.name}.json).", ""]
-    if report.macros:
-        lines += ["## Numbers", "", "| name | value | what |", "|---|---|---|"]
-        lines += [f"| {m.name} | {_value(m, c)} | {_md(m.description)} |" for m, c in report.macros]
-        lines.append("")
-    lines += ["## Experiments", "", "| experiment | what | points | results | cost | data |"]
-    lines.append("|---|---|---|---|---|---|")
-    for e in suite.experiments.values():
-        counts = ", ".join(f"{n} {status}" for status, n in sorted(report.numbers[e.name].items())) or "none"
-        doc = _md(" ".join(e.doc.split()))
-        points = f"{len(e.region)}" + (f" x {e.repeat}" if e.repeat > 1 else "")
-        lines.append(f"| {e.name} | {doc} | {points} | {counts} | {report.costs[e.name]} | [csv](data/{e.name}.csv) |")
-    lines += [
-        "",
-        f"To measure a point again: `{rerun(suite.name, 'KEY', report.options)}`; all about a result: "
-        f"`workbench lab show {' '.join(filter(None, [report.options, 'ID']))}`.",
-        "",
-    ]
+    macros = [f"| {m.name} | {_value(m, c)} | {_md(m.description)} |" for m, c in report.macros]
+    lines += _section("Numbers", "| name | value | what |", macros)
+    heads = "| experiment | what | points | results | cost | data |"
+    lines += _section("Experiments", heads, [_experiment(report, e) for e in suite.experiments.values()], always=True)
+    again, shown = rerun(suite.name, "KEY", report.options), " ".join(filter(None, [report.options, "ID"]))
+    lines += [f"To measure a point again: `{again}`; all about a result: `workbench lab show {shown}`.", ""]
     return "\n".join(lines)
+
+
+def _section(title: str, heads: str, rows: Sequence[str], *, always: bool = False) -> Iterator[str]:
+    """A table under a title, if it has rows or is there always."""
+    if rows or always:
+        yield from [f"## {title}", "", heads, "|" + "---|" * (heads.count("|") - 1), *rows, ""]
+
+
+def _experiment(report: Report, e: Experiment) -> str:
+    counts = ", ".join(f"{n} {status}" for status, n in sorted(report.numbers[e.name].items())) or "none"
+    points = f"{len(e.region)}" + (f" x {e.repeat}" if e.repeat > 1 else "")
+    doc = _md(" ".join(e.doc.split()))
+    return f"| {e.name} | {doc} | {points} | {counts} | {report.costs[e.name]} | [csv](data/{e.name}.csv) |"
 
 
 def _grid(grid: Grid) -> Iterator[str]:

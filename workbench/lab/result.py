@@ -54,6 +54,10 @@ class Measured:
     gpu_peak_mb: float | None = None
 
 
+OF_GPUS = ("gpu_seconds", "gpu_peak_mb")
+"""What is known only where there is a GPU: without one nothing is shown of it."""
+
+
 @dataclass(frozen=True)
 class Result:
     """A measurement of a point, and everything that is needed to make it again."""

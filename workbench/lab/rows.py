@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from workbench.errors import LabError
-from workbench.lab.result import Measured, Result, Status
+from workbench.lab.result import OF_GPUS, Measured, Result, Status
 
 TEXTS = ("key", "experiment", "point", "code", "run", "status", "reason", "outputs", "limited_by", "commit", "command",
          "started", "machine", "versions", "log")  # fmt: skip
@@ -21,7 +21,6 @@ INTEGERS = ("repetition", "seed")
 COLUMNS = (*TEXTS, *INTEGERS, *NUMBERS, "reliable")
 OBJECTS = ("point", "outputs", "machine", "versions")
 """Columns that hold the text of a JSON object."""
-MAY_LACK = ("gpu_seconds", "gpu_peak_mb")
 MISSING = "install the extra 'lab': pip install 'workbench[lab]'"
 
 
@@ -92,7 +91,7 @@ def _unsound(table: Any) -> dict[int, str]:
         if name == "status" or name in OBJECTS:  # many rows have the same text
             bad = {text for text in column.unique().to_pylist() if _wrong(name, text)}
         else:
-            bad = {None} if column.null_count and name not in MAY_LACK else set()
+            bad = {None} if column.null_count and name not in OF_GPUS else set()
         if bad:
             rows = enumerate(column.to_pylist())
             found = {row: _wrong(name, value) for row, value in rows if value in bad} | found

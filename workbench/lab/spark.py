@@ -26,9 +26,8 @@ from workbench.executors.spark.session import session as start
 from workbench.lab import sql
 from workbench.lab.data import Data, number, wanted_table
 from workbench.lab.experiment import digest
-from workbench.lab.local import Keeper
-from workbench.lab.measure.client import Client
-from workbench.lab.plan import Lab, Measurement, Origin, now
+from workbench.lab.local import Keeper, SupervisorSlot
+from workbench.lab.plan import Lab, Measurement, Origin
 from workbench.lab.result import Result
 from workbench.lab.rows import arrow, as_text, schema, sound, unflat
 from workbench.lab.store import ResultStore, read
@@ -143,7 +142,7 @@ def _appeared(store: ResultStore, before: set[Path]) -> Iterator[Result]:
             yield from map(unflat, sound(read(path))[0].to_pylist())
 
 
-_clients: dict[tuple[str, str, int], Client] = {}
+_slots: dict[tuple[str, str, int], SupervisorSlot] = {}
 """The supervisor of this Python worker of Spark's, kept from one batch to the next."""
 
 
@@ -179,21 +178,18 @@ class Measurer:
         return list(found.values())
 
     def _measured(self, row: Mapping[str, Any], origin: Origin) -> Result:
-        task = Measurement(row["experiment"], json.loads(row["point"]), int(row["repetition"]), row["key"], row["code"])
-        started = now()
-        client = self._client()
-        client.give(task.frame())
-        measured = client.take()
-        if client.lost:
-            _clients.clear()
-        return origin.result(task, measured, started)
+        slot = self._slot()
+        slot.begin(
+            Measurement(row["experiment"], json.loads(row["point"]), int(row["repetition"]), row["key"], row["code"])
+        )
+        return slot.end(origin)
 
-    def _client(self) -> Client:
+    def _slot(self) -> SupervisorSlot:
         which = (self.path, self.folder, os.getpid())
-        if which not in _clients:
-            _clients[which] = Client(Path(self.path), Path(self.folder) / "files" / self.suite)
-            atexit.register(_clients[which].end)
-        return _clients[which]
+        if which not in _slots:
+            slot = _slots[which] = SupervisorSlot(Path(self.path), Path(self.folder) / "files" / self.suite)
+            atexit.register(lambda: slot.client.end())
+        return _slots[which]
 
 
 # --- tables ---------------------------------------------------------------------------------------------------

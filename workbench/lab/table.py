@@ -13,14 +13,13 @@ from workbench.errors import SuiteError
 from workbench.lab import sql
 from workbench.lab.experiment import Experiment
 from workbench.lab.region import Scalar
+from workbench.lab.result import OF_GPUS
 
 MEASURES = {
     "wall_seconds": "s", "cpu_seconds": "s", "peak_mb": "MB", "load": "", "steal": "", "status": "",
     "gpu_seconds": "s", "gpu_peak_mb": "MB",
 }  # fmt: skip
 """What is measured of every point, and its unit."""
-OF_GPUS = ("gpu_seconds", "gpu_peak_mb")
-"""Those that are known only where there is a GPU: without one nothing is shown of them."""
 TIMES = frozenset("ns us µs ms s min h".split())
 
 Chosen = Mapping[str, Scalar | Iterable[Scalar]]

@@ -4,6 +4,7 @@ The rule of this package: a command is a module with `options(parser)` and `exec
 of its docstring is its help, which is read without importing it: so `workbench --help` starts fast.
 """
 
+from workbench.cli.help_pages import help_line
 from workbench.extensions import extended, files
 
 __path__.extend(extended("commands"))
@@ -17,9 +18,3 @@ def helps() -> dict[str, str]:
 def _line(path: str) -> str:
     with open(path, encoding="utf-8") as file:
         return help_line(file.readline().strip().strip('"'))
-
-
-def help_line(doc: str) -> str:
-    """The first line of a docstring as help."""
-    text = doc.partition("\n")[0].rstrip(".")
-    return text[:1].lower() + text[1:]

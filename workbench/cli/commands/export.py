@@ -1,32 +1,15 @@
-"""Print the model of a pipeline, with properties, for NuSMV.
-
-`export_text` prints the whole transition system: nothing is sliced away, so the file shows what the pipeline
-becomes, and `NuSMV model.smv` decides its properties. (`workbench check` asks about smaller models.) As
-there, what follows an overflow is never concluded from: each specification is weakened by the overflow flag.
-"""
+"""Print the model of a pipeline, with properties, for NuSMV."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
 from workbench.cli import rule_models
 from workbench.cli.commands.check import properties, property_option
 from workbench.cli.progress import Progress
 from workbench.events.files import write_atomically
-
-if TYPE_CHECKING:
-    from workbench.core.pipeline import Pipeline
-    from workbench.ir.system import System
-    from workbench.language import PropertySyntax
-    from workbench.verify.answer.settings import Settings
-    from workbench.verify.ask.properties import Question
-
-RUN = "Printed by `workbench export`. Run: NuSMV FILE"
-KEYWORDS = {"invar": "INVARSPEC", "ctl": "CTLSPEC", "ltl": "LTLSPEC"}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +38,9 @@ def execute(args: argparse.Namespace) -> int:
 
 def _of_pipeline(args: argparse.Namespace) -> str:
     loaded = o.load(args.file, args.param, args.fault)
-    return export_text(loaded.pipeline, properties(loaded, args.property), o.settings(args, loaded.pipeline))
+    from workbench.verify.model_text import model_text
+
+    return model_text(loaded.pipeline, properties(loaded, args.property), o.settings(args, loaded.pipeline))
 
 
 def _of_rules(args: argparse.Namespace) -> str:
@@ -63,123 +48,8 @@ def _of_rules(args: argparse.Namespace) -> str:
     settings, rules = rule_models.settings(args), o.rules(args.file)
     from workbench.language import parse_property
     from workbench.tesla.model.build import build_models
+    from workbench.verify.model_text import describe_variables, model_text
 
     (model,) = build_models([rules], rule_models.bounds(args, [rules]))
     asked = args.property or [f"can({name})" for name in rules.composites]
-    return export_text(model, list(map(parse_property, asked)), settings, legend(model))
-
-
-def legend(model: Pipeline) -> Iterator[str]:
-    """What the variables of a model of rules are."""
-    from workbench.tesla.model.machine import ModelledRules
-
-    for processor in (node.processor for node in model.nodes):
-        assert isinstance(processor, ModelledRules)
-        frame, tables = processor.frame, processor.frame.tables
-        yield from processor.assumes
-        if frame.layout.lined:
-            yield "kind1, kind2, ...: of which type the newest event is that is kept, the one before it, ...; 0 is none"
-            yield "age1, age2, ...: how many ticks ago it came; at1_0, at1_1, ...: the places of its attributes' values"
-        if frame.layout.places:
-            yield "back1, back2, ...: how many events have come since"
-        for column in frame.layout.lined:
-            places = (
-                f"; at1_{place} is {name}: {', '.join(map(str, tables[column.type, name].values))}"
-                for name, place in column.attributes.items()
-            )
-            kept = [f"up to {column.limit} ticks old"] if column.limit >= 0 else []
-            kept += [f"one of the last {column.places} events"] if column.places else []
-            kept = ["however old"] if column.endless else kept
-            yield f"  {column.kind} is {column.type}, {' or '.join(kept)}{''.join(places)}"
-        for number, (column, key) in enumerate(frame.layout.apart, 1):
-            values = zip(column.newest or (), key, strict=True)
-            equal = ", ".join(f"{name} = {tables[column.type, name].values[place]}" for name, place in values)
-            newest = f"{column.type}({equal})" if equal else column.type
-            yield f"since{number}: how many ticks ago the newest {newest} came, {column.limit + 1} where it is too old"
-        for place, (rule, _) in enumerate(frame.layout.consuming):
-            yield f"used1_{place}, ...: whether {rule} has consumed it"
-
-
-def export_text(
-    pipeline: Pipeline, asked: Sequence[PropertySyntax], settings: Settings, legend: Iterable[str] = ()
-) -> str:
-    """The model of the whole pipeline as SMV text, with a specification for each property.
-
-    Parameters
-    ----------
-    legend: what else its header says.
-
-    Raises
-    ------
-    Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
-    """
-    from workbench.core.term import FALSE
-    from workbench.ir.compose import compose
-    from workbench.ir.reduce import focus
-    from workbench.processors.held.group import flatten
-    from workbench.smv.printer import print_model
-    from workbench.verify.ask.formula import to_smv, weaken
-
-    flat = flatten(settings.over(pipeline)[0])
-    system, questions = _asked(compose(flat, settings.q), asked)
-    roots = [*_labels(system), *(atom for _, q in questions if q for atom in q.formula.atoms())]
-    model = focus(system, roots)
-    env = settings.environment
-    smv = print_model(
-        model.system,
-        assume=env.assumptions(model.system, stutter_reduced=False),
-        fair=env.fairness(model.system),
-        header=[*_header(pipeline, settings, model.system), *legend, RUN],
-    )
-    lines = [smv.text.rstrip(), ""]
-    for syntax, question in questions:
-        lines.append(f"  -- {syntax}")
-        if question is None:
-            lines.append("  -- compares two pipelines: see `workbench check` and `workbench equiv`")
-            continue
-        if question.wanted:
-            lines.append("  -- false where it can: what NuSMV shows then is such a run")
-        hidden = FALSE if question.about_overflow else model.overflow
-        formula = weaken(question.formula, hidden)
-        lines.append(f"  {KEYWORDS[question.kind]} {to_smv(formula, smv.formula)};")
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _asked(
-    system: System, asked: Sequence[PropertySyntax]
-) -> tuple[System, list[tuple[PropertySyntax, Question | None]]]:
-    """The system with the observers of all properties, and the questions; None for comparisons."""
-    from workbench.language import PROPERTIES
-    from workbench.verify.ask.from_syntax import property_from
-
-    questions: list[tuple[PropertySyntax, Question | None]] = []
-    for syntax in asked:
-        if PROPERTIES[syntax.name].mode:
-            questions.append((syntax, None))
-            continue
-        question = property_from(syntax).question(system)
-        system = question.system
-        questions.append((syntax, question))
-    return system, questions
-
-
-def _labels(system: System) -> Iterator[Any]:
-    """Everything a user can name: all pipes and queues."""
-    for pipe in system.pipes.values():
-        yield pipe.slots
-    for queue in system.queues.values():
-        yield queue.length
-        yield queue.overflow
-
-
-def _header(pipeline: Pipeline, settings: Settings, system: System) -> Iterator[str]:
-    from workbench.verify.answer.rests_on import misfortunes
-
-    yield f"{pipeline.kind.capitalize()} {pipeline.name}"
-    yield from (f"  {line}".rstrip() for line in pipeline.doc.splitlines())
-    sizes = ", ".join(f"{queue.name} {queue.capacity}" for queue in system.queues.values())
-    yield f"Queues: {sizes or 'none'}"
-    if pipeline.kind == "pipeline":
-        yield f"int is {settings.domain}"
-    yield from misfortunes(system)
-    yield settings.environment.describe()
+    return model_text(model, list(map(parse_property, asked)), settings, describe_variables(model))
