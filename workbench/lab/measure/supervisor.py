@@ -148,46 +148,47 @@ class Supervisor:
     def _run(self, experiment: Experiment, task: Frame, limits: Limits, *, kept: bool) -> Measured:
         os.ftruncate(self._log.fileno(), 0)
         os.lseek(self._log.fileno(), 0, os.SEEK_SET)
-        child = self._child_for(experiment.name, limits, kept=kept)
-        begin, cpu_before = time.monotonic(), 0.0
-        try:
-            write_frame(child.jobs, task)
-            watch = Watch(child, limits, self._requests)
-            ended = watch.listen()
-            begin, cpu_before = watch.begin or begin, watch.cpu_before
-            final = watch.final
-        except BrokenPipeError:  # somebody has killed it
-            watch, ended, final = Watch(child, limits, None), "", None
-        except CallerGone:
-            self.close()
-            sys.exit(0)
-        wall = final["wall"] if final else time.monotonic() - begin
-        peak = max(watch.peak_mb, final["peak_mb"] if final else 0.0)
+        child, begun = self._child_for(experiment.name, limits, kept=kept), time.monotonic()
+        watch, ended = self._watch(child, task, limits)
+        final = watch.final
+        wall = final["wall"] if final else time.monotonic() - (watch.begin or begun)
+        peak, cpu = (max(watch.peak_mb, final["peak_mb"]), final["cpu"]) if final else (watch.peak_mb, 0.0)
         child.tasks += 1
         child.first_mb = child.first_mb or peak
-        orphans = len(descendants(os.getpid())) > 1 + len(descendants(child.pid)) if final and kept else False
         status: int | None = None
-        if not kept or final is None or final["status"] not in ("ok", "wrong verdict") or orphans \
-                or child.tasks >= MOST_TASKS or peak - child.first_mb > MOST_GROWTH_MB:  # fmt: skip
-            status, cpu, largest = self._retire(child, now=final is None)
+        if not (kept and final and _can_go_on(child, final, peak)):
+            status, of_all, largest = self._retire(child, now=final is None)
+            if not (kept and final):  # else what ended between two of its tasks would count
+                cpu = max(cpu, of_all)
             peak = max(peak, 0.0 if kept else largest)
-            if final and kept:  # else what ended between two of its tasks would count
-                cpu = final["cpu"]
-            cpu = max(cpu, final["cpu"] if final else 0.0) - cpu_before
-        else:
-            cpu = (final or {"cpu": 0.0})["cpu"] - cpu_before
         if self._group:
             peak = max(peak, 0.0 if kept else self._group.peak_mb)
         load, steal, reliable = self._load.look()
-        end = os.lseek(self._log.fileno(), 0, os.SEEK_END)
-        log = os.pread(self._log.fileno(), LOG_TAIL, max(0, end - LOG_TAIL)).decode(errors="replace")
-        ending = self._ending(final, ended, status, limits, peak, log)
+        log = self._last_words()
         return Measured(
-            **ending, wall_seconds=wall, cpu_seconds=max(cpu, 0.0), peak_mb=peak,
+            **self._ending(final, ended, status, limits, peak, log),
+            wall_seconds=wall, cpu_seconds=max(cpu - watch.cpu_before, 0.0), peak_mb=peak,
             limited_by="cgroup v2" if self._group else "rlimits",
             load=load, steal=steal, reliable=reliable, log=log,
             gpu_seconds=watch.gpu.seconds if watch.gpu else None, gpu_peak_mb=watch.gpu.peak_mb if watch.gpu else None,
         )  # fmt: skip
+
+    def _watch(self, child: Child, task: Frame, limits: Limits) -> tuple[Watch, str]:
+        """Give a child its task and watch it until it ends, or the limit is met that is named."""
+        try:
+            write_frame(child.jobs, task)
+            watch = Watch(child, limits, self._requests)
+            return watch, watch.listen()
+        except BrokenPipeError:  # somebody has killed it
+            return Watch(child, limits, None), ""
+        except CallerGone:
+            self.close()
+            sys.exit(0)
+
+    def _last_words(self) -> str:
+        """The end of what the child has printed."""
+        end = os.lseek(self._log.fileno(), 0, os.SEEK_END)
+        return os.pread(self._log.fileno(), LOG_TAIL, max(0, end - LOG_TAIL)).decode(errors="replace")
 
     def _ending(
         self, final: Frame | None, ended: str, status: int | None, limits: Limits, peak: float, log: str
@@ -275,6 +276,13 @@ class Supervisor:
             with contextlib.suppress(OSError):
                 os.unlink(path)
         return status, cpu, largest
+
+
+def _can_go_on(child: Child, final: Frame, peak: float) -> bool:
+    """Whether a child that has done a task can have another one: it left nothing behind, and has not grown much."""
+    well = final["status"] in ("ok", "wrong verdict") and child.tasks < MOST_TASKS
+    alone = len(descendants(os.getpid())) <= 1 + len(descendants(child.pid))
+    return well and alone and peak - child.first_mb <= MOST_GROWTH_MB
 
 
 def _wait_for(pid: int, deadline: float) -> None:
