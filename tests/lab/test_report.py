@@ -17,7 +17,7 @@ from workbench.lab.claim import Macro, MacroValue
 from workbench.lab.data import open_data
 from workbench.lab.find import load_suite
 from workbench.lab.plan import Lab
-from workbench.lab.report import write_report
+from workbench.lab.report_files import write_report
 from workbench.lab.report_text import latex, macro_name, macros_latex, without_paths
 from workbench.lab.store import ResultStore
 

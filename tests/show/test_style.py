@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from workbench.lab.report import environment
+from workbench.lab.report_files import environment
 from workbench.show.style import asset, style
 
 SETS = re.compile(r"(?<=[{;])\s*(--[a-z]+):")

@@ -1,35 +1,23 @@
-"""Reports: `reports/<suite>/` with tables, plots and claims, and from every number the way back to its measurements.
-
-`index.html` needs nothing but itself; `README.md` shows the same tables and plots; beside them are the data as CSV,
-the tables as CSV, LaTeX and JSON (with the ids behind each cell), the plots as SVG, and the macros for LaTeX.
-"""
+"""What a report shows: tables, plots and claims, and from every number the way back to its measurements."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from workbench.errors import LabError
-from workbench.events.files import replacing
 from workbench.lab import report_text as text
 from workbench.lab.claim import Claim, Judgement, Macro, MacroValue
 from workbench.lab.data import Data
-from workbench.lab.draw import svg
 from workbench.lab.measure.machine import commit, machine, versions
 from workbench.lab.plan import Lab, now
 from workbench.lab.plot import Dot, Plot
 from workbench.lab.result import Result
-from workbench.lab.rows import as_text, package
+from workbench.lab.rows import as_text
 from workbench.lab.store import newest
 from workbench.lab.suite import Suite
-from workbench.lab.table import Grid, shown
-from workbench.show.style import style
-
-PAGE = "index.html"
+from workbench.lab.table import Grid
 
 
 @dataclass(frozen=True)
@@ -128,57 +116,3 @@ def gather(lab: Lab, data: Data) -> Report:
     order = {name: i for i, name in enumerate(lab.suite.experiments)}
     ordered = sorted(used.items(), key=lambda item: (order[item[1].experiment], item[1].started))
     return Report(lab.suite, data, dict(ordered), lab.code(), commit(lab.top), lab.options)
-
-
-def environment() -> Any:
-    """The templates; LabError where jinja2 is not installed."""
-    jinja2 = package("reports are made with jinja2", "jinja2")
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True,
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    made.filters["shown"] = shown
-    made.globals["style"] = style("lab")
-    return made
-
-
-def html(report: Report, drawings: Mapping[str, str]) -> str:
-    """The page; `drawings` has the plots as SVG."""
-    page: str = environment().get_template("report.html").render(report=report, drawings=drawings)
-    return page
-
-
-def write_report(lab: Lab, data: Data, folder: Path) -> Report:
-    """Write a report, without the paths of this machine; nothing is written before all of it is made.
-
-    Raises
-    ------
-    LabError: it cannot be written.
-    """
-    told = partial(text.without_paths, top=lab.top)
-    report = replace(gather(lab, data), told=told, options=told(lab.options))
-    drawings = {plot.name: svg(plot, dots, report.link) for plot, dots in report.dots}
-    files = {PAGE: html(report, drawings), "README.md": text.markdown(report)}
-    for name, drawing in drawings.items():
-        files[f"plots/{name}.svg"] = '<?xml version="1.0" encoding="utf-8"?>\n' + drawing.replace(
-            'xlink:href="#r=', f'xlink:href="../{PAGE}#r='
-        )
-    for grid in report.grids:
-        files[f"tables/{grid.name}.csv"] = text.grid_csv(grid)
-        files[f"tables/{grid.name}.tex"] = text.grid_latex(grid)
-        files[f"tables/{grid.name}.json"] = text.grid_json(grid)
-    for plot, dots in report.dots:
-        files[f"plots/{plot.name}.json"] = text.plot_json(dots)
-    for experiment in lab.suite.experiments.values():
-        files[f"data/{experiment.name}.csv"] = text.experiment_csv(experiment, report.results.values())
-    if report.macros:
-        files["macros.tex"] = text.macros_latex(report.macros)
-    try:
-        for name, content in files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as aside:
-                aside.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise LabError(f"the report cannot be written: {error.strerror}", where=str(folder)) from error
-    return report

@@ -32,7 +32,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Check, print, write; 0 when everything could be decided and no run disagreed with its model."""
-    from workbench.cli.demo_report import DemoReport
+    from workbench.cli.demo.results import DemoReport
+    from workbench.cli.demo.written import write_report
     from workbench.cli.output import GAP, gap
     from workbench.verify.answer.verdict import Outcome
 
@@ -40,7 +41,7 @@ def execute(args: argparse.Namespace) -> int:
     verdicts = list(_table(problems_of(args.models), args.jobs))
     report = DemoReport(verdicts, time.monotonic() - begin, f"workbench demo --models {args.models}")
     print(f"\n{report.summary}")
-    written = report.write(Path(args.out))
+    written = write_report(report, Path(args.out))
     for verdict in verdicts:
         if verdict.reason:
             print(f"{verdict.pipeline}, {verdict.property}: {verdict.reason}", file=sys.stderr)

@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Write the report; 1 if a claim fails."""
-    from workbench.lab.report import write_report
+    from workbench.lab.report_files import write_report
 
     lab = open_lab(args, args.suite)
     out = args.out or Path("reports") / lab.suite.name

@@ -14,7 +14,8 @@ from workbench.lab.find import load_suite, suite_files
 from workbench.lab.measure.client import Client
 from workbench.lab.plan import Lab, Measurement, Selection, SweepPlan
 from workbench.lab.region import Scalar
-from workbench.lab.report import Report, environment, gather
+from workbench.lab.report import Report, gather
+from workbench.lab.report_files import environment
 from workbench.lab.result import Measured, Result, Status
 from workbench.lab.store import ResultStore
 from workbench.lab.web.runner import SweepRunner

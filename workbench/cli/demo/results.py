@@ -1,29 +1,21 @@
-"""The report of a demo: `index.html`, `README.md`, the drawings and the explorers of runs, each written atomically."""
+"""What a demo has found: the verdicts on each model, and where they come from."""
 
 from __future__ import annotations
 
 import datetime
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
 from workbench import __version__
-from workbench.cli.demo_page import html
-from workbench.cli.output import short
-from workbench.errors import InputError, WorkbenchError
-from workbench.events.files import write_atomically
+from workbench.errors import WorkbenchError
 from workbench.language import Loaded
-from workbench.processors.held.group import flatten
 from workbench.show.draw import svg
-from workbench.show.explorer import explorer
-from workbench.show.timeline import render_timeline
 from workbench.verify.answer.verdict import Outcome, Verdict
-
-_WIDTH = 110
 
 
 @dataclass(frozen=True)
@@ -80,7 +72,7 @@ class DemoModel:
 
 @dataclass(frozen=True)
 class DemoReport:
-    """Everything that both reports say: the verdicts, those on one pipeline together, and where they come from."""
+    """Everything that the page and the Markdown say: the verdicts, those on one pipeline together."""
 
     verdicts: Sequence[Verdict]
     seconds: float
@@ -127,56 +119,3 @@ class DemoReport:
             f"{len(self.verdicts)} verdicts on {len(self.models)} pipelines in {self.seconds:.1f} s: {parts}. "
             f"{confirmed} of {runs} runs confirmed by execution."
         )
-
-    def write(self, folder: Path) -> Path:
-        """Write the report into a folder; the path of its page. Nothing is written before all of it is made."""
-        files = {model.picture: model.drawing for model in self.models if model.picture}
-        files |= {"README.md": "\n".join(_markdown(self)).rstrip() + "\n", "index.html": html(self)}
-        files |= {model.explorer: explorer(model.shown) for model in self.models if model.shown}
-        try:
-            for place in {(folder / name).parent for name in files}:
-                place.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot write there: {error.strerror}", where=str(folder)) from error
-        for name, text in files.items():
-            write_atomically(folder / name, text)
-        return folder / "index.html"
-
-
-# --- Markdown ---------------------------------------------------------------------------------------------
-
-
-def _markdown(report: DemoReport) -> Iterator[str]:
-    yield from ("# Demo", "")
-    yield from (f"Written by `{report.command}`, not by hand. The same as a page: [index.html](index.html).", "")
-    yield from (report.summary, "")
-    yield from (f"- {name}: {text}" for name, text in report.facts.items())
-    yield from ("", "`holds-within-bounds`: no counterexample before a queue overflows, and an overflow is reachable.")
-    yield from ("Properties that fail are results, not defects.", "")
-    for model in report.models:
-        yield from (f"## {model.name}", "", f"`{model.file}`", "")
-        if model.doc:
-            yield from (*(f"> {line}".rstrip() for line in model.doc.splitlines()), "")
-        if model.picture:
-            yield from (f"![{model.name}]({model.picture})", "")
-        yield from ("| property | verdict | rests on | engine | seconds |", "|---|---|---|---|---:|")
-        for v in model.verdicts:
-            asked = v.property.replace("|", "\\|")
-            yield f"| `{asked}` | {v.outcome.sign} {v.outcome} | {short(v)} | {v.engine} | {v.seconds:.2f} |"
-        yield ""
-        for text, verdicts in _runs(model.shown).items():
-            asked = ", ".join(f"<code>{verdict.property}</code>" for verdict in verdicts)
-            yield from (f"<details><summary>run for {asked}</summary>", "", "```", text, "```", "")
-            if (run := verdicts[0].run) and run.replay:
-                yield from (f"{run.replay.capitalize()}. [Walk through it]({model.explorer}).", "")
-            yield from ("</details>", "")
-
-
-def _runs(verdicts: Sequence[Verdict]) -> Mapping[str, list[Verdict]]:
-    """The runs to show, by their text: several properties may be shown by one run."""
-    found: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        if verdict.run and verdict.run.pipeline:
-            text = render_timeline(verdict.run, flatten(verdict.run.pipeline), _WIDTH)
-            found.setdefault(text, []).append(verdict)
-    return found

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING
 
+from workbench.cli.demo.results import DemoModel, DemoReport
 from workbench.cli.output import GAP, SHORTEST, gap, short
 from workbench.show.draw import inline
 from workbench.show.style import begin_page
 from workbench.show.timeline import MARKS, NO_EVENT, Row, Timeline, timeline
 from workbench.verify.answer.verdict import Outcome, Verdict
-
-if TYPE_CHECKING:
-    from workbench.cli.demo_report import DemoModel, DemoReport
 
 WORDS = {
     Outcome.HOLDS: "on every run of the model",
