@@ -136,6 +136,7 @@ AT_MODULE_LEVEL = {
     ("conformance/generate/single.py", "hypothesis"),
     ("conformance/compare/shrinking.py", "hypothesis"),
     ("conformance/generate/pipelines.py", "hypothesis"),
+    ("lab/web/connection.py", "uvicorn"),
     ("lab/web/pages.py", "starlette"),
     ("smv/engines/bindings.py", "pynusmv"),
     ("smv/engines/bindings.py", "pynusmv_lower_interface"),

@@ -265,7 +265,7 @@ def test_a_client_that_goes_away_is_no_error(capfd, client):
 
 @pytest.mark.parametrize("sent", ["", "GET / HT", "GET / HTTP/1.1\r\nHost: x\r\nSlow: ", BEGUN])
 def test_who_sends_too_slowly_is_not_waited_for(capfd, client, monkeypatch, sent):
-    monkeypatch.setattr(connection_module, "PATIENCE", 0.2)
+    monkeypatch.setattr(connection_module, "REQUEST_TIMEOUT", 0.2)
     with socket.create_connection(("127.0.0.1", client.port), timeout=60) as connection:
         connection.sendall(sent.encode())
         said = b""
@@ -277,7 +277,7 @@ def test_who_sends_too_slowly_is_not_waited_for(capfd, client, monkeypatch, sent
 
 
 def test_a_connection_may_be_used_again(client, monkeypatch):
-    monkeypatch.setattr(connection_module, "PATIENCE", 0.3)
+    monkeypatch.setattr(connection_module, "REQUEST_TIMEOUT", 0.3)
     connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)
     for _ in range(4):  # in all longer than the patience, which is for each
         connection.request("GET", "/suite/tiny/progress", headers={"Host": f"127.0.0.1:{PORT}"})

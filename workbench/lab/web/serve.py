@@ -9,7 +9,6 @@ from typing import Any
 from workbench.errors import LabError
 from workbench.lab.find import named, suite_files
 from workbench.lab.rows import package
-from workbench.lab.web.connection import impatient
 from workbench.lab.web.own_pages import HOST
 from workbench.lab.web.site import Site
 
@@ -18,9 +17,10 @@ def server(served: Any) -> Any:
     """What serves an application; it does not wait long for anybody."""
     import uvicorn
 
-    return uvicorn.Server(
-        uvicorn.Config(served, log_level="warning", server_header=False, timeout_graceful_shutdown=2, http=impatient())
-    )
+    from workbench.lab.web.connection import TimedConnection
+
+    options = {"log_level": "warning", "server_header": False, "timeout_graceful_shutdown": 2}
+    return uvicorn.Server(uvicorn.Config(served, http=TimedConnection, **options))
 
 
 def serve(experiments: Path, folder: Path, port: int, suite: str | None = None, options: str = "") -> None:
