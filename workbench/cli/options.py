@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.cli.help_pages import positive
+from workbench.cli.rule_runs import fact_files
 from workbench.errors import InputError, printable
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from workbench.language import Loaded, Source
     from workbench.tesla.rule_set import RuleSet
     from workbench.tesla.tree import Declaration
-    from workbench.verify.answer.settings import Settings
 
 KINDS = ("modular", "saturating", "checked")
 ARRIVALS = ("free", "synchronised", "always")
@@ -132,6 +132,44 @@ def examine_option(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def model_options(parser: argparse.ArgumentParser) -> None:
+    """What bounds a model of rules."""
+    value_options(parser)
+    rate_option(parser)
+    fact_files(parser)
+    parser.add_argument(
+        "--facts-any", action="append", default=[], metavar="TYPE=ROWS",
+        help="of rules: for every table of a type of facts with at most so many rows, as Line=3 (repeat)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--facts-change", action="append", default=[], metavar="TYPE=ROWS",
+        help="of rules: the same, and between any two events it may become another such table (repeat)",
+    )  # fmt: skip
+
+
+def rate_option(parser: argparse.ArgumentParser) -> None:
+    """How often events come in it."""
+    parser.add_argument(
+        "--rate", action="append", default=[], metavar="[TYPE=]COUNT/TIME",
+        help="of rules: at most so many events of a type, or on a pipeline's input, come in any stretch of a time, as "
+        "'Temp=3/1 min' (repeat; without a name: of each other one)",
+    )  # fmt: skip
+
+
+def value_options(parser: argparse.ArgumentParser) -> None:
+    """The times and values that events have in it."""
+    parser.add_argument(
+        "--tick", metavar="TIME",
+        help="of rules: times are multiples of it, as '1 min' (default: the greatest of which all windows are)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--values", action="append", default=[], metavar="TYPE[.ATTRIBUTE]=VALUES",
+        help="what a type without a bound is in a model: str=a,b,c or float=-2..2 (default: -N letters; none). "
+        "Of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof,null "
+        "or of a pipeline's input: temp=44..46 (repeat; default: what rules compare it with, and what lies between)",
+    )  # fmt: skip
+
+
 def _capacity(text: str) -> dict[str, int]:
     """`2` as {"": 2}, `a=1,b=0` by name."""
     found: dict[str, int] = {}
@@ -235,41 +273,3 @@ def load_all(
     if unused:
         raise InputError(f"{'neither' if len(found) == 2 else 'no'} pipeline has a parameter '{sorted(unused)[0]}'")
     return found
-
-
-def settings(args: Any, pipeline: Pipeline) -> Settings:
-    """What the options mean; `pipeline` knows its queues."""
-    from workbench.cli.rule_models import bounds_in, strictness, types_in
-    from workbench.core.domain import Overflowing
-    from workbench.verify.answer.settings import Settings
-    from workbench.verify.ask.environment import Environment
-
-    texts, floats = types_in(args)
-    return Settings(
-        q=capacities(args.Q, pipeline),
-        n=Settings.n if args.N is None else args.N,
-        integers=Overflowing(args.integers),
-        environment=Environment(getattr(args, "inputs", "free"), getattr(args, "fair", False)),
-        engine=getattr(args, "engine", "auto"),
-        seconds=getattr(args, "timeout", None),
-        memory_mb=getattr(args, "memory", None),
-        rules=bounds_in(args, pipeline),
-        texts=texts,
-        floats=floats,
-        **strictness(args),
-    ).fitted(pipeline)
-
-
-def capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Mapping[str, int]:
-    """One capacity for every queue, or a capacity per queue; a number beside pairs is for the rest."""
-    from workbench.processors.held.group import flatten
-    from workbench.verify.answer.settings import Settings
-
-    pairs: dict[str, int] = {}
-    for item in given:
-        pairs |= item
-    number = pairs.pop("", None)
-    if not pairs:
-        return Settings.q if number is None else number
-    rest = {} if number is None else dict.fromkeys(flatten(pipeline).queues, number)
-    return rest | pairs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.budget import phase, share
 from workbench.cli import options as o
-from workbench.cli import rule_models
+from workbench.cli.model_settings import pipeline_settings, refuse_rates, rule_bounds, rule_settings
 from workbench.errors import InputError, LimitMet, Refused, did_you_mean
 from workbench.verify.analysis import AnalysisRow, analyses
 
@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help=f"some of: {', '.join(analyses('pipeline'))}; of rules: {', '.join(analyses('rules'))} (default: all)",
     )  # fmt: skip
     o.check_options(parser)
-    rule_models.options(parser)
+    o.model_options(parser)
 
 
 def _chosen(text: str | None, there_are: Iterable[str]) -> tuple[str, ...]:
@@ -64,9 +64,9 @@ def execute(args: argparse.Namespace) -> int:
 
 def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Callable[[], Section]]]:
     """What is analysed, and what each analysis says of it."""
-    rule_models.refuse_rates(args)
+    refuse_rates(args)
     pipeline = o.load(args.file, args.param, args.fault).pipeline
-    settings = o.settings(args, pipeline)
+    settings = pipeline_settings(args, pipeline)
     from workbench.cli.analyse_report import Section, section
     from workbench.processors.held.group import flatten
 
@@ -89,11 +89,11 @@ def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Ca
 
 
 def _of_rules(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Callable[[], Section]]]:
-    settings, rules = rule_models.settings(args), o.rules(args.file)
+    settings, rules = rule_settings(args), o.rules(args.file)
     from workbench.cli.analyse_report import section
     from workbench.verify.rules.subject import RuleSubject
 
-    subject = RuleSubject(rules, rule_models.bounds(args, [rules]), settings, deepen=not args.Q)
+    subject = RuleSubject(rules, rule_bounds(args, [rules]), settings, deepen=not args.Q)
 
     def answer(row: AnalysisRow) -> Section:
         return section(row, row.ask(subject))

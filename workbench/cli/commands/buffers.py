@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
-from workbench.cli import rule_models
+from workbench.cli.model_settings import pipeline_settings, refuse_rates, rule_bounds, rule_settings
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
@@ -35,7 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.domain_options(parser)
     o.environment_options(parser)
     o.engine_options(parser, "queue")
-    rule_models.options(parser)
+    o.model_options(parser)
     parser.add_argument("--annotate", action="store_true", help="write the proven capacities into the file")
     parser.add_argument("--json", action="store_true", help="one JSON object, and nothing else")
     parser.add_argument("--quiet", action="store_true", help="one line per queue")
@@ -60,9 +60,9 @@ def _find_queues(args: argparse.Namespace) -> int:
     """The queues of a pipeline."""
     from workbench.cli.progress import Progress
 
-    rule_models.refuse_rates(args)
+    refuse_rates(args)
     pipeline = o.load(args.file, args.param, args.fault).pipeline
-    settings = o.settings(args, pipeline)
+    settings = pipeline_settings(args, pipeline)
     from workbench.verify.buffers.buffers import buffers
 
     with Progress(f"buffers of {pipeline.name}"):
@@ -88,7 +88,7 @@ def _find_columns(args: argparse.Namespace) -> int:
 
     if args.annotate:
         raise InputError("--annotate is for pipelines", hint="no file states how much columns of rules hold")
-    settings, rules = rule_models.settings(args), o.rules(args.file)
+    settings, rules = rule_settings(args), o.rules(args.file)
     from workbench.cli.analyse_report import not_confirmed, told_streams
     from workbench.verify.answer.verdict import worst_exit_code
     from workbench.verify.buffers.buffers import QueueStatus
@@ -96,7 +96,7 @@ def _find_columns(args: argparse.Namespace) -> int:
     from workbench.verify.rules.subject import RuleSubject
 
     with Progress(f"buffers of {rules.name}"):
-        found = capacities(RuleSubject(rules, rule_models.bounds(args, [rules]), settings), most=args.most)
+        found = capacities(RuleSubject(rules, rule_bounds(args, [rules]), settings), most=args.most)
     if args.json:
         queues = [{"queue": each.about, "status": _status(each), **each.to_json()} for each in found]
         print(json.dumps({"rules": rules.name, "queues": queues, "max": args.most}), flush=True)

@@ -6,7 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli import rule_models, written_runs
+from workbench.cli import written_runs
+from workbench.cli.model_settings import pipeline_settings, rule_bounds, rule_settings
 
 if TYPE_CHECKING:
     from workbench.language import Loaded, PropertySyntax
@@ -20,7 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.pipeline_argument(parser)
     property_option(parser)
     o.check_options(parser)
-    rule_models.options(parser)
+    o.model_options(parser)
     parser.add_argument(
         "--jobs", type="positive", default=1, metavar="J",
         help="how many properties at a time, each with the memory of --memory (default: 1)",
@@ -57,17 +58,17 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.cli.output import decide_all
     from workbench.verify.answer.problem import problem
 
-    settings = o.settings(args, loaded.pipeline)
+    settings = pipeline_settings(args, loaded.pipeline)
     problems = [problem(loaded, syntax, settings) for syntax in properties(loaded, args.property)]
     return decide_all(problems, args)
 
 
 def _rules(args: argparse.Namespace) -> int:
     """The same of the model of rules: by default, whether each type of composites can come."""
-    settings, rules = rule_models.settings(args), o.rules(args.file)
+    settings, rules = rule_settings(args), o.rules(args.file)
     from workbench.cli.output import decide_all
     from workbench.verify.rules.problems import rule_problem
 
-    bounds = rule_models.bounds(args, [rules])
+    bounds = rule_bounds(args, [rules])
     asked = args.property or [f"can({name})" for name in rules.composites]
     return decide_all([rule_problem(rules, text, bounds, settings, deepen=not args.Q) for text in asked], args)

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli import rule_models, written_runs
+from workbench.cli import written_runs
+from workbench.cli.model_settings import pipeline_settings, rule_bounds, rule_settings
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "none (default for rules); approximates: stepwise, and where FILE_B says true so does FILE_A",
     )  # fmt: skip
     o.check_options(parser)
-    rule_models.options(parser)
+    o.model_options(parser)
     parser.add_argument(
         "--policy", action="append", default=[], metavar="ONE=OTHER",
         help="of rules: the second ones (FILE_B, or the same) with another policy, as last=each (repeat)",
@@ -56,7 +57,7 @@ def execute(args: argparse.Namespace) -> int:
 
     left = left.faulty(*args.fault)
     both = side_by_side(left.pipeline, right.pipeline, mode)[0]
-    return decide_all([comparison(left, right, mode, o.settings(args, both))], args)
+    return decide_all([comparison(left, right, mode, pipeline_settings(args, both))], args)
 
 
 def _rules(args: argparse.Namespace) -> int:
@@ -66,13 +67,13 @@ def _rules(args: argparse.Namespace) -> int:
         raise InputError(f"{args.left} is compared with what?", hint=hint)
     if not (o.is_rules(args.left) and o.is_rules(args.right or args.left)):
         raise InputError("rules are compared with rules", where=args.right, hint="give two .tesla files")
-    settings = rule_models.settings(args)
+    settings = rule_settings(args)
     from workbench.cli.output import decide_all
     from workbench.verify.rules.problems import rule_comparison
 
     left = o.rules(args.left)
     right = _variant(left if args.right is None else o.rules(args.right), args)
-    bounds = replace(rule_models.bounds(args, [left, right]), trex=[1] if args.compat else [])
+    bounds = replace(rule_bounds(args, [left, right]), trex=[1] if args.compat else [])
     mode: EquivalenceMode = args.mode or "stepwise"
     return decide_all([rule_comparison(left, right, bounds, settings, mode, deepen=not args.Q)], args)
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli import rule_models, written_runs
+from workbench.cli import written_runs
+from workbench.cli.model_settings import pipeline_settings
 from workbench.cli.rule_runs import fact_files
 from workbench.errors import InputError
 
@@ -41,7 +42,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the condition under which an input carries an event (repeat; default: at every step)",
     )  # fmt: skip
     o.decision_options(parser)
-    rule_models.value_options(parser)
+    o.value_options(parser)
     fact_files(parser)
     written_runs.options(parser)
 
@@ -64,7 +65,7 @@ def execute(args: argparse.Namespace) -> int:
 
     problems: list[Problem] = []
     for loaded, path, statement in watching:
-        settings = o.settings(args, loaded.pipeline)
+        settings = pipeline_settings(args, loaded.pipeline)
         watch = Watching(loaded, path, {**statement.bind, **bind}, {**statement.when, **when}, settings)
         problems += map(watch.problem, args.property or statement.checks or [DEFAULT])
     return decide_all(problems, args)

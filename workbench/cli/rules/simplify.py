@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 
 from workbench.cli import options as o
-from workbench.cli import rule_models
+from workbench.cli.model_settings import rule_bounds
 from workbench.errors import InputError
 from workbench.events.files import write_atomically
 
@@ -24,7 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the steps and the rules as JSON")
     o.queue_options(parser)
     parser.add_argument("-N", type="positive", metavar="N", help="how many values has what is compared for equality")
-    rule_models.value_options(parser)
+    o.value_options(parser)
     parser.set_defaults(facts=[], facts_any=[], facts_change=[])
 
 
@@ -35,7 +35,7 @@ def execute(args: argparse.Namespace) -> int:
         raise InputError(f"--seconds {args.seconds:g} is no time", hint="write how many seconds a question may take")
     facts = {name for name, each in rules.declarations.items() if each.fact}
     modelled = tuple(each for each in rules.rules if facts.isdisjoint(each.types))
-    bounds = rule_models.bounds(args, [replace(rules, rules=modelled)])
+    bounds = rule_bounds(args, [replace(rules, rules=modelled)])
     found = rules.simplified(bounds=bounds, within_bounds=args.within_bounds, seconds=args.seconds)
     if args.output not in (None, "-"):
         write_atomically(args.output, str(found.rules))

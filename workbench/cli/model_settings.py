@@ -1,0 +1,177 @@
+"""What the options of commands that check say: how models of pipelines and of rules are bounded, and decided.
+
+The rule of this module: pipelines with rules in them are bounded as rules are, by the values of their inputs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli.model_values import TYPES, read_any_facts, read_rate, read_time, read_types, read_values
+from workbench.errors import InputError, refuse_unknown
+
+if TYPE_CHECKING:
+    from workbench.core.domain import Domain, Value
+    from workbench.core.pipeline import Pipeline
+    from workbench.tesla.model.build import RuleBounds
+    from workbench.tesla.rule_set import RuleSet
+    from workbench.verify.answer.settings import Settings
+
+
+def pipeline_settings(args: argparse.Namespace, pipeline: Pipeline) -> Settings:
+    """How a pipeline is checked; it knows its queues."""
+    from workbench.core.domain import Overflowing
+    from workbench.verify.answer.settings import Settings
+    from workbench.verify.ask.environment import Environment
+
+    texts, floats = read_types(getattr(args, "values", []))
+    return Settings(
+        q=_capacities(args.Q, pipeline),
+        n=Settings.n if args.N is None else args.N,
+        integers=Overflowing(args.integers),
+        environment=Environment(getattr(args, "inputs", "free"), getattr(args, "fair", False)),
+        rules=_bounds_inside(args, pipeline),
+        texts=texts,
+        floats=floats,
+        **_decision(args),
+    ).fitted(pipeline)
+
+
+def rule_settings(args: argparse.Namespace) -> Settings:
+    """How models of rules are checked: at each step one event comes, or time passes."""
+    from workbench.verify.answer.settings import Settings
+    from workbench.verify.ask.environment import Environment
+
+    if getattr(args, "inputs", None) not in (None, "free"):
+        raise InputError(f"--inputs {args.inputs} is not for rules", hint="in their model one event comes at a step")
+    if args.param or args.fault:
+        raise InputError("rules have no parameters and no faults", hint="leave --param and --fault out")
+    return Settings({}, environment=Environment("one", args.fair), **_decision(args))
+
+
+def _decision(args: argparse.Namespace) -> dict[str, Any]:
+    """Who decides within which limits, and which verdicts count, as arguments of `Settings`."""
+    names = {"engine": "engine", "seconds": "timeout", "memory_mb": "memory", "grow": "grow", "strict": "strict",
+             "strict_vacuity": "strict_vacuity"}  # fmt: skip
+    given = {name: getattr(args, option, None) for name, option in names.items()}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Mapping[str, int]:
+    """One capacity for every queue, or a capacity per queue; a number beside pairs is for the rest."""
+    from workbench.processors.held.group import flatten
+    from workbench.verify.answer.settings import Settings
+
+    pairs: dict[str, int] = {}
+    for item in given:
+        pairs |= item
+    number = pairs.pop("", None)
+    if not pairs:
+        return Settings.q if number is None else number
+    rest = {} if number is None else dict.fromkeys(flatten(pipeline).queues, number)
+    return rest | pairs
+
+
+def refuse_rates(args: argparse.Namespace) -> None:
+    """Raise InputError where a pipeline is asked about as if its inputs could bring anything at any time."""
+    if args.rate:
+        what = "--rate is for rules by themselves where a pipeline is analysed or its queues are measured"
+        raise InputError(what, hint="ask about the .tesla file; `check`, `equiv` and `export` take it for pipelines")
+
+
+# --- models of rules ----------------------------------------------------------------------------------------
+
+
+def rule_bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds:
+    """What the options say of the bounds of rules' models."""
+    from workbench.tesla.model.build import RuleBounds
+
+    pairs: dict[str, int] = {}
+    for item in args.Q:
+        pairs |= {name.rpartition(".")[2]: size for name, size in item.items()}
+    room = pairs.pop("", RuleBounds.room)
+    domains = {
+        (name, attribute): domain
+        for rules in rule_sets
+        for name in rules.declarations
+        for attribute, domain in rules.declarations[name].domains.items()
+    }
+    any_facts, changing = read_any_facts(args)
+    shared = _shared_bounds(args, args.values, domains)
+    declared = [each.name for rules in rule_sets for each in rules.declarations.values() if each.fact]
+    for name in any_facts:
+        refuse_unknown("type of facts", name, declared)
+    return RuleBounds(room, pairs, count=args.N, facts=_facts(args, rule_sets), changing=changing, **shared)
+
+
+def _shared_bounds(
+    args: argparse.Namespace, values: Iterable[str], domains: Mapping[tuple[str, str], Domain]
+) -> dict[str, Any]:
+    """What is said of rules by themselves and of those in a pipeline alike, as arguments of `RuleBounds`."""
+    tick = getattr(args, "tick", None)
+    return {
+        "values": dict(read_values(text, domains) for text in values),
+        "tick": None if tick is None else read_time(tick, "--tick"),
+        "any_facts": read_any_facts(args)[0],
+        "rates": dict(map(read_rate, getattr(args, "rate", []))),
+    }
+
+
+def _bounds_inside(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None:
+    """The same of rules in a pipeline, whose values are those of its inputs; None: there are none."""
+    if not pipeline.clocks:
+        _refuse_bounds(args, pipeline)
+        return None
+    if len(_values_of_inputs(args)) < len(getattr(args, "values", [])):
+        what = f"{pipeline.name} has rules in it, and --values says there what inputs carry"
+        raise InputError(what, hint="name an input, or a field of one: --values temp=44..46")
+    from workbench.core.fields import Record
+    from workbench.processors.held.group import flatten
+    from workbench.tesla.model.build import RuleBounds
+    from workbench.tesla.rule_processor import RuleProcessor
+
+    found = [node.processor for node in flatten(pipeline).nodes]
+    rule_sets = [each.rules for each in found if isinstance(each, RuleProcessor) and each.looks_up]
+    domains: dict[tuple[str, str], Domain] = {}
+    for name, domain in pipeline.inputs:
+        parts = zip(domain.labels, domain.fields, strict=True) if isinstance(domain, Record) else [("", domain)]
+        domains |= {(name, label): part for label, part in parts}
+    numbers = [item[""] for item in getattr(args, "Q", []) if "" in item]
+    facts = [_facts(args, [rules]) for rules in rule_sets] if getattr(args, "facts", None) else []
+    return RuleBounds(
+        (numbers or [RuleBounds.room])[-1],
+        facts={name: rows for each in facts for name, rows in each.items()},
+        **_shared_bounds(args, _values_of_inputs(args), domains),
+    )
+
+
+def _refuse_bounds(args: argparse.Namespace, pipeline: Pipeline) -> None:
+    """Raise InputError where rules are bounded of which a pipeline has none."""
+    for option in ("tick", "values", "rate", "facts", "facts_any", "facts_change"):
+        if _values_of_inputs(args) if option == "values" else getattr(args, option, None):
+            what = f"--{option.replace('_', '-')} is for rules, and there are none in {pipeline.name}"
+            hint = "say what a type is: --values str=a,b or float=0..6" if option == "values" else "leave it out"
+            raise InputError(what, hint=hint)
+
+
+def _values_of_inputs(args: argparse.Namespace) -> list[str]:
+    """What `--values` says of inputs, and not of types."""
+    return [text for text in getattr(args, "values", []) if text.partition("=")[0].strip() not in TYPES]
+
+
+def _facts(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> Mapping[str, Sequence[tuple[Value | None, ...]]]:
+    if not args.facts:
+        for name in (part.type for rules in rule_sets for rule in rules.rules for part in rule.parts):
+            if name in read_any_facts(args)[0]:
+                continue
+            if any(rules.declarations[name].fact for rules in rule_sets if name in rules.declarations):
+                hint = f"give them: --facts bank.db, or --facts {name}=FILE.csv; or ask for any: --facts-any {name}=2"
+                raise InputError(f"rules look at facts, {name}", hint=hint)
+        return {}
+    from workbench.executors.table import Start
+    from workbench.logs.rule_facts import named_facts
+    from workbench.tesla.occurrence import rows_of
+
+    return rows_of(named_facts(rule_sets[0], args.facts, Start()))

@@ -1,0 +1,111 @@
+"""What the values of options for models mean: times, rates, the values of attributes, rows of facts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from workbench.errors import InputError, refuse_unknown
+
+if TYPE_CHECKING:
+    from workbench.core.domain import Domain, Value
+    from workbench.tesla.model.rates import RuleRate
+
+TYPES = ("str", "float")
+"""The types of which `--values` can say what stands for them in the model of a pipeline."""
+
+
+def read_types(given: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, int] | None]:
+    """What `--values` says that `str` and `float` stand for in the model of a pipeline."""
+    texts: tuple[str, ...] = ()
+    floats = None
+    for text in given:
+        name, _, listed = text.partition("=")
+        if name.strip() == "str":
+            texts = tuple(dict.fromkeys(each.strip() for each in listed.split(",")))
+        elif name.strip() == "float":
+            low, _, high = (each.strip() for each in listed.partition(".."))
+            try:
+                floats = int(low), int(high or low)
+            except ValueError:
+                what = f"--values {text}: a model has whole numbers in place of floats"
+                raise InputError(what, hint="write --values float=-2..2") from None
+            if floats[0] > floats[1]:
+                raise InputError(f"--values {text}: there are no such numbers", hint=f"write float={high}..{low}")
+        elif name.strip() == "int":
+            raise InputError(f"--values {text}: which integers there are is said by -N", hint="write -N 4")
+    return texts, floats
+
+
+def read_time(text: str, option: str) -> int:
+    """A time, in microseconds if it has a unit."""
+    from workbench.core.units import MICROSECONDS
+
+    text = text.strip()
+    number = text[: len(text) - len(text.lstrip("0123456789"))]
+    unit = text.removeprefix(number).strip()
+    if not number or not int(number) or (unit and unit not in MICROSECONDS):
+        example = "--tick '1 min'" if option == "--tick" else "--rate 'Temp=3/1 min'"
+        raise InputError(
+            f"{option} {text} is no time", hint=f"write {example}, or a number where windows have no units"
+        )
+    return int(number) * MICROSECONDS.get(unit, 1)
+
+
+def read_rate(text: str) -> tuple[str, RuleRate]:
+    """A type of events, or "" for each other one, and how often such events come: `Temp=3/1 min`."""
+    from workbench.tesla.model.rates import RuleRate
+
+    name, _, rate = text.rpartition("=")
+    count, slash, time = rate.partition("/")
+    if not slash or not count.strip().isdigit() or not int(count):
+        raise InputError(f"--rate {text}: how many come in which time?", hint="write --rate 'Temp=3/1 min'")
+    time = time.strip() if time.strip()[:1].isdigit() else f"1 {time.strip()}"  # 3/min
+    return name.strip(), RuleRate(int(count), read_time(time, "--rate"), not time.isdigit())
+
+
+def read_values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[tuple[str, str], list[Value | None]]:
+    """A type with an attribute, or an input of a pipeline, and the values that it has: `Temp.value=44..46`."""
+    name, equals, listed = text.partition("=")
+    type, dot, attribute = name.strip().partition(".")
+    if equals and not dot and (inputs := [input for input, of in domains if not of]):  # of a pipeline
+        refuse_unknown("input", type, inputs)
+    if not (equals and (dot or (type, "") in domains) and listed.strip()):
+        raise InputError(f"--values {text}: which values has which attribute?", hint="write --values Temp.value=44..46")
+    domain = domains.get((type, attribute))
+    found: list[Value | None] = []
+    for item in listed.split(","):
+        low, dots, high = item.strip().partition("..")
+        try:
+            found += range(int(low), int(high) + 1) if dots else [_value(low, domain)]
+        except ValueError:
+            raise InputError(f"--values {text}: '{item}' is no value of {domain}", hint="write 1..4 or 1,5,9") from None
+    return (type, attribute), found
+
+
+def _value(text: str, domain: Domain | None) -> Value | None:
+    from workbench.core.domain import BOOL, FLOAT, INT
+
+    if text == "null":
+        return None
+    if domain == BOOL:
+        return {"true": True, "false": False}[text.lower()] if text.lower() in ("true", "false") else int("no")
+    if domain == INT:
+        return int(text)
+    return float(text) if domain == FLOAT else text
+
+
+def read_any_facts(args: argparse.Namespace) -> tuple[dict[str, int], frozenset[str]]:
+    """The types of facts of which a model has every table, with the most rows that they have; those that change."""
+    found: dict[str, int] = {}
+    for option in ("--facts-any", "--facts-change"):
+        for text in getattr(args, option[2:].replace("-", "_"), None) or []:
+            name, _, most = (each.strip() for each in text.partition("="))
+            if not most.isdigit():
+                raise InputError(f"{option} {text}: at most how many rows?", hint=f"write {option} Line=3")
+            if name in found:
+                raise InputError(f"{option} {text}: how many rows it has was said before", hint="say it once")
+            found[name] = int(most)
+    changing = (text.partition("=")[0].strip() for text in getattr(args, "facts_change", None) or [])
+    return found, frozenset(changing)
