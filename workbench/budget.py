@@ -329,6 +329,11 @@ def _under_way(thread: int, frame: FrameType | None) -> FrameType | None:
     return top if found is not None else None
 
 
+def cores() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def resident_mb(pid: int | str = "self") -> float:
     """Resident memory of a process in megabytes; 0 where the system does not tell."""
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import os
 import secrets
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench
+from workbench.budget import cores
 from workbench.errors import SuiteError
 from workbench.lab.experiment import digest
 from workbench.lab.measure.machine import commit, machine, versions
@@ -238,4 +238,4 @@ class SweepPlan:
 
 def default_jobs() -> int:
     """How many measurements at once do not disturb each other much: one for each two cores."""
-    return max(1, len(os.sched_getaffinity(0)) // 2) if hasattr(os, "sched_getaffinity") else 1
+    return max(1, cores() // 2)

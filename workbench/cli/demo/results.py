@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from workbench import __version__
+from workbench.budget import cores
 from workbench.errors import WorkbenchError
 from workbench.language import Loaded
 from workbench.show.draw import svg
@@ -101,13 +101,12 @@ class DemoReport:
         """Where it comes from."""
         engines = dict.fromkeys(v.engine for v in self.verdicts if v.cpu_seconds)
         given = {str(v.problem.settings.q): v.problem.settings for v in self.verdicts if v.problem}
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return {
             "workbench": __version__,
             "engine": ", ".join(engines) or "none",
             "bounds": "; ".join(f"Q = {s.q}, N = {s.n}, {s.integers} integers" for s in given.values()),
             "date": self.date,
-            "machine": f"{cores} cores, {platform.system()}, Python {platform.python_version()}",
+            "machine": f"{cores()} cores, {platform.system()}, Python {platform.python_version()}",
         }
 
     @property

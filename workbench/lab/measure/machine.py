@@ -13,17 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import workbench
+from workbench.budget import cores
 from workbench.lab.measure.gpu import described
 
 PACKAGES = ("pynusmv", "numba", "numpy", "networkx", "lark", "hypothesis", "pyspark", "pyarrow", "duckdb")
 STEAL_LIMIT = 0.02
 """The part of the time, taken for other machines, from which a timing is unreliable."""
 _WINDOW = 1.0
-
-
-def cores() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache

@@ -5,21 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterable
 
+from workbench import budget
 from workbench.interrupts import descendants as descendants
 
-_PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
-def resident_mb(pids: Iterator[int] | list[int]) -> float:
+def resident_mb(pids: Iterable[int]) -> float:
     """Resident memory of processes, in MB; pages that they share count once for each."""
-    pages = 0
-    for pid in pids:
-        with contextlib.suppress(OSError, IndexError), open(f"/proc/{pid}/statm") as file:
-            pages += int(file.read().split()[1])
-    return pages * _PAGE_MB
+    return sum(map(budget.resident_mb, pids))
 
 
 def cpu_of(pids: list[int]) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import takewhile
 
-from workbench.budget import share
+from workbench.budget import cores, share
 from workbench.errors import EngineMissing, LimitMet, WorkbenchError
 from workbench.language.properties import PROPERTIES
 from workbench.verify.answer.problem import Problem
@@ -47,8 +47,7 @@ def check_all(
     wanted = [number for number, item in enumerate(todo) if item.syntax and PROPERTIES[item.syntax.name].wanted]
     opposites = {n: each for n, item in enumerate(todo) for each in wanted if item.is_opposite_of(todo[each])}
     alone = [number for number in range(len(todo)) if number not in opposites]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    jobs = min(cores if jobs is None else max(jobs, 1), len(alone))
+    jobs = min(cores() if jobs is None else max(jobs, 1), len(alone))
 
     def decide(number: int, parts: int, known: Verdict | None = None) -> Verdict:
         return _decide(todo[number], parts, known, examined=examined, strict=strict)
