@@ -31,7 +31,7 @@ from workbench.executors.compiled.code.step import encode
 from workbench.executors.compiled.lower.words import exact_ends
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import EngineLimits
-from workbench.verify.answer.check import prepare
+from workbench.verify.answer.prepare import prepare
 from workbench.verify.ask.equivalence import side_by_side
 from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.ask.properties import Property

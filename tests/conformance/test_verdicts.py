@@ -29,7 +29,7 @@ from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.check import Prepared, prepare
+from workbench.verify.answer.prepare import Prepared, prepare
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 import workbench as wb
-from workbench.verify.answer.check import prepare
+from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.properties import liveness
 

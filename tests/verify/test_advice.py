@@ -17,7 +17,7 @@ from tests.verify.engines.conftest import engine_or_skip
 from tests.verify.engines.models import COUNTER, HARD, long
 from workbench.cli.output import block
 from workbench.smv.engines.engine import Answer, EngineLimits, Query, Reached, Task
-from workbench.verify.answer.check import prepare
+from workbench.verify.answer.prepare import prepare
 from workbench.verify.decide import deciders
 from workbench.verify.decide.decision import Decision
 from workbench.verify.decide.part import Part

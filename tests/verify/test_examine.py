@@ -15,8 +15,8 @@ from workbench.core.function import user_function
 from workbench.ir.compose import compose
 from workbench.language import parse_property
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.check import prepare
 from workbench.verify.answer.examine import examine
+from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.rests_on import Ground, Reliance
 from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.decide.independence import enough_values, tabulated

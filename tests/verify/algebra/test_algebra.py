@@ -19,7 +19,7 @@ from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import EngineLimits
-from workbench.verify.answer.check import prepare
+from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Arrivals
 from workbench.verify.ask.equivalence import EquivalenceMode

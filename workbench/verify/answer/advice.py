@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from workbench.ir.system import System, instance_of
 from workbench.smv.engines.engine import Reached
 from workbench.smv.printer import bit_count
-
-if TYPE_CHECKING:
-    from workbench.verify.answer.check import Prepared
-    from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.prepare import Prepared
+from workbench.verify.answer.settings import Settings
 
 _NAMED = 3
 """How many of the largest parts of a state are named."""
@@ -20,12 +17,12 @@ _LONGER = 10
 """How many times longer the next try should be allowed to take."""
 
 
-def advise(prepared: Prepared, settings: Settings, reached: Sequence[Reached]) -> Iterator[str]:
+def advise(prepared: Prepared, reached: Sequence[Reached]) -> Iterator[str]:
     """What makes it likelier that the next try decides a property, one sentence each.
 
     `reached` says how far each engine got.
     """
-    model = prepared.model
+    model, settings = prepared.model, prepared.settings
     yield _state(model.system)
     if settings.domain in model.integers and settings.n > 2:
         yield f"fewer integers: -N {max(2, settings.n // 2)} (N = {settings.n} now)"

@@ -20,7 +20,7 @@ from workbench.errors import WorkbenchError
 from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.check import Prepared, prepare
+from workbench.verify.answer.prepare import Prepared, prepare
 from workbench.verify.answer.problem import Problem, check
 from workbench.verify.answer.rests_on import Ground, Reliance
 from workbench.verify.answer.settings import Settings

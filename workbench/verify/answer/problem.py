@@ -19,8 +19,9 @@ from workbench.language.faults import faulty
 from workbench.language.properties import PROPERTIES
 from workbench.processors.held.group import flatten
 from workbench.processors.held.lags import warn_of_lags
-from workbench.verify.answer.check import NO_RUN, OPPOSITE, decide, prepare, undecided
+from workbench.verify.answer.check import NO_RUN, decide, undecided
 from workbench.verify.answer.growth import grow
+from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
@@ -70,7 +71,7 @@ class Problem:
 
     def turned(self, verdict: Verdict) -> Verdict:
         """The verdict that something never happens, from the one whether it can."""
-        outcome = Outcome.WITHIN_BOUNDS if verdict.within_bounds else OPPOSITE[verdict.outcome]
+        outcome = Outcome.WITHIN_BOUNDS if verdict.within_bounds else verdict.outcome.opposite
         asked = verdict.problem and replace(verdict.problem, prop=self.prop, syntax=self.syntax)
         found = replace(verdict, property=self.text, outcome=outcome, problem=asked, examined=())
         if outcome is Outcome.UNKNOWN and verdict.vacuity is None:  # a limit was met

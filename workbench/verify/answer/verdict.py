@@ -45,6 +45,11 @@ class Outcome(StrEnum):
         """0 holds (also within bounds), 1 fails, 3 unknown."""
         return {Outcome.FAILS: 1, Outcome.UNKNOWN: 3}.get(self, 0)
 
+    @property
+    def opposite(self) -> Outcome:
+        """That of a question that wants a run, where this is that of the formula which no such run satisfies."""
+        return {Outcome.FAILS: Outcome.HOLDS, Outcome.HOLDS: Outcome.FAILS}.get(self, Outcome.UNKNOWN)
+
 
 def worst_exit_code(codes: Iterable[int]) -> int:
     """The exit code of several answers: 1 where one fails, else 3 where one is not known, else 0."""

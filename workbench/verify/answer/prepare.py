@@ -1,0 +1,193 @@
+"""What engines are asked about a property: it, on its cone of influence, and questions besides, each in a role.
+
+Roles: `property`; `surely`: it holds although a queue overflows; `overflow`, `wraps`, `clamps`: a bound is met, or
+arithmetic wraps or saturates; `in bounds`: what is promised comes before any overflow; `case 0`, ...: a condition never
+comes true without which the property says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from workbench.core.fold import postorder, substitute, variables
+from workbench.core.ops import AND, IMPLIES, NOT
+from workbench.core.pipeline import Pipeline
+from workbench.core.term import FALSE, TRUE, Term
+from workbench.errors import Refused
+from workbench.ir.compose import outline
+from workbench.ir.correspond import correspond
+from workbench.ir.reduce import Model, flag_alone, focus
+from workbench.ir.system import System, instance_of
+from workbench.processors.held.group import flatten
+from workbench.verify.answer.settings import Settings
+from workbench.verify.ask.formula import atom, weaken
+from workbench.verify.ask.properties import Property, Question
+from workbench.verify.decide.part import Asked, Part
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A property of a pipeline over finite domains, ready for the engine.
+
+    Attributes
+    ----------
+    main: the property on its cone.
+    bound: whether the bounds are ever met, on a model of its own where that is a smaller one.
+    settled: roles that need no engine, because the term is constant.
+    structure: how structure alone proves the property; empty where it does not.
+    """
+
+    pipeline: Pipeline
+    prop: Property
+    settings: Settings
+    question: Question
+    main: Part
+    bound: Part | None
+    settled: Mapping[str, bool]
+    structure: str = ""
+
+    @property
+    def model(self) -> Model:
+        """The cone of the property."""
+        return self.main.model
+
+    @property
+    def trivial(self) -> bool:
+        """Whether the property is the constant true."""
+        return self.question.formula.term is TRUE and self.question.kind != "longest"
+
+
+def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
+    """Everything up to the engine; `pipeline` is resolved to finite domains."""
+    _refuse_several_events(pipeline, settings)
+    return _Preparation(pipeline, prop, settings).prepared()
+
+
+def _refuse_several_events(pipeline: Pipeline, settings: Settings) -> None:
+    alone = next((node for node in flatten(pipeline).nodes if node.processor.singly), None)
+    if alone is not None and not settings.environment.row.single:
+        given = settings.environment.arrivals
+        what = f"the model of `{alone.processor}` takes one event at a step, and the inputs are {given}"
+        raise Refused(what, hint='ask with Settings(environment=Environment("one")), as `rule_problem` does')
+
+
+class _Preparation:
+    """The question that a property is, its cone, and what is asked of both."""
+
+    def __init__(self, pipeline: Pipeline, prop: Property, settings: Settings) -> None:
+        self.pipeline, self.prop, self.settings = pipeline, prop, settings
+        question = settings.environment.adapt(prop.question(outline(pipeline, settings.q)))
+        question, self.structure = _merge_equal(question)
+        self.model = focus(question.system, tuple(question.formula.atoms()))
+        if not question.compares and question.kind == "invar":
+            question = replace(question, exercised=(*question.exercised, *_implications(self.model.system)))
+        self.question = question
+        self.hidden = FALSE if question.about_overflow else self.model.overflow
+
+    def prepared(self) -> Prepared:
+        """What engines are asked, the roles that are no side questions first."""
+        bound = self._bound()
+        asked, settled = self._property(), dict[str, bool]()
+        if self.structure and self.settings.engine != "all":  # which asks the engines, too
+            settled["property"] = True
+            del asked["property"]
+        for role, term in self._limits(bound).items():
+            if term is FALSE:
+                settled[role] = False
+            else:
+                # of a run that is wanted it does not count what others meet
+                unless = "property" if self.question.wanted else ""
+                asked[role] = _never(term, side=role != "overflow")._replace(unless=unless)
+        asked |= self._besides()
+        main = self._part(self.model, asked)
+        given = self.pipeline, self.prop, self.settings, self.question
+        return Prepared(*given, main, bound, settled, self.structure)
+
+    def _property(self) -> dict[str, Asked]:
+        """The property itself, as far as overflow does not hide it."""
+        question = self.question
+        measures = question.kind == "longest"  # only what overflow does not hide is measured
+        asked = {"property": Asked(question.kind, weaken(question.formula, self.hidden, optimistic=not measures))}
+        if question.kleene and self.hidden is not FALSE:
+            asked["surely"] = Asked(question.kind, weaken(question.formula, self.hidden, optimistic=False))
+        return asked
+
+    def _limits(self, bound: Part | None) -> dict[str, Term]:
+        """What happens where a model ends: conditions that may come true on some run."""
+        model, found = self.model, dict[str, Term]()
+        if bound is None:
+            found["overflow"] = model.escapes if self.question.about_overflow else model.overflow
+        return {**found, "wraps": model.wraps, "clamps": model.clamps}
+
+    def _besides(self) -> dict[str, Asked]:
+        """How far the bounds reach, and the cases without which the property says nothing."""
+        question, asked = self.question, dict[str, Asked]()
+        if question.in_bounds and self.hidden is not FALSE:
+            asked["in bounds"] = Asked(question.kind, question.in_bounds(self.hidden), side=True)
+        if self.structure or question.wanted or self.settings.environment.row.single:
+            return asked
+        for role, _, term in cases_of(question):
+            if variables([term]).keys() <= self.model.system.domains.keys():
+                case = weaken(atom(NOT(term)), self.hidden, optimistic=True)
+                asked[role] = Asked("invar", case, side=True, unless="property")
+        return asked
+
+    def _bound(self) -> Part | None:
+        """The question whether the bounds are ever met, without the data that only the property looks at."""
+        question, model = self.question, self.model
+        if question.about_overflow or model.overflow is FALSE:
+            return None
+        alone = flag_alone(question.system, model)
+        if len(alone.system.variables) + len(alone.system.free) == len(model.system.variables) + len(model.system.free):
+            return None
+        return self._part(alone, {"overflow": _never(alone.overflow)})
+
+    def _part(self, model: Model, asked: Mapping[str, Asked]) -> Part:
+        env, settings = self.settings.environment, self.settings
+        header = [f"{self.pipeline.name}: {self.prop}", f"Q = {settings.q}, {settings.domain}, {env.describe()}"]
+        assume = env.assumptions(model.system, stutter_reduced=self.question.stutter, ends=self.question.ends)
+        smv = env.print(model.system, assume, header)
+        return Part(model, lambda: smv, asked, tuple(assume), tuple(env.fairness(model.system)), env.driven)
+
+
+def cases_of(question: Question) -> Iterator[tuple[str, str, Term]]:
+    """The conditions that must come true on some run: the role in which each is asked for, its words, and it."""
+    for number, (words, term) in enumerate(question.exercised):
+        yield f"case {number}", words, term
+
+
+def _never(term: Term, *, side: bool = False) -> Asked:
+    return Asked("invar", atom(NOT(term)), side)
+
+
+def _implications(system: System) -> Iterator[tuple[str, Term]]:
+    """The left sides of the implications that a system computes."""
+    for name, term, *_ in system.definitions:
+        for part in postorder([term]):
+            if part.op is IMPLIES:
+                words = f"the left side of an implication in '{instance_of(name)}' is true"
+                yield words, AND(system.uses.get(name, TRUE), part.args[0])
+
+
+def _merge_equal(question: Question) -> tuple[Question, str]:
+    """The question over a system in which registers that are always equal are one, and how that proves it, if it does.
+
+    Where something changes at an overflow, this still is what the model does there; as always, nothing is concluded
+    from it, since whether an overflow can be reached is asked besides.
+    """
+    term = question.formula.term
+    if not question.compares or term is None or term is TRUE:
+        return question, ""
+    end = question.system.end
+    found = correspond(question.system.whole(), [end.over.name] if end else [])
+    proved = found.simplified(term) is TRUE
+    count, many = len(found.equal), len(found.system.variables)
+    text = f"structure: {count} of {many} state variables never differ from others, and what is compared is one term"
+    equal = dict(found.equal)
+    cases = tuple(
+        (words, FALSE if found.simplified(case) is FALSE else substitute(case, equal))
+        for words, case in question.exercised
+    )
+    question = replace(question, system=found.reduced(), formula=atom(substitute(term, equal)), exercised=cases)
+    return question, text if proved else ""
